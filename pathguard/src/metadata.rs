@@ -20,7 +20,7 @@ pub enum Kind {
 /// Metadata of a file, directory, link or special file, taken from its handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// Its kind.
+    /// The kind: file, directory, link or special file.
     pub kind: Kind,
     /// Its size in bytes; for a symbolic link the length of its target.
     pub size_bytes: u64,
@@ -28,7 +28,7 @@ pub struct Metadata {
     pub mode: u32,
     /// When its content last changed.
     pub modified: SystemTime,
-    /// The number of its names.
+    /// The number of its hard links.
     pub hard_links: u64,
     /// The user that owns it.
     pub user_id: u32,
@@ -36,7 +36,7 @@ pub struct Metadata {
     pub group_id: u32,
     /// The device it is on; with `inode` its identity.
     pub device: u64,
-    /// Its number on that device.
+    /// Its inode number on that device.
     pub inode: u64,
 }
 

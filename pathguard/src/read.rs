@@ -101,7 +101,7 @@ impl Root {
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
         regular(&self.node(relative, OFlags::PATH, FollowSymlinks::Yes)?)?;
-        // Swapping it now gains no more than a file that is opened and closed again.
+        // Swapping the file now only makes this open another file, and close it again.
         let file = self.node(relative, OFlags::NONBLOCK | OFlags::NOCTTY, FollowSymlinks::Yes)?;
         OpenFile::of(file, self.hard_links)
     }
@@ -117,7 +117,7 @@ impl Root {
     /// Metadata of a path; for a symbolic link as the last component, of the link itself.
     ///
     /// # Errors
-    /// As [`Root::stat`].
+    /// The same as for [`Root::stat`].
     pub fn lstat(&self, path: impl AsRef<Path>) -> Result<Metadata> {
         self.facts(path.as_ref(), FollowSymlinks::No)
     }

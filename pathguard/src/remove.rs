@@ -30,7 +30,7 @@ impl Root {
     /// entries meanwhile.
     ///
     /// # Errors
-    /// As [`Root::remove`]; `DirectoryNotEmpty` if others kept adding entries. Part of the tree may be gone.
+    /// The same as for [`Root::remove`]; `DirectoryNotEmpty` if others kept adding entries. Part of the tree may have been removed.
     pub fn remove_all(&self, path: impl AsRef<Path>) -> Result<()> {
         match self.place_to_remove(path.as_ref()) {
             Ok(place) => remove_tree(&place),

@@ -120,7 +120,7 @@ impl PendingFile {
     /// took its name meanwhile.
     ///
     /// # Errors
-    /// `NotFound` if the folder is gone, and other errors of the operating system.
+    /// `NotFound` if the folder was removed, and other errors of the operating system.
     pub fn is_at(&self, root: &Root, path: &Path) -> Result<bool> {
         let place = self.place();
         Ok(joined(root.within(&place.directory)?, &place.name) == path)

@@ -91,7 +91,7 @@ impl Root {
 
     /// The same root with paths that may only be read.
     ///
-    /// The place of a change is its directory's path by the kernel, not the spelling of a request.
+    /// The place of a change is determined by the kernel's path of its directory, not by the spelling in a request.
     #[must_use]
     pub fn with_protected(self, protected: Protected) -> Self {
         let is_empty = protected == Protected::default();

@@ -88,7 +88,7 @@ impl Walk {
     ///
     /// # Errors
     /// `TooDeep` beyond [`TREE_DEPTH`]; `NotFound`, `NotADirectory` or `TooManySymlinks` if it is not one any more;
-    /// `PermissionDenied`. The walk goes on beside it then.
+    /// `PermissionDenied`. The walk then continues with the next entry.
     pub fn enter(&mut self) -> Result<()> {
         if self.levels.len() >= TREE_DEPTH {
             return Err(Error::TooDeep);
@@ -113,7 +113,7 @@ impl Walk {
     /// Opens a regular file of the directory that the walk is in.
     ///
     /// # Errors
-    /// As [`Walk::open_file`]; `InvalidPath` for more than a name.
+    /// The same as for [`Walk::open_file`]; `InvalidPath` for more than a name.
     pub fn open_sibling(&self, name: &str) -> Result<OpenFile> {
         if name.is_empty() || name == ".." || name.contains(['/', '\0']) {
             return Err(Error::InvalidPath("it is not a name"));
@@ -170,7 +170,7 @@ impl Root {
     /// Starts a walk through everything below a directory, following symbolic links to it below the root.
     ///
     /// # Errors
-    /// As [`Root::read_dir`]; the iterator yields the errors of reading, and goes on after them.
+    /// The same as for [`Root::read_dir`]; the iterator yields the errors of reading, and goes on after them.
     pub fn walk(&self, path: impl AsRef<Path>) -> Result<Walk> {
         Walk::through(self.open_dir(path)?, self.hard_links)
     }

@@ -1,4 +1,4 @@
-//! Roots that are moved, replaced or gone, and mounts and FIFOs below them.
+//! Roots that are moved, replaced or removed, and mounts and FIFOs below them.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Random operations on random paths, with a hostile process beside them: the outside is never changed or revealed.
+//! Random operations on random paths, with a hostile process alongside: the outside is never changed or revealed.
 
 #![allow(clippy::unwrap_used)]
 

@@ -264,7 +264,7 @@ fn hostile_archives_are_refused_and_touch_nothing_outside() {
         ("no archive", b"#!/bin/sh\necho this is no archive\n".repeat(100), ""),
         ("nothing", Vec::new(), ""),
         ("one end block", [Tar::new().file("x", b"").bytes(), vec![0; 512]].concat(), "x"),
-        ("something behind the end", [Tar::new().file("x", b"").end(), vec![1]].concat(), "x"),
+        ("something after the end", [Tar::new().file("x", b"").end(), vec![1]].concat(), "x"),
         ("an early end", Tar::new().file("x", b"0123456789").bytes()[..515].to_vec(), "x"),
         ("an end in a header", Tar::new().file("x", b"").bytes()[..300].to_vec(), ""),
     ];

@@ -6,7 +6,7 @@ use crate::limits::MAX_DESCRIPTION_BYTES;
 
 macro_rules! error_kinds {
     ($($(#[$doc:meta])* $code:literal $variant:ident $name:literal),* $(,)?) => {
-        /// Why a request failed. The number on the wire never changes its meaning.
+        /// The reason why a request failed. The number on the wire never changes its meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorKind {
             $($(#[$doc])* $variant,)*

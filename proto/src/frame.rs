@@ -227,7 +227,7 @@ impl DataBuf {
         self.0.len() - HEADER_BYTES
     }
 
-    /// True if it holds none.
+    /// True if there are no data bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

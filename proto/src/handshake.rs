@@ -39,12 +39,12 @@ pub enum Handshake {
     },
     /// The runner confirms; the epoch takes effect.
     Ready {
-        /// The confirmation.
+        /// The epoch and the nonce that the runner confirms.
         body: Ready,
     },
     /// The server refuses; it closes the link afterwards.
     Error {
-        /// Why.
+        /// The reason of the refusal.
         body: Refusal,
     },
 }
@@ -52,7 +52,7 @@ pub enum Handshake {
 /// The registration of a runner.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
-    /// The user the runner believes to serve; informative.
+    /// The user that the runner believes it serves; informative.
     #[serde(default)]
     pub user_id: String,
     /// The runner's token. It appears only here: never in a URL, a log, argv or an environment.
@@ -67,7 +67,7 @@ pub struct Register {
     /// The provider of the runner-local LLM endpoint, empty when there is none.
     #[serde(default)]
     pub llm_provider: String,
-    /// Its model.
+    /// The name of that endpoint's model; may be empty.
     #[serde(default)]
     pub llm_model: String,
     /// The extension; absent in xbot's dialect.
@@ -94,9 +94,9 @@ pub struct Facts {
     pub runner_id: String,
     /// The id of this process of the runner.
     pub boot_id: BootId,
-    /// Operating system, as `uname -s` says in lower case.
+    /// Operating system: the output of `uname -s` in lower case.
     pub os: String,
-    /// Machine architecture, as `uname -m` says.
+    /// Machine architecture: the output of `uname -m`.
     pub arch: String,
     /// The machine's host name.
     pub hostname: String,
@@ -136,9 +136,9 @@ pub struct RunAsNames {
 /// The versions a peer speaks, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRange {
-    /// Oldest.
+    /// The oldest version.
     pub min: u32,
-    /// Newest.
+    /// The newest version.
     pub max: u32,
 }
 
@@ -184,7 +184,7 @@ pub struct Accepted {
     pub runner: String,
     /// This registration's number.
     pub epoch: Epoch,
-    /// To be echoed.
+    /// A random value that the runner repeats in `ready`.
     pub nonce: Nonce,
     /// In answer to a one-time token: the runner's permanent token, to be stored before `ready` and used from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -226,7 +226,7 @@ pub const WORKTREE_CAPABILITY: &str = "worktree";
 /// A runner that can replace its own program announces this capability.
 pub const UPDATE_CAPABILITY: &str = "update";
 
-/// The runner's echo.
+/// The body of `ready`: values of the acceptance, repeated by the runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The accepted epoch.
@@ -235,16 +235,16 @@ pub struct Ready {
     pub nonce: Nonce,
 }
 
-/// Why a registration was refused.
+/// The reason why a registration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// For programs.
+    /// The reason, for programs.
     pub reason: RefusalReason,
-    /// For people: what happened and what to do next.
+    /// The reason, for people: what happened and what to do next.
     pub message: String,
 }
 
-/// The reasons of a refusal.
+/// The reason of a refusal, as programs read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
@@ -289,7 +289,7 @@ pub enum HandshakeError {
 }
 
 impl Handshake {
-    /// The text frame.
+    /// Writes the handshake as a text frame.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self)
             .expect("handshakes hold only strings, numbers and lists, which always serialize")

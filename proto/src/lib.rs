@@ -4,7 +4,7 @@
 //! container, a pipe in a test) carries whole frames; [`session::Session`] decides what they mean and what is
 //! sent next. Both ends use the same session, so flow control, order and limits are written and tested once.
 //!
-//! The specification for people who write another peer is `PROTOCOL.md` beside this crate; a test fails if it and the types
+//! The specification for people who write another peer is `PROTOCOL.md` in this crate's directory; a test fails if it and the types
 //! differ.
 //!
 //! | module | holds |

@@ -19,8 +19,8 @@ pub const MAX_CONTROL_BYTES: usize = 512 * 1024;
 /// How much a sender may have in flight on one stream and direction, undrained by the consumer, in bytes.
 pub const STREAM_CREDIT_BYTES: u32 = 256 * 1024;
 
-/// The most credit a server gives a new stream, in bytes: it means a few wake-ups per megabyte while it drains, and is the
-/// memory that a stalled reader may take.
+/// The largest credit a server gives a new stream, in bytes: it means a few wake-ups per megabyte while it drains, and is
+/// the memory that a stalled reader may take.
 pub const MAX_STREAM_CREDIT_BYTES: u32 = 1024 * 1024;
 
 /// The smallest credit a new stream is given when the receiver's global budget is nearly used up, in bytes.

@@ -13,7 +13,7 @@ pub trait MessageType: Encode + Decode<()> + Into<Message> + TryFrom<Message, Er
 
 macro_rules! messages {
     ($($number:literal $name:ident, $text:literal;)*) => {
-        /// Any message.
+        /// A message of any type.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Message {
             $(#[doc = $text] $name($name),)*
@@ -94,7 +94,7 @@ messages! {
     33 HttpDone, "The answer to an HTTP request is complete.";
 }
 
-/// It succeeded.
+/// The request succeeded; there is no further result.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Done {}
 
@@ -108,9 +108,9 @@ pub struct ExecStarted {
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum ExitStatus {
-    /// It exited with this code, 0 to 255.
+    /// The process exited with this code, 0 to 255.
     Code(i32),
-    /// This signal ended it.
+    /// This signal ended the process.
     Signal(i32),
 }
 
@@ -145,7 +145,7 @@ pub struct ExecStreamsClosed {
 /// The last descendant of an exec ended.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecTreeGone {
-    /// The exec.
+    /// The exec whose processes have all ended.
     pub exec_id: ExecId,
 }
 
@@ -163,7 +163,7 @@ pub struct ExecReport {
     pub exited: Option<ExecExited>,
     /// True if it is complete: no more output will come.
     pub complete: bool,
-    /// Since its start, in milliseconds.
+    /// Time since its start, in milliseconds.
     pub age_ms: u64,
     /// Bytes written so far on both channels, including dropped ones.
     pub output_bytes: u64,
@@ -176,11 +176,11 @@ pub struct ExecReport {
 /// One exec of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecEntry {
-    /// Its id.
+    /// The id that the originator chose.
     pub exec_id: ExecId,
     /// True if its own process still runs.
     pub running: bool,
-    /// Since its start, in milliseconds.
+    /// Time since its start, in milliseconds.
     pub age_ms: u64,
     /// Bytes written so far.
     pub output_bytes: u64,
@@ -234,7 +234,7 @@ pub enum FileKind {
 /// Metadata of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Metadata {
-    /// Its kind.
+    /// The kind of file, symlinks followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -269,7 +269,7 @@ pub struct DirEntry {
 /// The content of each DATA frame of a listing; encoded like a control body.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DirBatch {
-    /// Some of the entries, in no order.
+    /// Some of the entries, in no particular order.
     pub entries: Vec<DirEntry>,
 }
 
@@ -287,7 +287,7 @@ pub enum Truncation {
     Results,
     /// There are more files and directories than the runner visits.
     Entries,
-    /// It would have taken longer than the runner's time limit.
+    /// The search would have taken longer than the runner's time limit.
     Time,
     /// A directory is too deep, or a path is too long.
     Depth,

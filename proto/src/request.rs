@@ -32,7 +32,7 @@ pub trait RequestType: Encode + Decode<()> + Into<Request> {
 
 macro_rules! requests {
     ($($number:literal $name:ident -> $response:ident, $data:literal, $text:literal;)*) => {
-        /// Any request.
+        /// A request of any type.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Request {
             $(#[doc = $text] $name($name),)*
@@ -117,7 +117,7 @@ requests! {
     31 Http -> HttpDone, true, "Sends one HTTP request from the runner's network.";
 }
 
-/// The command.
+/// A command: a program with its arguments, or a line for the shell.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub enum Command {
     /// A program, looked up in PATH, and its arguments; the first is the program.
@@ -126,7 +126,7 @@ pub enum Command {
     Shell(Vec<u8>),
 }
 
-/// Where an exec's standard input comes from.
+/// The source of an exec's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Stdin {
     /// Empty: reads end at once.
@@ -179,7 +179,7 @@ pub struct Pty {
 
 /// Runs a command in a new session and streams its output.
 ///
-/// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr beside
+/// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr alongside
 /// [`message::ExecExited`], and last [`message::ExecStreamsClosed`]. [`message::ExecTreeGone`] comes on the session's
 /// stream when the last descendant ended, which may be much later.
 ///
@@ -189,7 +189,7 @@ pub struct Pty {
 pub struct Exec {
     /// Chosen by the originator; the same id with the same request attaches, with another one is a conflict.
     pub exec_id: ExecId,
-    /// The command.
+    /// The program or the shell line to run.
     pub command: Command,
     /// Working directory; the workspace when absent.
     pub cwd: Option<WirePath>,
@@ -255,14 +255,14 @@ pub struct Attach {
     pub id: ExecId,
     /// How many bytes of output, all channels and gaps together, the client already has.
     pub offset: u64,
-    /// True if output is wanted; without it only messages come.
+    /// True if output is wanted; otherwise only messages are sent.
     pub output: bool,
 }
 
 /// Requests the state of an exec.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Report {
-    /// The exec.
+    /// The exec to report on.
     pub exec_id: ExecId,
     /// At most this much of the beginning of its output, in bytes; at most 128 KiB.
     pub head_bytes: u32,
@@ -296,7 +296,7 @@ pub struct Resize {
 /// Sends a signal to every process of an exec.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Signal {
-    /// The exec.
+    /// The exec to signal.
     pub exec_id: ExecId,
     /// Signal number, 1 to 64.
     pub signal: i32,
@@ -305,9 +305,9 @@ pub struct Signal {
 /// Streams a regular file: [`message::FileOpened`], DATA, END, [`message::FileRead`].
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReadFile {
-    /// The file.
+    /// The file to read.
     pub path: WirePath,
-    /// First byte.
+    /// The offset of the first byte.
     pub offset: u64,
     /// At most this many bytes; to the end when absent.
     pub length: Option<u64>,
@@ -320,7 +320,7 @@ pub struct ReadFile {
 pub struct WriteFile {
     /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
-    /// The file.
+    /// The file to write.
     pub path: WirePath,
     /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
@@ -335,14 +335,14 @@ pub struct WriteFile {
 /// Requests metadata of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Stat {
-    /// The path.
+    /// The path to examine.
     pub path: WirePath,
 }
 
 /// Lists a directory: DATA frames that each hold a whole [`message::DirBatch`], END, [`message::DirRead`].
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReadDir {
-    /// The directory.
+    /// The directory to list.
     pub path: WirePath,
 }
 
@@ -351,7 +351,7 @@ pub struct ReadDir {
 pub struct MkdirAll {
     /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
-    /// The directory.
+    /// The directory to make.
     pub path: WirePath,
     /// Permission bits of the created directories.
     pub mode: u32,
@@ -380,7 +380,7 @@ pub struct RemoveAll {
 pub struct Rename {
     /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
-    /// The present name.
+    /// The current name.
     pub from: WirePath,
     /// The new name.
     pub to: WirePath,
@@ -407,7 +407,7 @@ pub struct Glob {
 /// Finds lines by a regular expression: DATA frames that each hold a whole [`message::GrepBatch`], END,
 /// [`message::GrepDone`].
 ///
-/// Files come in no order, the lines of one file from its top. Symbolic links below `path` are not followed; binary
+/// Files come in no particular order, the lines of one file from its top. Symbolic links below `path` are not followed; binary
 /// files (those with a NUL byte) are left out, and so is `.git`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Grep {
@@ -434,7 +434,7 @@ pub struct Grep {
 /// a pax record `comment` at the archive's end.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ReadTree {
-    /// The directory.
+    /// The directory to archive.
     pub path: WirePath,
 }
 
@@ -457,14 +457,14 @@ pub struct WriteTree {
 ///
 /// The runner itself connects, from its own network; a private address fails with `sandbox_denied`, unless the machine's user
 /// named the host. At most 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on
-/// their usual ports too); one to another origin fails with its address. It goes on if the link is lost.
+/// their usual ports too); one to another origin fails with its address. The download goes on if the link is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Download {
     /// Identifies this change permanently; it is not made again if sent again.
     pub id: ExecId,
-    /// `http` or `https`.
+    /// The URL, with `http` or `https`.
     pub url: String,
-    /// The file.
+    /// The file to write.
     pub path: WirePath,
     /// Permission bits (0o777 at most); the old file's, or 0o644, when absent.
     pub mode: Option<u32>,

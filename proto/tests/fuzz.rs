@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use proto::stdio::envelope;
 use targets::{TARGETS, Target};
 
-/// How long each target's corpus is mutated unless `SANDBRIDGE_FUZZ_SECONDS` says otherwise.
+/// How long each target's corpus is mutated unless `SANDBRIDGE_FUZZ_SECONDS` sets another time.
 const DEFAULT_SECONDS: u64 = 2;
 
 /// The largest input a mutation makes, in bytes.

@@ -1,8 +1,9 @@
 //! A guarded runner with one command, for the tests of the guardian: `guarded WORKSPACE STATE_DIR SCRIPT`.
 //!
 //! Starts the script as a confined command, prints `ready PID TIER KILLING`, and ends with code 0 on SIGTERM. The script
-//! `crash` panics instead; one after `terminal:` runs on a terminal, beside another that wrote its terminal's path to `other`.
-//! `GUARDED_BOUNDS` holds bounds as JSON. With `--token` it only prints the token and the command line that all users can see.
+//! `crash` panics instead; a script after `terminal:` runs on a terminal, alongside another command that wrote its
+//! terminal's path to `other`. `GUARDED_BOUNDS` holds bounds as JSON. With `--token` it only prints the token and the
+//! command line that all users can see.
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
-//! The machine's users that commands run as, from the user database in its file form.
+//! The machine's users that commands run as, read from `/etc/passwd` and `/etc/group`.
 //!
-//! A runner of root can run commands as an ordinary user ([`RunAs::default`]), and to let requests name a second
-//! one ([`RunAs::privileged`]). The change itself is made by the child between its birth and its program (`sys::spawn`); file
-//! operations act as the default user too (`Account::acting`), so that their files belong to that user, and files that the
-//! user may not touch stay untouched.
+//! A runner started by root can run commands as an ordinary user ([`RunAs::default`]), and can let requests name a second
+//! one ([`RunAs::privileged`]). The child itself changes user, between its birth and its program (`sys::spawn`). File
+//! operations act as the default user too (`Account::acting`), so that files created by them belong to that user, and
+//! files that the user may not touch stay untouched.
 
 use std::fmt;
 use std::fs;
@@ -17,19 +17,19 @@ use rustix::thread::CapabilitySet;
 use crate::error::Error;
 use crate::sys::{self, UserIds};
 
-/// The user database in its file form.
+/// The file of the user database.
 const USERS: &str = "/etc/passwd";
 
-/// The group database in its file form.
+/// The file of the group database.
 const GROUPS: &str = "/etc/group";
 
 /// The capabilities needed to start commands as other users, to give them their terminals and pipes, and to end them.
 const NEEDED: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::CHOWN).union(CapabilitySet::KILL);
 
-/// The home directory of this process's user: `HOME`, else what the user database says.
+/// The home directory of this process's user: `HOME`, else the one in the user database.
 ///
-/// Unlike the standard library's it asks no module of the C library (see `net::names`).
+/// Unlike the standard library's function, this one does not load modules of the C library (see `net::names`).
 pub(crate) fn own_home() -> Option<PathBuf> {
     let variable = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     variable.or_else(|| Account::numbered(rustix::process::getuid().as_raw()).map(|account| account.home))
@@ -38,29 +38,29 @@ pub(crate) fn own_home() -> Option<PathBuf> {
 /// A user of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its name.
+    /// The login name.
     pub name: String,
-    /// Its number.
+    /// The user id.
     pub user_id: u32,
-    /// The group its files get.
+    /// The user's primary group, which new files get.
     pub group_id: u32,
-    /// All groups it is in, that one included.
+    /// All groups of the user, the primary one included.
     pub groups: Vec<u32>,
-    /// Its home directory.
+    /// The home directory.
     pub home: PathBuf,
-    /// Its login shell.
+    /// The login shell.
     pub shell: String,
 }
 
 impl Account {
-    /// The user of that name, if the database has one.
+    /// The user with this name, if the database has one.
     pub fn named(name: &str) -> Option<Self> {
         let users = fs::read_to_string(USERS).ok()?;
         let groups = fs::read_to_string(GROUPS).unwrap_or_default();
         find(&users, &groups, |found, _| found == name)
     }
 
-    /// The user of that number, if the database has one.
+    /// The user with this id, if the database has one.
     pub(crate) fn numbered(user_id: u32) -> Option<Self> {
         let users = fs::read_to_string(USERS).ok()?;
         let groups = fs::read_to_string(GROUPS).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Account {
         self.user_id == rustix::process::geteuid().as_raw()
     }
 
-    /// The user's numbers for the kernel.
+    /// The user's ids, as the kernel takes them.
     pub(crate) fn ids(&self) -> UserIds {
         UserIds { user_id: self.user_id, group_id: self.group_id, groups: self.groups.clone() }
     }
@@ -90,10 +90,10 @@ impl Account {
         (!is_known).then(|| "that user does not exist in this container's user namespace".to_owned())
     }
 
-    /// Does `work` with this user's rights to files, on the calling thread alone.
+    /// Runs `work` with this user's rights to files, on the calling thread alone.
     ///
     /// # Errors
-    /// The thread could not take them; `work` did not run.
+    /// The thread could not take on these rights; `work` did not run.
     pub(crate) fn acting<T>(&self, work: impl FnOnce() -> T) -> io::Result<T> {
         let acting = sys::act_on_files_as(self.user_id, self.group_id, &self.groups)?;
         let done = work();
@@ -160,7 +160,7 @@ impl RunAsOptions {
     /// Looks the users up.
     ///
     /// # Errors
-    /// A user does not exist, is not one this process can run commands as, or both are the same.
+    /// A user does not exist, is not one this process can run commands as, or is named for both roles.
     pub fn users(&self) -> Result<RunAs, Error> {
         let find =
             |option, name: &Option<String>| name.as_deref().map(|name| Self::user(option, name)).transpose();
@@ -280,7 +280,7 @@ mod tests {
     fn files_are_made_as_the_user_and_only_on_this_thread() {
         use std::os::unix::fs::MetadataExt;
         let Some(nobody) = Account::named("nobody").filter(|nobody| nobody.obstacle().is_none()) else {
-            return; // not root: the e2e tests are
+            return; // not root: the e2e tests cover this
         };
         let open = tempfile::tempdir().unwrap();
         rustix::fs::chown(open.path(), Some(rustix::fs::Uid::from_raw(nobody.user_id)), None).unwrap();

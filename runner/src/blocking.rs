@@ -1,7 +1,7 @@
 //! Work that blocks, on threads that are not confined.
 //!
 //! The runner's own thread is confined like the commands it starts, and a thread inherits the confinement of the one that
-//! starts it. So these threads are started before, and live as long as the runner: no command may signal them, and a filter
+//! starts it. These threads are therefore started earlier, and live as long as the runner: no command may signal them, and a filter
 //! can only refuse numbers that are known when it is created. They do what a confined thread cannot: guarded file
 //! operations, looking up names, walking `/proc`, killing.
 
@@ -22,7 +22,7 @@ type Job = Box<dyn FnOnce() + Send>;
 /// the link.
 struct Pool {
     state: Mutex<State>,
-    /// There is a job.
+    /// Signals that a job is waiting.
     work: Condvar,
 }
 
@@ -37,7 +37,7 @@ static POOL: Pool =
 /// Starts the threads, once per process; call this from an unconfined thread.
 ///
 /// # Errors
-/// The system starts no more threads.
+/// The system cannot start more threads.
 pub(crate) fn start() -> io::Result<()> {
     let mut state = POOL.lock();
     if !state.has_threads {
@@ -54,7 +54,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WireError> {
     let (reply, answer) = oneshot::channel();
-    // The caller may have gone; the work is done all the same.
+    // The caller may have stopped waiting; the work is done regardless.
     post(move || drop(reply.send(work())));
     answer.await.map_err(|_| {
         WireError::new(ErrorKind::Internal, "the runner gave up on this request; its log says why")

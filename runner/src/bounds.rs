@@ -14,7 +14,7 @@ use crate::layers::Profile;
 use crate::limits::{CPU_THOUSANDTHS_LEAST, HTTP_ALLOWED_HOSTS, MEMORY_BYTES_LEAST, PIDS_LEAST};
 pub use http_hosts::HttpHost;
 
-/// Where name servers listen.
+/// The port that name servers listen on.
 pub(crate) const NAME_SERVER_PORT: u16 = 53;
 
 /// The network and the resources of a runner's commands. The default leaves the network open and limits resources to a share
@@ -48,7 +48,7 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// The machine's.
+    /// The machine's network.
     #[default]
     All,
     /// A separate one, in which they reach each other and nothing else.
@@ -117,7 +117,7 @@ enum Written {
     Text(String),
 }
 
-/// The text cannot be parsed, or asks for something impossible; the message says what to write.
+/// The text cannot be parsed, or asks for something impossible; the message explains what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidBound(String);
@@ -203,7 +203,7 @@ impl Network {
 }
 
 impl Limits {
-    /// True if a limit of all commands together was explicitly requested, which then has to hold.
+    /// True if a limit of all commands together was explicitly requested, and must therefore be enforced.
     pub fn are_asked_for(&self) -> bool {
         self.memory.is_some_and(|memory| memory.0 != 0)
             || self.pids.is_some_and(|pids| pids != 0)

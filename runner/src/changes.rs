@@ -1,6 +1,6 @@
 //! Changes to files, each made once even if the request is repeated.
 //!
-//! A request whose link was lost comes again with the same id: its answer is remembered and sent again.
+//! A request whose link was lost is sent again with the same id; the remembered answer is then sent once more.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -21,7 +21,7 @@ pub(crate) struct Changes {
     order: RefCell<VecDeque<ExecId>>,
 }
 
-/// One change.
+/// A change in progress, or its remembered answer.
 #[derive(Debug)]
 pub(crate) struct Change {
     request: Request,
@@ -33,7 +33,7 @@ pub(crate) struct Change {
 pub(crate) enum Begin {
     /// Carry out the change, then store its answer.
     New(Rc<Change>),
-    /// It was requested before; wait for its answer.
+    /// The change was requested before; wait for its answer.
     Known(Rc<Change>),
 }
 

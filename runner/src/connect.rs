@@ -1,4 +1,4 @@
-//! Staying connected: register, serve, and try again until a person or the server says stop.
+//! Staying connected: register, serve, and try again until a person or the server ends it.
 //!
 //! ```text
 //! connect ─▶ register ─▶ serve ──lost──▶ at once (within a second, after what a goodbye asked for) ─▶ connect
@@ -55,7 +55,7 @@ pub struct Patience {
 pub enum Source {
     /// A server that is dialled.
     Server {
-        /// Its address.
+        /// The server's address, and how it is verified.
         endpoint: Endpoint,
         /// The token that identifies this runner to it.
         token: Token,
@@ -88,7 +88,7 @@ impl Failure {
             Self::Register(RegisterError::Refused(refusal)) if refusal.reason.needs_a_person() => {
                 let refused = format!("the server refused this runner: {}", refusal.message);
                 let advice = match refusal.reason {
-                    // No token helps; the message tells which side to update.
+                    // A new token does not help; the message names the side to update.
                     RefusalReason::ProtocolVersion => return (refused, true),
                     _ if is_last => NEW_LINE,
                     _ => NEW_TOKEN,

@@ -1,4 +1,4 @@
-//! Why the runner cannot start or go on, for the person who started it; and why a command did not start.
+//! Errors that keep the runner from starting or continuing, for the person who started it; and those of starting a command.
 
 mod spawn;
 
@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 pub use spawn::SpawnError;
 
-/// Why the runner cannot start or go on.
+/// An error that keeps the runner from starting or continuing.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The person's request cannot work; the text says what to do instead.
+    /// What was asked of the runner cannot work; the text contains what to do instead.
     #[error("{0}")]
     Usage(String),
     /// The workspace cannot be opened.
@@ -27,7 +27,7 @@ pub enum Error {
     /// A file the runner needs cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

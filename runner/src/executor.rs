@@ -67,8 +67,8 @@ pub struct Executor {
 impl Executor {
     /// Opens the workspace and confines the calling thread permanently, as it starts commands; blocks for some milliseconds.
     ///
-    /// From then on the thread sees what commands see, and so does every thread it starts. To be called where one may start
-    /// threads that are not confined.
+    /// From then on the thread sees what commands see, and so does every thread it starts. Call this from an unconfined
+    /// thread, which can still start unconfined ones.
     ///
     /// # Errors
     /// The workspace cannot be opened or holds the state directory, or the thread cannot be confined. A layer of confinement
@@ -294,7 +294,7 @@ impl Executor {
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
             memory_points::calm();
             if kill::has_remains() {
-                // Its outcome is the same for every caller, and no answer depends on it.
+                // Reaping has the same result whichever caller does it, and no answer depends on it.
                 let _ = blocking(kill::reap_orphans).await;
             }
             self.execs.look_after_trees().await;
@@ -302,7 +302,7 @@ impl Executor {
     }
 }
 
-/// The answer to a request that came too late, or takes too long.
+/// The answer to a request that arrived too late, or takes too long.
 pub(crate) fn shutting_down(text: &str) -> WireError {
     WireError::new(ErrorKind::ShuttingDown, text)
 }

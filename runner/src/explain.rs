@@ -1,4 +1,4 @@
-//! Why commands may, or may not, touch a path: the rules of a policy, the nearest one first.
+//! Explains why commands may or may not touch a path: the rules of a policy, the nearest one first.
 
 use std::path::{Path, PathBuf};
 
@@ -11,42 +11,42 @@ use crate::layers::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// The profile confines nothing.
+    /// The profile confines nothing, so every path is open.
     FullControl,
-    /// It is in the workspace.
+    /// The path is in the workspace.
     Workspace,
-    /// The user's own git obeys it.
+    /// The path is one of the files that the user's own git obeys.
     GitConfig,
-    /// The configuration allows reading it.
+    /// The configuration allows reading the path.
     AllowRead,
-    /// The configuration allows changing it.
+    /// The configuration allows changing the path.
     AllowWrite,
-    /// It belongs to a toolchain.
+    /// The path belongs to a toolchain.
     Tool,
-    /// It belongs to the system's programs.
+    /// The path belongs to the system's programs.
     System,
-    /// It is one of the files of `/etc` that programs need.
+    /// The path is one of the files of `/etc` that programs need.
     Etc,
-    /// It is a device that all users may use.
+    /// The path is a device that all users may use.
     Device,
-    /// It is the kernel's information about processes and hardware.
+    /// The path contains the kernel's information about processes and hardware.
     Kernel,
-    /// It is a temporary directory.
+    /// The path is in a temporary directory.
     Temporary,
-    /// It is in the commands' private home.
+    /// The path is in the commands' private home.
     Home,
-    /// It belongs to the runner itself.
+    /// The path belongs to the runner itself.
     RunnerState,
-    /// No rule opens it to commands.
+    /// No rule opens the path to commands.
     Hidden,
 }
 
 /// A tree, or a single file, with one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Its top.
+    /// The top directory, or the file.
     pub path: PathBuf,
-    /// The rule.
+    /// The rule for everything in it.
     pub rule: Rule,
     /// True if commands may read it.
     pub read: bool,
@@ -54,7 +54,7 @@ pub struct Entry {
     pub write: bool,
     /// True if they may run programs in it.
     pub run: bool,
-    /// In words.
+    /// The reason, for people.
     pub why: String,
 }
 
@@ -75,7 +75,7 @@ pub struct Explanation {
     pub run: bool,
     /// The rule that decides.
     pub rule: Rule,
-    /// In words.
+    /// The reason, for people.
     pub why: String,
 }
 
@@ -85,7 +85,7 @@ pub fn explain(policy: &ConfinePolicy, profile: Profile, own_root: bool, path: &
     let resolved = resolve(&path);
     let entries = entries(policy, profile, own_root);
     let nearest = entries.iter().filter(|entry| resolved.starts_with(&entry.path));
-    // Of two about the same place the later one applies.
+    // Of two rules about the same place the later one applies.
     let nearest = nearest.max_by_key(|entry| entry.path.components().count());
     let (rule, [read, write, run], why) = match nearest {
         Some(entry) => (entry.rule, [entry.read, entry.write, entry.run], entry.why.clone()),
@@ -123,7 +123,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     let processes =
         if own_root { "the commands' own processes" } else { "processes, as far as the kernel shows them" };
     add(vec!["/proc".into()], Rule::Kernel, "r", processes);
-    add(real(trees::DEVICES), Rule::Device, "rw", "a device that everybody may use");
+    add(real(trees::DEVICES), Rule::Device, "rw", "a device that all users may use");
     let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).to_vec();
     let whose = if own_root && profile == Profile::ReadOnly {
         "the command's own: empty at its start, gone at its end"
@@ -158,7 +158,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
         let inner = |path: &PathBuf| closed.iter().any(|closed| path.starts_with(closed) && path != closed);
         let inner: Vec<PathBuf> =
             pinned.into_iter().filter(|path| !closed.contains(path) && inner(path)).collect();
-        let why_closed = "what is made in it has hooks or a configuration that the user's own git obeys: add worktrees and submodules outside \
+        let why_closed = "anything created in it has hooks or a configuration that the user's own git obeys: add worktrees and submodules outside \
             the sandbox and restart the runner, or let commands do it with --allow-git-config on the runner's machine";
         add(closed, Rule::GitConfig, "rx", why_closed);
         add(inner, Rule::Workspace, "rwx", "in the workspace");
@@ -174,7 +174,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     entries
 }
 
-/// The real names of those that exist.
+/// The real names of the paths that exist.
 fn real(paths: &[&str]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         paths.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
@@ -197,7 +197,7 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// An explanation for a terminal.
+/// Formats an explanation for a terminal.
 pub fn render(explanation: &Explanation) -> String {
     let Explanation { path, resolved, exists, read, write, run, why, .. } = explanation;
     let mut text = format!("{}\n", path.display());

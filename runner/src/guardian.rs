@@ -58,7 +58,7 @@ pub struct GuardConfig {
 /// The guardian's facts for the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerContext {
-    /// How everything it starts is found when it ends.
+    /// The means by which everything that the runner started is found when the runner ends.
     pub tier: KillTier,
 }
 
@@ -239,7 +239,7 @@ fn watch(runner: &Runner) -> io::Result<(WaitIdStatus, bool)> {
             }
             Some(_) => {
                 let signal = if stop_by.is_some() { Signal::KILL } else { Signal::TERM };
-                // It can only have ended meanwhile, which the next round notices.
+                // A failure only means that the runner has ended meanwhile, which the next round notices.
                 let _ = rustix::process::pidfd_send_signal(&runner.pidfd, signal);
                 stop_by = stop_by.or(Some(Instant::now() + Duration::from_millis(RUNNER_STOP_MS)));
             }

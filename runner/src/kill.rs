@@ -1,7 +1,7 @@
 //! Finding and killing everything one exec started, and everything the runner ever started.
 //!
 //! **Marks.** Children inherit resource limits. `RLIMIT_RTTIME` concerns real-time processes alone and at the sizes used
-//! here never binds, so it can carry a number: before each spawn the runner sets its own limit to a value nobody else has,
+//! here never binds, so it can carry a number: before each spawn the runner sets its own limit to a value that is new,
 //! and the child with all its descendants has it for life, through double forks, `setsid` and changes of user. A soft limit
 //! cannot exceed the hard one, and raising the hard one takes CAP_SYS_RESOURCE, which commands do not keep; the seccomp filter
 //! refuses every change without a key that only the runner knows. So a process cannot leave its exec in any way. The numbers
@@ -120,7 +120,7 @@ pub(crate) fn spawn_marked<T>(spawn: impl FnOnce() -> io::Result<(u32, T)>) -> i
     let mut awaited = lock(&AWAITED);
     let mut marks = marks();
     if marks.is_closed {
-        return Err(io::Error::other("the runner ends"));
+        return Err(io::Error::other("the runner is shutting down"));
     }
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;
@@ -142,7 +142,7 @@ pub(crate) fn forget_child(pid: u32) {
     lock(&AWAITED).remove(&pid);
 }
 
-/// Living members of an exec's tree, including its first process; in no order.
+/// Living members of an exec's tree, including its first process; in no particular order.
 pub fn members(mark: Mark) -> Vec<u32> {
     processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
 }
@@ -269,7 +269,8 @@ pub fn kill_everything() -> KillOutcome {
     kill_until_gone(&descendants, &is_descendant)
 }
 
-/// The same, for a process that ends: processes being started are killed too, and nothing more can be started.
+/// Kills every process this one started, when this one is about to end: processes being started are killed too, and
+/// nothing more can be started.
 pub(crate) fn kill_everything_for_good() -> KillOutcome {
     // Held while a command is born: either it is found below, or there is none.
     marks().is_closed = true;

@@ -7,7 +7,7 @@ mod update;
 pub use relay::*;
 pub use update::*;
 
-/// The most spawn requests that wait for one spawner thread before senders have to wait themselves.
+/// How many requests may wait for one spawner thread before senders have to wait themselves.
 pub const SPAWN_QUEUE_REQUESTS: usize = 64;
 
 /// Stack of a spawner thread, in bytes: it only prepares system calls.
@@ -16,16 +16,16 @@ pub const SPAWNER_STACK_BYTES: usize = 256 * 1024;
 /// Stack of a child between its birth and its program, in bytes: it only makes system calls.
 pub const CHILD_STACK_BYTES: usize = 16 * 1024;
 
-/// How often a start is checked, and how long it may take until then, in milliseconds.
+/// The interval between checks of a start that has not completed, and the time until the first check, in milliseconds.
 pub const START_LOOK_MS: u64 = 250;
 
 /// How long a command may take from its birth until its program runs before it is killed, in milliseconds.
 pub const START_LIMIT_MS: u64 = 5_000;
 
-/// The most arguments one command may have.
+/// The maximum number of arguments of one command.
 pub const COMMAND_ARGUMENTS: usize = 16_384;
 
-/// The most bytes the arguments and the environment of one command may have together.
+/// The limit on the arguments and the environment of one command together, in bytes.
 pub const COMMAND_BYTES: usize = 1024 * 1024;
 
 /// How long killing a tree, or everything, may take before the survivors are reported, in milliseconds.
@@ -50,7 +50,7 @@ pub const KILL_PRIORITY: i32 = -20;
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The most removed worktrees whose files one request deletes, so that it ends in time.
+/// The maximum number of removed worktrees whose files one request deletes, so that it ends in time.
 pub const WORKTREES_SWEPT: usize = 64;
 
 /// How much of a `HEAD` is read, in bytes; git reads as much.
@@ -59,23 +59,23 @@ pub const GIT_HEAD_BYTES: u64 = 255;
 /// How often repositories are checked while a command runs, in milliseconds.
 pub const GIT_LOOK_MS: u64 = 2_000;
 
-/// The most directories of the workspace that are searched for git repositories, the nearest first; and as many again of
-/// those that tools rebuild, such as `node_modules`.
+/// How many directories of the workspace are searched for git repositories, the nearest first; and as many again of those
+/// that tools rebuild, such as `node_modules`.
 pub const GIT_SCAN_DIRECTORIES: usize = 8_192;
 
-/// The most directories of a visible tree that are searched for sockets and FIFOs of services.
+/// How many directories of a visible tree are searched for sockets and FIFOs of services.
 pub const SOCKET_SCAN_DIRECTORIES: usize = 4_096;
 
-/// The most sockets and FIFOs that are closed to commands.
+/// The maximum number of sockets and FIFOs that are closed to commands.
 pub const SOCKET_FILES: usize = 256;
 
 /// How many gaps a layer's detail names; the others are counted.
 pub const GAPS_NAMED: usize = 4;
 
-/// The most repositories, submodules included, that are closed to commands.
+/// The maximum number of repositories, submodules included, that are closed to commands.
 pub const GIT_REPOSITORIES: usize = 256;
 
-/// The deepest nesting of submodules, and the most slashes in their names.
+/// The deepest nesting of submodules, and the maximum number of slashes in their names.
 pub const GIT_MODULE_DEPTH: usize = 6;
 
 /// The largest `.git` file that is read, in bytes.
@@ -115,7 +115,8 @@ pub const RESTART_PAUSE_MS: u64 = 500;
 /// The longest pause before a dead runner is started again, in milliseconds.
 pub const RESTART_PAUSE_LIMIT_MS: u64 = 30_000;
 
-/// A runner that lived this long was healthy: the pause starts from the beginning, in milliseconds.
+/// After this much uninterrupted running, in milliseconds, a runner counts as healthy: the next pause is the first one
+/// again.
 pub const RESTART_HEALTHY_MS: u64 = 60_000;
 
 /// Restarts in a row, none of them healthy, after which the guardian gives up.
@@ -124,7 +125,7 @@ pub const RESTARTS: u32 = 10;
 /// How long a runner that was asked to stop may take before the guardian kills it, in milliseconds.
 pub const RUNNER_STOP_MS: u64 = 15_000;
 
-/// How long a guardian sleeps when no signal comes, in milliseconds; a signal always wakes it.
+/// How long a guardian sleeps when no signal arrives, in milliseconds; a signal always wakes it.
 pub const GUARDIAN_IDLE_MS: u64 = 3_600_000;
 
 // The executor: commands and files.
@@ -194,8 +195,8 @@ pub const FILE_BUFFER_BYTES: usize = 4 * 1024;
 /// How much is written to a file at once, in bytes.
 pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 
-/// The most of a file that is compared with the condition of a write, in bytes: seconds of hashing, where a sparse file
-/// could take hours.
+/// The limit on the part of a file that is compared with the condition of a write, in bytes: seconds of hashing, where a
+/// sparse file could take hours.
 pub const CONDITION_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// How much of a file is written before the disk is asked to begin with it, in bytes: it works while more arrives, so that there
@@ -205,7 +206,7 @@ pub const WRITEBACK_BYTES: u64 = 4 * 1024 * 1024;
 /// The largest batch of a directory listing or of search results, in bytes: half the smallest credit, so that one always fits.
 pub const DIRECTORY_BATCH_BYTES: usize = 16 * 1024;
 
-/// The most files and directories that one search visits.
+/// The maximum number of files and directories that one search visits.
 pub const SEARCH_ENTRIES: u64 = 500_000;
 
 /// How long one search works, excluding the time that it waits for its reader, in milliseconds.
@@ -220,13 +221,13 @@ pub const SEARCH_PATTERN_BYTES: usize = 4 * 1024;
 /// How much memory the compiled form of a pattern may take, in bytes.
 pub const SEARCH_PROGRAM_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most paths that one search by name sends.
+/// The maximum number of paths that one search by name sends.
 pub const GLOB_RESULTS: usize = 10_000;
 
-/// The most matching lines that one search by content sends.
+/// The maximum number of matching lines that one search by content sends.
 pub const GREP_RESULTS: u64 = 10_000;
 
-/// The most text that one search by content sends, context included, in bytes.
+/// The limit on the text that one search by content sends, context included, in bytes.
 pub const GREP_RESULT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How much of a line is sent, in bytes.
@@ -239,7 +240,7 @@ pub const GREP_LEAD_BYTES: usize = 200;
 /// interrupted.
 pub const GREP_LONGEST_LINE_BYTES: usize = 256 * 1024;
 
-/// The most lines sent before, and the most sent after, a matching one.
+/// The maximum number of lines sent before a matching one; the same applies to those after it.
 pub const GREP_CONTEXT_LINES: u32 = 20;
 
 /// How much of a file is read at once to be searched, in bytes.
@@ -263,7 +264,7 @@ pub const DOWNLOAD_IDLE_MS: u64 = 60_000;
 /// Threads for file operations and killing, in addition to the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;
 
-/// The most frames taken from the link in one turn before their responses are sent.
+/// How many frames are taken from the link in one turn before their responses are sent.
 pub const FRAMES_PER_TURN: usize = 64;
 
 /// The largest file of a user's settings that is copied for commands, in bytes.
@@ -281,10 +282,10 @@ pub const KEPT_MEMORY_BYTES: i32 = 2 * 1024 * 1024;
 /// cost one system call, and wake the peer once.
 pub const SOCKET_WRITE_BUFFER_BYTES: usize = 448 * 1024;
 
-/// The most that is read from a standard stream at once, in bytes.
+/// How much is read from a standard stream at once, in bytes.
 pub const STDIO_READ_BYTES: usize = 64 * 1024;
 
-/// The most envelopes that wait for a slow standard output before the session waits too.
+/// How many envelopes wait for a slow standard output before the session waits too.
 pub const STDIO_QUEUED_ENVELOPES: usize = 16;
 
 /// How long connecting may take, in milliseconds, name lookup and TLS included.
@@ -344,7 +345,7 @@ pub const SECRET_FILE_BYTES: u64 = 64 * 1024;
 /// that output that is read at once is never moved.
 pub const LOG_MEMORY_BYTES: usize = 5 * 256 * 1024;
 
-/// The most pieces of output in memory, of any size.
+/// The maximum number of pieces of output in memory, of any size.
 pub const LOG_PIECES: usize = 4_096;
 
 /// Small writes of one channel are gathered into pieces of this size, in bytes.
@@ -353,22 +354,22 @@ pub const LOG_GATHERED_BYTES: usize = 4 * 1024;
 /// Output moved to disk at once, in bytes.
 pub const SPOOL_SLOT_BYTES: usize = 64 * 1024;
 
-/// The most output of one exec on disk, in bytes; beyond it the oldest is dropped.
+/// The limit on the output of one exec on disk, in bytes; beyond it the oldest is dropped.
 pub const SPOOL_EXEC_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How long creating the file for it may take before the output is dropped instead, in milliseconds.
 pub const SPOOL_OPEN_MS: u64 = 1_000;
 
-/// The most output of all execs together on disk, in bytes.
+/// The limit on the output of all execs together on disk, in bytes.
 pub const SPOOL_RUNNER_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// How much of the beginning of a retained exec's output is kept for reports, in bytes.
 pub const REPORT_HEAD_BYTES: usize = 16 * 1024;
 
-/// The most of an output's beginning, and of its end, in a report, in bytes.
+/// The limit on the beginning of an output in a report, and on its end, in bytes.
 pub const REPORT_BYTES: usize = 128 * 1024;
 
-/// The most execs a list names.
+/// The maximum number of execs in a list.
 pub const LISTED_EXECS: usize = 4_096;
 
 /// How long an unacknowledged result of an exec is kept, in milliseconds.
@@ -380,10 +381,10 @@ pub const RETAINED_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 /// How long the id of a removed result is remembered, in milliseconds.
 pub const TOMBSTONE_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// The most ids that are remembered this way.
+/// The maximum number of ids that are remembered this way.
 pub const TOMBSTONES: usize = 100_000;
 
-/// The most answers of changes that are kept for repeated requests.
+/// The maximum number of answers of changes that are kept for repeated requests.
 pub const KEPT_ANSWERS: usize = 4_096;
 
 /// How often expired results are looked for, in milliseconds.
@@ -413,10 +414,12 @@ pub const CROWD_PART: u64 = 16;
 /// limit.
 pub const COUNTED_MEMORY_PART: u64 = 2;
 
-/// If the runner counts processes or memory, it does so after this many checks without counting,
+/// If the runner counts processes or memory, it does so after this many checks without counting, or less often: see
+/// [`COUNTED_LOOKS_CROWD`].
 pub const COUNTED_LOOKS: u32 = 10;
 
-/// or after this many, if the machine has more processes by one part in [`FEW_PROCESSES_PART`] of their limit.
+/// The number of checks without counting if the machine's processes have increased by one part in [`FEW_PROCESSES_PART`]
+/// of the limit on them.
 pub const COUNTED_LOOKS_CROWD: u32 = 100;
 
 /// See [`COUNTED_LOOKS_CROWD`].
@@ -428,16 +431,16 @@ pub const BLAMED_MEMORY_PART: u64 = 8;
 /// All commands together may have one in this many of the files that the machine may have open.
 pub const MACHINE_FILES_PART: u64 = 8;
 
-/// And no more than this many: closing them takes seconds.
+/// The upper bound of that share, in files: closing them takes seconds.
 pub const COMMANDS_FILES: u32 = 262_144;
 
 /// This many files are held in reserve, to count and end commands when the machine has no more.
 pub const COUNTING_FILES: usize = 16;
 
-/// The runner warns of a disk with less than one part in this many free,
+/// The runner warns of a disk with less than one part in this many free, if that is also less than [`LOW_DISK_BYTES`].
 pub const LOW_DISK_PART: u64 = 20;
 
-/// and less than this, in bytes.
+/// The free space above which the runner does not warn of a disk, in bytes.
 pub const LOW_DISK_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
 /// A file system is full if less than this is left, in bytes.

@@ -50,7 +50,7 @@ pub fn run(
         runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
     };
     raise_own_limits();
-    // The executor waits for it when it is ready; this thread and its others never do.
+    // SIGCHLD stays blocked here: only the executor unblocks it, while it waits for ended processes.
     sys::hold_child_signal(true);
     // Confined permanently before it talks to any peer. The process's first thread is not: the kernel judges signals to the
     // whole process by it.
@@ -91,7 +91,7 @@ async fn live(
     let on_trial = updates.on_trial;
     if let (Source::Server { endpoint, .. }, false) = (source, on_trial) {
         let updates = Rc::new(Updates::of(&executor.host, endpoint, updates).await);
-        // It has not been set before.
+        // Set only here, so this cannot fail.
         let _ = executor.updates.set(updates);
     }
     let identity = Identity::of(&executor, name, tier);

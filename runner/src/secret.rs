@@ -17,9 +17,9 @@ const KEPT_NAME_BYTES: usize = 8;
 /// The source of the token.
 #[derive(Clone)]
 pub enum Token {
-    /// It was given once and is kept in memory.
+    /// The token was given once and is kept in memory.
     Given(String),
-    /// It is read at each attempt, so that a rotated one is used.
+    /// The token is read at each attempt, so that a rotated one is used.
     File(PathBuf),
 }
 
@@ -62,7 +62,7 @@ impl Token {
     /// the state directory. When this returns it is completely on disk, and readable only by this user.
     ///
     /// # Errors
-    /// It can be written nowhere.
+    /// The token cannot be written anywhere.
     pub(crate) async fn keep(&self, state_dir: &Path, shown: &str, own: &str) -> Result<(), Error> {
         let (token, kept) = (self.clone(), kept_file(state_dir, shown));
         let text = format!("{own}\n");
@@ -90,7 +90,7 @@ async fn off_thread<T: Send + 'static>(
     blocking(work).await.map_err(io::Error::other).map_err(Error::system("reach the token's file")).flatten()
 }
 
-/// The file for the replacement of this token, if that came in no file. Each token has its own file: runners with the same
+/// The file for the replacement of this token, if the token did not come from a file. Each token has its own file: runners with the same
 /// state directory do not share them, and the same command line finds its own again.
 fn kept_file(state_dir: &Path, shown: &str) -> PathBuf {
     let digest = Sha256::digest(shown);
@@ -114,7 +114,7 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
         File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
     };
     write().map_err(|error| {
-        // It is removed if it could not be put in place.
+        // The new file is removed if it could not be put in place.
         let _ = std::fs::remove_file(&new);
         Error::file(path)(error)
     })
@@ -132,7 +132,7 @@ pub fn read_secret(path: &Path) -> Result<String, Error> {
 /// Reads a token from standard input, up to its end.
 ///
 /// # Errors
-/// It cannot be read, or contains no token.
+/// Standard input cannot be read, or contains no token.
 pub fn read_secret_from_stdin() -> Result<String, Error> {
     token(io::stdin().lock()).map_err(Error::file("standard input"))
 }
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(wait(other.read(state.path())).unwrap(), "sbe_later");
         wait(other.keep(state.path(), "sbe_later", "sbr_later")).unwrap();
         assert_eq!(wait(other.read(state.path())).unwrap(), "sbr_later");
-        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own", "nobody took its place");
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own", "no other token took its place");
     }
 
     #[test]

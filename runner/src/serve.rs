@@ -26,7 +26,7 @@ use crate::link::{Link, LinkError};
 use crate::stream::{Connection, Received};
 use crate::update;
 
-/// Why a link is no longer served.
+/// The reason why a link is no longer served.
 #[derive(Debug)]
 pub enum Ended {
     /// The peer closed it, with this code.
@@ -87,7 +87,7 @@ pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &Cancell
     };
     let last = match &ended {
         Ended::Broken(close) => Some(close.clone()),
-        Ended::Shutdown => Some(Close::new(CloseCode::GoingAway, "the runner stops")),
+        Ended::Shutdown => Some(Close::new(CloseCode::GoingAway, "the runner is stopping")),
         Ended::Replaced => {
             Some(Close::back_within("the runner is being updated", Duration::from_millis(UPDATE_RETURN_MS)))
         }
@@ -151,7 +151,7 @@ impl<L: Link> Driver<'_, L> {
             Ok(Some(Ended::Lost(_)) | None) => Ended::Shutdown,
             Ok(Some(ended)) => ended,
             Err(_) => {
-                let error = shutting_down("it did not end in time, and the runner stops");
+                let error = shutting_down("the request did not end in time, and the runner is stopping");
                 self.connection.fail_all(&error);
                 let send = std::future::poll_fn(|cx| self.poll_write(cx));
                 // The link is given up either way.

@@ -262,7 +262,7 @@ impl StreamHandle {
         Ok(())
     }
 
-    /// Waits until at least `bytes` may be sent; says how many may.
+    /// Waits until at least `bytes` may be sent; returns how many may be.
     pub(crate) async fn room(&self, bytes: usize) -> Result<usize, Stopped> {
         loop {
             if self.is_stopped() {

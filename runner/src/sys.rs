@@ -1,7 +1,7 @@
 //! System calls: the only unsafe code of this crate, and as little of it as possible.
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
-//! Where `nix` or `rustix` has a safe form of a call, that is used. The unsafe code here has none: calls that pass a key to
+//! Where `nix` or `rustix` has a safe form of a call, that is used. The calls here have no safe form: calls that pass a key to
 //! the filter, a clone of this process, a child between its birth and its program, and a few that no crate wraps.
 
 mod birth;
@@ -106,13 +106,13 @@ pub(crate) fn keep_freed_memory(bytes: i32) {
     let _ = bytes;
 }
 
-/// Lets go of the pages of this process's program and libraries; what is needed again comes back from the same files.
+/// Releases the pages of this process's program and libraries; those needed again are read back from the same files.
 ///
-/// Only of code, of which no page differs from its file.
+/// Only pages of code are released: they never differ from the file.
 pub(crate) fn forget_program() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     for code in maps.lines().filter_map(code_mapping) {
-        // SAFETY: the mapping is private, of a file, and can not be written: its pages are the file's, and come back from there
+        // SAFETY: the mapping is private, of a file, and cannot be written: its pages are the file's, and come back from there
         // whenever they are used, by this function too.
         let _ = unsafe {
             libc::madvise(ptr::with_exposed_provenance_mut(code.start), code.len(), libc::MADV_DONTNEED)
@@ -144,7 +144,7 @@ pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool)
     change_mount(mount, set, 0, recursive)
 }
 
-/// The same, and removes attributes; those that another user namespace set stay, and are an error.
+/// Adds and removes mount attributes; those that another user namespace set cannot be removed, and are an error.
 pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursive: bool) -> io::Result<()> {
     let replaced = if set & libc::MOUNT_ATTR__ATIME == 0 { 0 } else { libc::MOUNT_ATTR__ATIME };
     let attributes =
@@ -168,7 +168,7 @@ pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursiv
 pub(crate) const FORK_PLAIN: i32 = 0;
 /// A new PID namespace with a mount namespace for its `/proc`.
 pub(crate) const FORK_PID_NAMESPACE: i32 = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
-/// The same inside a new user namespace, for users other than root.
+/// A new PID namespace inside a new user namespace, for users other than root.
 pub(crate) const FORK_USER_NAMESPACE: i32 = FORK_PID_NAMESPACE | libc::CLONE_NEWUSER;
 
 /// Forks the calling process into new namespaces; `None` in the child.
@@ -265,7 +265,7 @@ pub(crate) fn adopt_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     if number < 0 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: by the agreement of this program with itself before the exec, the descriptor has no other owner. If it is not open
+    // SAFETY: before the exec, this program made sure that the descriptor would have no other owner. If it is not open
     // after all, the call below reports it, and it is never closed.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
     match rustix::io::fcntl_getfd(&descriptor) {

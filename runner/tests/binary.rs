@@ -296,7 +296,7 @@ fn a_service_that_is_not_installed_needs_no_removal() {
     let home = tempfile::tempdir().unwrap();
     let unit = "/etc/systemd/system/sandbridge-runner.service";
     if std::fs::exists(unit).unwrap() {
-        return; // somebody's own
+        return; // a service of this machine's user
     }
     let output = runner(&["uninstall-service"]).env("XDG_CONFIG_HOME", home.path()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

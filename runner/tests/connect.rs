@@ -28,7 +28,7 @@ fn exit_code(server: impl AsyncFnOnce(&TcpListener, &CancellationToken)) -> i32 
     exit_code_with(Token::Given("the-token".to_owned()), None, server)
 }
 
-/// The same with a given token, or an LLM endpoint.
+/// Like [`exit_code`], with a given token, or an LLM endpoint.
 fn exit_code_with(
     token: Token,
     llm: Option<LlmConfig>,
@@ -72,7 +72,7 @@ async fn accept(listener: &TcpListener) -> Socket {
     socket
 }
 
-/// The same; returns the token shown.
+/// Accepts a connection and reads its registration; returns the token shown.
 async fn accept_any(listener: &TcpListener) -> (Socket, String) {
     let (stream, _) = listener.accept().await.unwrap();
     let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
@@ -179,7 +179,7 @@ fn a_stopped_runner_says_goodbye() {
         let mut socket = register(listener).await;
         shutdown.cancel();
         let last = socket.next().await.unwrap().unwrap().into_data();
-        assert_eq!(last, Close::new(CloseCode::GoingAway, "the runner stops").to_frame());
+        assert_eq!(last, Close::new(CloseCode::GoingAway, "the runner is stopping").to_frame());
     });
     assert_eq!(code, EXIT_STOPPED);
 }

@@ -14,7 +14,7 @@ use store::{AuditEntry, Location, Name, Store, User};
 
 use crate::config::{DatabaseArgs, database_of};
 
-/// The machine's own users, one a line.
+/// The machine's user accounts, one per line.
 const ACCOUNTS_FILE: &str = "/etc/passwd";
 
 /// Manage the accounts of the server on this machine
@@ -27,7 +27,7 @@ pub struct UserOptions {
     database: Option<String>,
 }
 
-/// What to do with accounts.
+/// The operations on accounts.
 #[derive(Debug, clap::Subcommand)]
 enum UserCommand {
     /// Add a user; the first one becomes an administrator
@@ -43,7 +43,7 @@ enum UserCommand {
     },
     /// List the users
     List,
-    /// Give a user another password, end their sessions and remove their API keys
+    /// Change a user's password, end their sessions and remove their API keys
     Passwd {
         /// The user's name
         name: String,
@@ -51,17 +51,17 @@ enum UserCommand {
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Remove a user with everything that is theirs
+    /// Remove a user and all their data
     Remove {
         /// The user's name
         name: String,
     },
 }
 
-/// Runs a command about accounts to its end; returns its result, for programs and as text.
+/// Runs an account command to completion; returns its result, for programs and as text.
 ///
 /// # Errors
-/// A line that names what to change: the home directory, the name, the password.
+/// One line that says what to correct: the home directory, the name, the password.
 pub fn main(options: UserOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -95,7 +95,9 @@ async fn run(options: UserOptions, home: Option<&Path>) -> anyhow::Result<(Value
             set_password(at, &name, &new_password(password_stdin)?).await?;
             (
                 json!({"name": name}),
-                format!("changed the password of {name}; their sessions have ended, their API keys are gone"),
+                format!(
+                    "changed the password of {name}; their sessions have ended and their API keys were removed"
+                ),
             )
         }
         UserCommand::Remove { name } => {
@@ -128,7 +130,7 @@ fn new_password(from_stdin: bool) -> anyhow::Result<String> {
 /// Adds a user; the first one of a store is an administrator.
 ///
 /// # Errors
-/// A line that names what to change: the database, the name, the password.
+/// One line that says what to correct: the database, the name, the password.
 pub async fn add_user(at: &Location, name: &str, admin: bool, password: &str) -> anyhow::Result<User> {
     let name = Name::parse(name)?;
     let store = Store::at(at).await?;
@@ -147,7 +149,7 @@ pub async fn list_users(at: &Location) -> anyhow::Result<Vec<User>> {
     Ok(users?)
 }
 
-/// Sets another password for a user, ends their sessions and removes their API keys.
+/// Changes a user's password, ends their sessions and removes their API keys.
 ///
 /// # Errors
 /// As for [`add_user`].
@@ -190,8 +192,8 @@ fn operator() -> String {
     operator_of(rustix::process::getuid().as_raw(), &String::from_utf8_lossy(&accounts), sudo_user.as_deref())
 }
 
-/// The same from a user id, the machine's list of accounts and the user who called sudo. The last one only counts for root:
-/// root can write anything into the trail anyway.
+/// Computes [`operator`] from a user id, the contents of the machine's account file and the user who called sudo. The sudo user
+/// is used only for root, who could write anything into the trail anyway.
 fn operator_of(user_id: u32, accounts: &str, sudo_user: Option<&str>) -> String {
     let named = accounts.lines().find_map(|line| {
         let mut fields = line.split(':');

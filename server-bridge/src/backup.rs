@@ -1,7 +1,7 @@
-//! `sandbridge backup`: a copy of the database, whether a server has it open or not; the encryption key only where it is asked for.
+//! `sandbridge backup`: copies the database, whether a server has it open or not, and the encryption key only on request.
 //!
-//! The copy is written beside its target, checked, and only then moved there: an earlier backup of that name stays until the
-//! new one is complete. [`restore`] puts it back.
+//! The copy is written to a file next to its target, checked, and only then moved there: an earlier backup of that name stays
+//! until the new one is complete. [`restore`] puts a backup back.
 
 mod files;
 pub mod restore;
@@ -36,14 +36,14 @@ pub struct BackupOptions {
 /// Writes the backup; returns its contents, for programs and as text.
 ///
 /// # Errors
-/// A line that names what to change; an earlier backup is unchanged then.
+/// One line that says what to correct; an earlier backup is unchanged then.
 pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     let home = home::find(home)?;
     refuse_postgres(&home, "pg_dump copies it; after that, copy the bucket of --blobs if there is one")?;
     block_on(run(options, &home))
 }
 
-/// Refuses to use the file if the server of this home has a PostgreSQL database: that one would be meant.
+/// Refuses to use the database file if the server of this home has a PostgreSQL database, because its data is there.
 fn refuse_postgres(home: &Path, instead: &str) -> anyhow::Result<()> {
     if let Location::Postgres(url) = database_of(home, DatabaseArgs::default(), &Settings::load(home)?)? {
         bail!(
@@ -113,7 +113,7 @@ async fn copy(from: &Path, file: &Path) -> anyhow::Result<()> {
     Ok(store::check_backup(file).await?)
 }
 
-/// True if both names lead to one file.
+/// True if both paths lead to the same file.
 fn is_same(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     identity(one).is_some_and(|one| identity(other) == Some(one))
@@ -244,7 +244,7 @@ mod tests {
         }
         let error = restore::run(&folder.path().join("missing"), home.path()).await.unwrap_err();
         assert!(format!("{error:#}").contains("not a file"), "{error:#}");
-        // An invalid key.
+        // The key of the backup is invalid.
         fs::write(&file, &whole).unwrap();
         fs::write(folder.path().join("backup.key"), "half").unwrap();
         restore::run(&file, home.path()).await.unwrap_err();

@@ -1,6 +1,6 @@
 //! The commands of the program: those that work on this machine, and those of the client.
 //!
-//! A new command on this machine: its arguments next to its implementation, an `impl Command` and a line here.
+//! A new command on this machine needs a type for its arguments, next to its implementation; an `impl Command`; and a line in [`OWN`].
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ const OWN: &[Registration] = &[
     Registration::of::<ExtractCommand>(),
 ];
 
-/// The whole of the `sandbridge` program.
+/// Runs the `sandbridge` program.
 pub fn main() -> ExitCode {
     client::main(&[OWN, client::COMMANDS].concat())
 }
@@ -57,7 +57,7 @@ impl Command for ServeCommand {
 #[derive(Parser)]
 #[command(hide = true)]
 struct ExtractCommand {
-    /// The document's name, whose ending helps where its content does not tell its kind
+    /// The document's name: its extension decides if the content does not show the kind of document
     #[arg(long, default_value = "", value_name = "NAME")]
     name: String,
 }

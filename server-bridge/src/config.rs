@@ -37,13 +37,13 @@ use crate::web::forwarded::TrustedProxies;
 
 /// The default address of the server.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
-/// Keys of `config.json` that are not flags of `serve`: those of the client commands, and secrets.
+/// Keys of `config.json` that are not flags of `serve`: keys for the client commands, and secrets.
 const OTHER_KEYS: [&str; 6] =
     ["server", "ca_cert", "api_key", "llm_api_key", "encryption_key", "search_api_key"];
 /// The path of Docker's socket, unless `DOCKER_HOST` names another.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
-/// Why the configuration cannot be used. Each text names what to change.
+/// Why the configuration cannot be used. The text of each error names the option to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The home directory, or a settings file in it.
@@ -58,9 +58,9 @@ pub enum ConfigError {
     /// A file that an option names cannot be read or parsed.
     #[error("cannot read {}: {reason}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason why it cannot be used.
         reason: String,
     },
     /// An option has an invalid value.
@@ -68,14 +68,14 @@ pub enum ConfigError {
     Value {
         /// The option's name in `config.json`.
         key: &'static str,
-        /// The given value.
+        /// The value that was given, as text.
         value: String,
         /// The rule for values.
         rule: String,
     },
 }
 
-/// The flags of `sandbridge serve`, beside `--home`. Each is also a key of `config.json` and a `SANDBRIDGE_…` variable.
+/// The flags of `sandbridge serve`, except `--home`. Each is also a key of `config.json` and a `SANDBRIDGE_…` variable.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ServeArgs {
     /// Address and port to listen on [default: 127.0.0.1:8080]
@@ -116,16 +116,16 @@ pub struct ServeArgs {
     /// The maximum size of the content that a chain hands from the agent of one step to the next, in MiB [default: 4096]
     #[arg(long, value_name = "MIB")]
     pub handed_max_mib: Option<String>,
-    /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]
+    /// The static runner that goes into containers [default: sandbridge-runner-static next to this program]
     #[arg(long, value_name = "FILE")]
     pub runner_static: Option<PathBuf>,
-    /// The runner for work on this server itself [default: sandbridge-runner beside this program]
+    /// The runner for work on this server itself [default: sandbridge-runner next to this program]
     #[arg(long, value_name = "FILE")]
     pub runner: Option<PathBuf>,
     /// The models that answer in chats.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// How models reach the internet.
+    /// The options for the models' access to the internet.
     #[command(flatten)]
     pub web: WebArgs,
     /// The proxies in front of the server.
@@ -167,7 +167,7 @@ pub struct Config {
     pub models: ModelsConfig,
     /// The key that seals the keys of users' models, if the operator provided one; else the server has its own.
     pub encryption_key: Option<EncryptionKey>,
-    /// True if model keys that can no longer be decrypted are removed, this once.
+    /// True if model keys that can no longer be decrypted are to be removed at this start.
     pub forget_sealed_keys: bool,
     /// The models' access to the internet.
     pub internet: tools::internet::Internet,
@@ -177,11 +177,11 @@ pub struct Config {
     pub proxies: Arc<TrustedProxies>,
     /// The layers that runners must have.
     pub require: Requirement,
-    /// The most content that a chain hands from one step to the next, in bytes; the built-in limit if not given.
+    /// The maximum size of the content that a chain hands from one step to the next, in bytes; the built-in limit if `None`.
     pub handed_max_bytes: Option<u64>,
     /// True if one person has the server to themselves and no password, as `sandbridge here` does.
     pub one_person: bool,
-    /// This server as a node, and its end.
+    /// The settings of this server as a node, and of its shutdown.
     pub node: NodeConfig,
 }
 
@@ -189,7 +189,7 @@ impl Config {
     /// Combines the flags with the files and the environment.
     ///
     /// # Errors
-    /// [`ConfigError`]; the home directory is created if only it is missing.
+    /// [`ConfigError`]; a missing home directory is created if its parent exists.
     pub fn load(options: ServeArgs, home: Option<&Path>) -> Result<Self, ConfigError> {
         let home = home::find(home)?;
         home::ensure(&home)?;
@@ -262,7 +262,7 @@ impl Config {
     }
 }
 
-/// A limit in MiB as bytes.
+/// Parses a limit in MiB; returns bytes.
 fn handed_max_bytes(mebibytes: &str) -> Result<u64, ConfigError> {
     let bytes =
         mebibytes.parse::<u64>().ok().filter(|most| *most > 0).and_then(|most| most.checked_mul(1 << 20));
@@ -292,7 +292,7 @@ fn warn_of_unknown_keys(settings: &Settings, home: &Path) {
     }
 }
 
-/// The path of the engine's socket: the one in `DOCKER_HOST`, if that names a socket, else Docker's default.
+/// The path of the engine's socket: that of `DOCKER_HOST`, if the variable names a socket, else Docker's default.
 pub fn docker_socket() -> PathBuf {
     std::env::var_os("DOCKER_HOST")
         .and_then(|host| host.to_str()?.strip_prefix("unix://").map(PathBuf::from))

@@ -1,5 +1,5 @@
-//! Creates everything that people add to agents, and registers it. A new kind of extension is created here, and no other
-//! module knows it.
+//! Creates and registers everything that people add to agents. A new kind of extension is created here; no other module
+//! refers to it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,14 +42,15 @@ pub struct Extended {
     pub custom_tools: CustomTools,
     /// The plugins that users installed.
     pub plugins: Plugins,
-    /// What workspaces define, and users approve.
+    /// The hooks, tools and servers that workspaces define, and their users' approvals.
     pub trust: Trust,
     /// The documents in which agents look things up.
     pub knowledge: Knowledge,
 }
 
 impl Extended {
-    /// The extensions of turns of these chats. Requests reach the open internet, and these hosts at any address.
+    /// Creates the extensions for the turns of `chats`. Their requests may reach the public internet, and the `reachable` hosts at
+    /// any address.
     pub(crate) fn new(
         chats: &ChatService,
         store: &Store,
@@ -109,7 +110,7 @@ impl Extended {
         tokio::join!(self.knowledge.run(shutdown.clone()), chats.embed_memories(shutdown));
     }
 
-    /// Ends all running extensions, and waits until their ends are recorded.
+    /// Ends all running extensions, and waits until the end of each is recorded.
     pub(crate) async fn shutdown(&self) {
         tokio::join!(
             self.hooks.shutdown(),
@@ -135,7 +136,7 @@ fn machines(ledger: Ledger, store: Store) -> Machines {
         let (ledger, store) = (ledger.clone(), store.clone());
         Box::pin(async move {
             let user = store.user_by_id(user).await.map_err(|error| error.shown())?;
-            let user = user.ok_or_else(|| "its owner is gone".to_owned())?;
+            let user = user.ok_or_else(|| "its owner's account was removed".to_owned())?;
             ledger.sandbox(&user, Some(&place)).await.map_err(|error| error.message())
         })
     })

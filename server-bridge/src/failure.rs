@@ -4,7 +4,8 @@ use client::failure::Failure;
 
 use crate::config::ConfigError;
 
-/// The failure of work on this machine, with its causes; a cause that its error's text contains already is not repeated.
+/// Converts an error into a failure that names its causes; a cause that the text of the error above it already contains is not
+/// repeated.
 pub(crate) fn failure_of(error: &anyhow::Error) -> Failure {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

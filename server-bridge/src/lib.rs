@@ -1,8 +1,8 @@
-//! The Sandbridge server and its client CLI: wiring, and nothing else.
+//! The Sandbridge server and its client CLI: only the wiring of the other crates.
 //!
 //! The sandboxes are in crate `sandbox`, the agent in `agent`, accounts in `accounts`, the database in `store`. This crate
-//! joins them: a request comes in over HTTP, its sender is authenticated, and their work goes to the place that the routing
-//! rules name. A library as well as a binary, so that tests run a whole server inside their own process.
+//! joins them: a request arrives over HTTP, its sender is authenticated, and the work is sent to the place that the routing
+//! rules name. It is a library as well as a binary, so that tests can run a whole server in their own process.
 //!
 //! | module | holds |
 //! |---|---|

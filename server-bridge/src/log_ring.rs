@@ -29,7 +29,7 @@ pub(crate) fn lines() -> Vec<String> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
 }
 
-/// Keeps what is written: one event at a time.
+/// A writer that keeps every log event written to it: each write is one event.
 struct Keeper;
 
 impl Write for Keeper {

@@ -3,7 +3,7 @@
 //! ```text
 //!  bind ─► open the store ─► recover ─► accept ─► signal ─► drain ─► stop accepting ─► commands, links, sockets end ─► close the store
 //! ```
-//! A node accepts first, and recovers the users that it becomes the home of.
+//! A node accepts first, and recovers each user's work when it becomes that user's home.
 
 mod database;
 mod drain;
@@ -63,12 +63,12 @@ use database::Opened;
 pub(crate) use database::open_store;
 use lock::ServerLock;
 
-/// Why the server cannot start. Each text names what to change.
+/// Why the server cannot start. Each message says what to correct.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Another program listens there.
+    /// Another program listens on the address.
     #[error(
-        "cannot listen on {listen}: the port is in use; stop what uses it, or pass --listen with another one"
+        "cannot listen on {listen}: the port is in use; stop the program that uses it, or pass --listen with another port"
     )]
     PortInUse {
         /// The configured address.
@@ -79,7 +79,7 @@ pub enum StartError {
     Listen {
         /// The configured address.
         listen: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The model cannot be asked with its settings.
@@ -93,12 +93,12 @@ pub enum StartError {
         /// That server's process; `None` in the moment before it is known.
         pid: Option<u32>,
     },
-    /// Cannot find out if another server uses the home directory.
+    /// The server cannot determine whether another server uses the home directory.
     #[error("cannot lock {}/server.lock: {source}; check its owner and mode, or pass --home DIR", home.display())]
     Lock {
         /// The home directory.
         home: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The node has no key for its connections to other nodes.
@@ -110,7 +110,7 @@ pub enum StartError {
     /// The file with the server's own encryption key cannot be used.
     #[error("cannot use the encryption key in {}: {reason}", path.display())]
     KeyFile {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The reason, and what to do.
         reason: String,
@@ -132,15 +132,15 @@ pub enum StartError {
     /// The server cannot determine whether there are accounts.
     #[error(transparent)]
     Accounts(#[from] accounts::Error),
-    /// The remains of an earlier run cannot be settled.
+    /// Work that an earlier run left unfinished cannot be recovered.
     #[error("cannot recover what ran before the restart: {0}")]
     Recover(#[from] chats::Error),
 }
 
-/// The whole of `sandbridge serve`: runs the server until SIGINT or SIGTERM.
+/// Implements `sandbridge serve`: runs the server until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// Why it cannot start: a line that names what to change.
+/// One line that says why the server cannot start and what to correct.
 pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -160,7 +160,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
     let server = Server::bind(config.clone()).await?;
     missing::say(&config);
-    // A closed standard output is no reason not to serve.
+    // The server runs even if its standard output is closed.
     let _ = writeln!(io::stdout(), "listening on {}", server.url());
     if let Some(url) = server.setup_url() {
         let _ = writeln!(io::stdout(), "create the first account at {url}");
@@ -212,13 +212,13 @@ pub struct Server {
     lock: ServerLock,
     hold: Option<Hold>,
     node: Option<Nodes>,
-    /// Where other nodes connect.
+    /// The listener for connections of other nodes.
     peer_listener: Option<TcpListener>,
     setup_secret: Option<String>,
 }
 
 impl Server {
-    /// Locks the home directory, listens, opens the store and settles the remains of an earlier run.
+    /// Locks the home directory, listens, opens the store and recovers the work that an earlier run left unfinished.
     ///
     /// # Errors
     /// [`StartError`].
@@ -261,7 +261,7 @@ impl Server {
             on_postgres: matches!(config.database, Location::Postgres(_)),
             one_person: config.one_person,
         };
-        // A page may be fetched before any model's provider is reached.
+        // Installed here, since a page may be fetched before the first request to a model's provider.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
@@ -297,7 +297,7 @@ impl Server {
         let shutdown = CancellationToken::new();
         let cluster = node.clone().zip(peers).map(|(nodes, peers)| Cluster { nodes, peers });
         let cookie_name = match cluster {
-            // The same at all nodes, whatever ports they listen on.
+            // The cookie has the same name at all nodes, whatever ports they listen on.
             Some(_) => cookie_name("nodes"),
             None => cookie_name(address.port()),
         };
@@ -361,7 +361,7 @@ impl Server {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The address for making the first account, while there is none: anyone who has this address may make it.
+    /// The URL for creating the first account, while there is no account: anyone who has this URL may create it.
     pub fn setup_url(&self) -> Option<String> {
         let base = self.state.public_url.clone().unwrap_or_else(|| self.url());
         self.setup_secret.as_ref().map(|secret| format!("{base}/#setup={secret}"))
@@ -377,7 +377,7 @@ impl Server {
         &self.state
     }
 
-    /// The database: for a server that belongs to one person's program, and for tests. Requests have no direct access to it.
+    /// The database, for `sandbridge here` and for tests. Requests have no direct access to it.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -428,8 +428,8 @@ impl Server {
             )
         };
         let ended = async {
-            // All commands have been cancelled. How each ended comes over its runner's link, so links end after commands;
-            // commands that did not end in time are lost with their link, and recorded as that.
+            // All commands have been cancelled. Each outcome arrives over the runner's link, so the links are closed after the commands
+            // have ended; commands that do not end in time are lost with their link, and recorded as lost.
             if timeout(COMMANDS_STOP_TIMEOUT, commands_end()).await.is_err() {
                 tracing::warn!("some commands did not end in time");
             }
@@ -441,7 +441,7 @@ impl Server {
         if timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             tracing::warn!(tasks = state.tasks.len(), "some connections did not end in time");
         }
-        // What ended was recorded under the lease.
+        // The lease is given up last: the ends of commands were recorded under it.
         end_of_node.cancel();
         if let (Some(node), Some(keeping)) = (node, keeping) {
             let _ended = keeping.await;
@@ -462,13 +462,15 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
     Ok((listener, local))
 }
 
-/// Leaves commands that survive this server as soon as it stops, before anything is waited for: it may be killed meanwhile.
+/// Detaches the commands that outlive this server as soon as it stops, before it waits for anything: it may be killed during
+/// the wait.
 async fn leave_at_stop(state: AppState) {
     state.shutdown.cancelled().await;
     state.chats.stop();
 }
 
-/// A server has a descriptor per runner and client; the usual soft limit of 1,024 is for programs that use `select`.
+/// Raises the soft limit on open files: a server has a descriptor per runner and client, and the usual limit of 1,024 is meant for
+/// programs that use `select`.
 fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);

@@ -17,7 +17,7 @@ pub(crate) struct StoreOptions {
     command: StoreCommand,
 }
 
-/// What to do with the store.
+/// The operations on the store.
 #[derive(Debug, clap::Subcommand)]
 enum StoreCommand {
     /// Copy everything into an empty database, while no server runs: the file sandbridge.db of a home directory into PostgreSQL, or
@@ -39,12 +39,12 @@ enum StoreCommand {
 /// Copies; returns a summary, for programs and as text.
 ///
 /// # Errors
-/// A line that names what to change; nothing was copied then.
+/// One line that says what to correct; nothing was copied then.
 pub(crate) fn main(options: StoreOptions) -> anyhow::Result<(Value, String)> {
     let StoreCommand::Copy { from, to, blobs } = options.command;
     let (from, to) = (Location::parse(&from)?, Location::parse(&to)?);
     if blobs.is_some() && matches!(from, Location::File(_)) {
-        anyhow::bail!("a file has no objects in an object store; leave --blobs out");
+        anyhow::bail!("a database in a file keeps no values in an object store; leave --blobs out");
     }
     let blobs = blobs.map(|blobs| bucket_of(&blobs)).transpose()?;
     tokio::runtime::Builder::new_current_thread()
@@ -62,11 +62,13 @@ async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) -> any
         format!("copied {rows} rows of {tables} tables from {from} to {to}; both hold the same data");
     if replaced > 0 {
         words.push_str(&format!(
-            "; {replaced} texts held a NUL or were not UTF-8, and have \u{2400} or \u{fffd} there instead"
+            "; {replaced} texts contained a NUL or were not UTF-8; the copy has \u{2400} or \u{fffd} there instead"
         ));
     }
     words.push_str(match to {
-        Location::File(_) => "; start the server without --database, and keep sandbridge.key beside the file",
+        Location::File(_) => {
+            "; start the server without --database, and keep sandbridge.key next to the file"
+        }
         Location::Postgres(_) => {
             "; start the server with --database, and keep sandbridge.key in its home directory"
         }

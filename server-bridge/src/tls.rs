@@ -15,9 +15,9 @@ pub enum TlsError {
     File {
         /// `certificate` or `private key`.
         what: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason why it cannot be used.
         reason: String,
     },
     /// Certificate and key do not belong together, or rustls does not support them.
@@ -44,7 +44,7 @@ pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError>
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable("certificate", certificate, error.to_string()))?;
     if chain.is_empty() {
-        return Err(unreadable("certificate", certificate, "it holds no certificate".to_owned()));
+        return Err(unreadable("certificate", certificate, "it contains no certificate".to_owned()));
     }
     let key = PrivateKeyDer::from_pem_file(key)
         .map_err(|error| unreadable("private key", key, error.to_string()))?;

@@ -1,4 +1,4 @@
-//! The `sandbridge` program as a shell sees it: its output, and its exit codes.
+//! The `sandbridge` program, tested from the outside: its output and its exit codes.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::ffi::OsStr;
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 use testkit::proxied::many_header_lines;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
-/// How long anything in these tests may take.
+/// The timeout for every step of these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The program, without variables of this test's own environment that could configure it.
+/// The program, without environment variables that could configure it.
 fn sandbridge(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sandbridge"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"SANDBRIDGE_")) {
@@ -42,7 +42,7 @@ fn logged_in(server: &str) -> TempDir {
     home
 }
 
-/// Answers every connection with these bytes after it has received something, and closes it.
+/// Answers every connection with these bytes after it has received something, and closes the connection.
 fn answering(bytes: &'static [u8]) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -58,7 +58,7 @@ fn answering(bytes: &'static [u8]) -> (String, JoinHandle<()>) {
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 50];
 
 #[test]
-fn an_empty_variable_is_no_value() {
+fn an_empty_environment_variable_counts_as_unset() {
     let home = tempfile::tempdir().unwrap();
     let mut command = sandbridge(home.path());
     for name in ["SANDBRIDGE_HOME", "SANDBRIDGE_SERVER", "SANDBRIDGE_TIMEOUT", "SANDBRIDGE_CA_CERT"] {
@@ -70,7 +70,7 @@ fn an_empty_variable_is_no_value() {
 }
 
 #[test]
-fn what_makes_no_sense_is_wrong_usage() {
+fn invalid_arguments_are_usage_errors() {
     let home = logged_in("http://127.0.0.1:1");
     for (arguments, words) in [
         (
@@ -87,7 +87,7 @@ fn what_makes_no_sense_is_wrong_usage() {
 }
 
 #[test]
-fn a_failure_of_an_account_is_json_for_programs() {
+fn an_error_of_an_account_command_is_json_for_programs() {
     let home = tempfile::tempdir().unwrap();
     let output = sandbridge(home.path()).args(["user", "remove", "nobody", "--json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -97,7 +97,7 @@ fn a_failure_of_an_account_is_json_for_programs() {
 }
 
 #[test]
-fn plain_http_at_a_tls_server_is_told() {
+fn plain_http_to_a_tls_server_is_reported() {
     for command in [&["runner", "list"][..], &["exec", "--", "true"]] {
         let (address, answering) = answering(TLS_ALERT);
         let home = logged_in(&format!("http://{address}"));
@@ -108,7 +108,7 @@ fn plain_http_at_a_tls_server_is_told() {
 }
 
 #[test]
-fn tls_at_a_plain_server_is_told() {
+fn tls_to_a_plain_http_server_is_reported() {
     let (address, answering) = answering(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let home = logged_in(&format!("https://{address}"));
     let output = sandbridge(home.path()).args(["runner", "list"]).output().unwrap();
@@ -138,21 +138,21 @@ fn a_copy_that_is_terminated_leaves_nothing_behind() {
     let pid = rustix::process::Pid::from_child(&copy);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(copy.wait().unwrap().code(), Some(130));
-    assert_eq!(files(), 0, "the part of the file is gone");
+    assert_eq!(files(), 0, "the partial file was removed");
 }
 
-/// Reads a request without a body up to its end.
+/// Reads a request without a body to its end.
 fn request(stream: &TcpStream) {
     let mut lines = BufReader::new(stream).lines();
     while !lines.next().unwrap().unwrap().is_empty() {}
 }
 
-/// Waits until a condition holds while `child` runs.
+/// Waits until `is_so` returns true while `child` runs.
 fn eventually(child: &mut Child, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < deadline, "it did not happen in time");
-        assert_eq!(child.try_wait().unwrap(), None, "it ended early");
+        assert_eq!(child.try_wait().unwrap(), None, "the program exited early");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -242,7 +242,7 @@ fn a_chat_whose_connection_breaks_while_a_command_runs_ends_with_125() {
 }
 
 #[test]
-fn ctrl_c_while_a_message_is_posted_cancels_what_it_began() {
+fn ctrl_c_while_a_message_is_posted_cancels_its_command() {
     let mut test = ChatUnderTest::start();
     test.ctrl_c();
     test.answer(RUNNING);
@@ -271,7 +271,7 @@ fn a_socket_is_opened_through_a_proxy_that_adds_a_hundred_header_lines() {
 }
 
 #[test]
-fn a_refused_socket_tells_the_servers_reason_after_one_request() {
+fn a_refused_socket_reports_the_servers_reason_after_one_request() {
     let refusal = concat!(
         "HTTP/1.1 403 Forbidden\r\nContent-Length: 65\r\n\r\n",
         r#"{"error":{"kind":"forbidden","message":"this key may only read"}}"#

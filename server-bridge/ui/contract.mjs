@@ -1,4 +1,4 @@
-// Marks `schema.d.ts` with a hash of its source, which a test of the server compares.
+// Writes a hash of openapi.json into `schema.d.ts`; a test of the server checks it.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** The rules of React's hooks over the whole page; types are checked by `tsc`. No rule is off, and no line can be exempted. */
+/** Checks the rules of React's hooks in the whole page; `tsc` checks types. No rule is off, and no line can be exempted. */
 import parser from "@babel/eslint-parser";
 import hooks from "eslint-plugin-react-hooks";
 

@@ -9,7 +9,7 @@ import { xtermWithoutInlineStyles } from "./xterm.plugin.ts";
 /** The address at which `npm run dev` expects a running server. */
 const DEVELOPMENT_SERVER = "http://127.0.0.1:8080";
 
-/** Puts a compressed copy beside each text file, for browsers that accept it: the compression is done once, here. */
+/** Puts a compressed copy next to each text file, for browsers that accept it, so that the server need not compress. */
 function compressed(): Plugin {
   return {
     name: "compressed",
@@ -22,7 +22,7 @@ function compressed(): Plugin {
   };
 }
 
-/** Formulas use one font format, which every browser of this page reads; KaTeX offers three. */
+/** Keeps only one of the three font formats that KaTeX offers, which every supported browser reads. */
 function oneFontFormat(): Plugin {
   return {
     name: "one-font-format",
@@ -31,7 +31,7 @@ function oneFontFormat(): Plugin {
   };
 }
 
-/** Modules of the first view that lazy ones share: each would otherwise become a chunk, and each chunk costs the first view a request. */
+/** Modules that the first view and lazy modules share: each would otherwise become a chunk, which costs the first view a request. */
 const FIRST_VIEW = [
   {
     name: "vendor",
@@ -45,21 +45,21 @@ const FIRST_VIEW = [
 
 export default defineConfig({
   plugins: [react(), xtermWithoutInlineStyles(), compressed(), oneFontFormat()],
-  // Without style elements, which the content security policy refuses.
+  // A replacement without style elements, which the content security policy refuses.
   resolve: { alias: { "react-style-singleton": "/src/kit/styleSingleton.ts" } },
   // Otherwise the development server bundles it beforehand, bypassing the plugin.
   optimizeDeps: { exclude: ["@xterm/xterm"] },
   build: {
     outDir: "dist",
-    // No data: URLs: every asset is a file with a hashed name, which the server caches for ever.
+    // No data: URLs: every asset is a file with a hashed name, which browsers may cache forever.
     assetsInlineLimit: 0,
-    // A polyfill for browsers that lack much else this page needs.
+    // Browsers that need this polyfill lack much else that the page needs.
     modulePreload: { polyfill: false },
-    // The first view's modules, in three files: two dozen small ones would cost it a quarter of a second.
+    // The first view's modules, in three files, since loading two dozen small ones would take a quarter of a second longer.
     rolldownOptions: { input: ["index.html", "diagram.html"], output: { advancedChunks: { groups: FIRST_VIEW } } },
   },
   server: {
-    // The Host header stays the page's own, so that the server's Origin check holds.
+    // The Host header is kept, so that the server's Origin check passes.
     proxy: { "/api": { target: DEVELOPMENT_SERVER, ws: true, changeOrigin: false } },
   },
   // Style sheets are read unchanged: a test examines their classes.

@@ -1,11 +1,11 @@
 /**
  * Lets xterm style itself under a content security policy without inline styles: where it makes a `<style>` element or
- * writes a `style` attribute, it calls `src/panels/terminal/styleSheets.ts` instead. A release of xterm in which these
- * places look otherwise fails the build.
+ * writes a `style` attribute, it calls `src/panels/terminal/styleSheets.ts` instead. The build fails for a release of
+ * xterm in which these places differ.
  */
 import type { Plugin } from "vite";
 
-/** From the root of the web app. */
+/** The path of the functions, from the root of the web app. */
 const SHEETS = "/src/panels/terminal/styleSheets.ts";
 
 const MODULE = /@xterm\/xterm\/lib\/xterm\.mjs$/;

@@ -1,4 +1,4 @@
-//! 64 MiB through the handle: read beside a bare WebSocket, written beside `dd`.
+//! Transfers of 64 MiB through the handle: reads compared with a bare WebSocket, writes compared with `dd`.
 
 use std::fs;
 use std::process::Command;
@@ -10,15 +10,15 @@ use crate::raw::RawStream;
 use crate::remote::Remote;
 use crate::samples::{Row, Samples};
 
-/// Bytes moved in one sample.
+/// The number of bytes that one sample moves.
 pub(crate) const BYTES: usize = 64 * 1024 * 1024;
 
 const SAMPLES: usize = 30;
 
-/// Samples of one kind in a row.
+/// The number of consecutive samples of one kind.
 const TURN: usize = 3;
 
-/// The size of a caller's pieces.
+/// The size of the pieces in which a caller reads and writes.
 const WRITE_BYTES: usize = 1024 * 1024;
 
 pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
@@ -52,7 +52,7 @@ pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
     ]
 }
 
-/// The same bytes each time, with no runs of equal ones. They are not random: a compressor does find repetitions.
+/// The same bytes each time, with no runs of equal bytes. They are not random: a compressor does find repetitions.
 pub(crate) fn content() -> Vec<u8> {
     (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }

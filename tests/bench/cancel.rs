@@ -1,4 +1,5 @@
-//! How long a cancel takes: until the turn's end is recorded, and until none of its processes is left on the machine.
+//! The time that a cancel takes: until the end of the turn is recorded and none of its processes is left on the
+//! machine.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +9,13 @@ use tests::{Habits, Machine, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::samples::{Row, Samples};
 
-/// The promised time for every cancel.
+/// The promised limit for every cancel.
 const PROMISE: Duration = Duration::from_secs(1);
-/// How many there are of each kind.
+/// The number of cancels of each kind.
 const CANCELS: usize = 30;
-/// How long a command may take to begin.
+/// The longest time that a command may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How many processes of a command carry its mark.
+/// The number of a command's processes that carry its marker.
 const PROCESSES: usize = 2;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -24,7 +25,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 fn row(what: &str, begin: &'static str) -> Row {
     let marker = format!("sleep {}", 57_000_000 + std::process::id());
-    // One of them in a separate session.
+    // One of the processes is in a separate session.
     let command = format!("{begin}setsid {marker} & {marker} & wait");
     let habits = Habits { remembers: false, counts: false, pauses: false };
     let model =
@@ -53,7 +54,7 @@ fn cancel(client: &Client, chat: &str, marker: &str) -> Duration {
         client.call("GET", &path).json()["messages"][0]["agent"]["status"] == "cancelled"
     };
     while !is_over() || running() > 0 {
-        assert!(begun.elapsed() < PATIENCE, "it goes on");
+        assert!(begun.elapsed() < PATIENCE, "the turn did not end");
         std::thread::sleep(Duration::from_millis(1));
     }
     begun.elapsed()

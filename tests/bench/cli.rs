@@ -7,7 +7,7 @@ use crate::samples::{Row, Samples};
 
 const SAMPLES: usize = 500;
 
-/// Samples of one kind in a row.
+/// The number of consecutive samples of one kind.
 const TURN: usize = 25;
 
 pub(crate) fn rows(peers: &Peers) -> Vec<Row> {

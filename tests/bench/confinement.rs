@@ -1,8 +1,8 @@
 //! The cost of confinement: the same command on two runners, one of which confines nothing.
 //!
-//! The difference is smaller than the noise of a busy machine, so they are measured side by side: a few execs of one, a few of
-//! the other, many rounds, in changing order; the result is the median of the rounds' ratios. Both are driven by one task of
-//! one runtime.
+//! The difference is smaller than the noise of a busy machine, so the two are measured side by side: a few execs of one, then
+//! a few of the other, in many rounds whose order alternates. The result is the median of the rounds' ratios. Both are driven
+//! by one task of one runtime.
 
 use std::time::{Duration, Instant};
 
@@ -12,16 +12,17 @@ use crate::handle::exec_true;
 use crate::remote::Remote;
 use crate::samples::{Row, Runs, Samples};
 
-/// How often everything is repeated, each time with new runners.
+/// The number of runs, each with new runners.
 const RUNS: usize = 5;
 
-/// Rounds of a run.
+/// The number of rounds in a run.
 const ROUNDS: usize = 1_000;
 
-/// Execs of one kind in a row that count, after one that does not: it meets the caches as the other kind left them.
+/// The number of consecutive measured execs of one kind. One unmeasured exec precedes them: it runs with the caches as
+/// the other kind left them.
 const TURN: usize = 2;
 
-/// Rounds that do not count.
+/// The number of unmeasured rounds before the measured ones.
 const WARM_UP_ROUNDS: usize = 20;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -53,7 +54,8 @@ fn run() -> Run {
     Run { with: samples(0), without: samples(1), ratio: median(ratios) }
 }
 
-/// Rounds of execs in turns: first those of the confined runner, then those of the open one.
+/// Runs the rounds, in each of which the execs of one runner follow those of the other; in each result those of the
+/// confined runner come first.
 async fn rounds(confined: Sandbox, open: Sandbox) -> Vec<[[Duration; TURN]; 2]> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS + WARM_UP_ROUNDS {

@@ -7,11 +7,11 @@ use rules::{Call, Effect, Layer, LoadedRule, Origin, PathAccess, Place, Rule, Ru
 
 use crate::samples::{Row, Samples, WARM_UPS};
 
-/// The rules of a set.
+/// The number of rules in a set.
 const RULES: usize = 10_000;
-/// The decisions about each call.
+/// The number of decisions about each call.
 const ROUNDS: usize = 400;
-/// The most that a decision may take.
+/// The limit on one decision.
 const LIMIT: Duration = Duration::from_millis(1);
 
 const PLACE: Place<'_> = Place { cwd: "/work/src", root: Some("/work"), home: Some("/home/ann") };
@@ -24,7 +24,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Rules that are found by what they spell.
+/// Rules that can be looked up by their literal beginning.
 fn mixed(number: usize) -> String {
     match number % 6 {
         0 => format!("Bash(tool{number} sub *)"),
@@ -36,7 +36,7 @@ fn mixed(number: usize) -> String {
     }
 }
 
-/// Rules that have to be compared with many calls.
+/// Rules that must be compared with many calls.
 fn slowest(number: usize) -> String {
     match number % 6 {
         0 => format!("Bash(git * --option{number})"),
@@ -61,7 +61,7 @@ fn set(rule: fn(usize) -> String) -> RuleSet {
     set
 }
 
-/// Decisions about several calls, which take turns.
+/// Times decisions about several calls in turn.
 fn decided(set: &RuleSet) -> Samples {
     let long = "echo a b c && ".repeat(20) + "git status";
     let line = |line| ("Shell", Subject::Shell { line });

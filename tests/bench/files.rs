@@ -1,4 +1,4 @@
-//! 64 MiB in and out through the whole client, beside ssh and scp.
+//! Transfers of 64 MiB in and out through the whole client, compared with ssh and scp.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::samples::{Row, Samples};
 
 const SAMPLES: usize = 30;
 
-/// Samples of one kind in a row.
+/// The number of consecutive samples of one kind.
 const TURN: usize = 3;
 
 pub(crate) fn rows(peers: &Peers) -> Vec<Row> {

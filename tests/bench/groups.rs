@@ -1,9 +1,9 @@
 //! The time from the end of an agent's answer to the whole request of the next step's agent, on another machine.
 //!
-//! Two agents on two machines answer in turns, in chains of 50 steps. Between two answers the first one is stored and posted to the log,
-//! the run goes on, and the next agent is asked in its own chat. This is measured twice in the same group: alone, and while 50 other
+//! Two agents on two machines answer alternately, in chains of 50 steps. Between two answers the first one is stored and posted to the
+//! log, the run goes on, and the next agent is asked in its own chat. This is measured twice in the same group: alone, and while 50 other
 //! groups with 10 agents each have open questions: 36 agents stall in the middle of an answer, 4 at a time give answers of 1 MiB, and the
-//! others wait for their turn. A program of the measured person has asked for events and reads none.
+//! others wait for their turn. A client of the measured user has subscribed to events and reads none.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -19,24 +19,25 @@ use tungstenite::client::IntoClientRequest;
 
 use crate::samples::{Row, Samples, WARM_UPS};
 
-/// Steps of a chain: as many as it may have.
+/// The number of steps in a chain: the maximum.
 const STEPS: usize = 50;
-/// Runs in each of the two measurements.
+/// The number of runs in each of the two measurements.
 const RUNS: usize = 4;
-/// Other groups, and the agents of each.
+/// The number of other groups, and of agents in each.
 const GROUPS: usize = 50;
 const AGENTS: usize = 10;
-/// The people whom the other groups belong to; each may have 4 answers in progress. The first one has the group with the large answers.
+/// The number of people who own the other groups, and of answers that each of them may have in progress. The first one owns the group
+/// with the large answers.
 const OWNERS: usize = 10;
 const ANSWERS_OF_OWNER: usize = 4;
 /// The size of a large answer.
 const LARGE_BYTES: usize = 1024 * 1024;
-/// The longest median.
+/// The limit on the median.
 const TARGET: Duration = Duration::from_millis(20);
-/// As for the engine's rows.
+/// The same habits as for the rows about the engine.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
-/// How long the questions of the other groups may take to begin.
+/// How long the questions of the other groups may take to start.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -83,7 +84,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let before = times(&model).len();
             assert!(client.send("POST", &path, br#"{"request": "work"}"#).status < 300);
             done.recv().unwrap();
-            // The last answer is on record before the next run begins.
+            // The last answer must be recorded before the next run begins.
             until("the run is over", || {
                 client.call("GET", &format!("{group}/runs")).json()[0]["state"] == "done"
             });
@@ -130,7 +131,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// The times of the two agents that are measured.
+/// The measured times of the two agents.
 fn times(model: &ScriptedModel) -> Vec<(Instant, Instant)> {
     let mut times = model.times_of("coder");
     times.extend(model.times_of("writer"));
@@ -138,7 +139,7 @@ fn times(model: &ScriptedModel) -> Vec<(Instant, Instant)> {
     times
 }
 
-/// Makes a group; returns its path.
+/// Creates a group; returns its path.
 fn group(client: &Client) -> String {
     let made = client.send("POST", "/groups", br#"{"title": "Work"}"#);
     assert!(made.status < 300, "{made:?}");
@@ -150,7 +151,8 @@ fn put(client: &Client, path: &str, body: &Value) {
     assert!(answer.status < 300, "{path}: {answer:?}");
 }
 
-/// Makes a group of agents on its owner's machine, and asks them all; those that write at length are asked again for as long as they do.
+/// Makes a group of agents on its owner's machine, and asks all of them. Agents that give large answers are asked again as long as they
+/// do.
 fn ask_everyone(owner: &Client, is_long: bool) {
     let group = group(owner);
     for number in 0..AGENTS {
@@ -164,7 +166,7 @@ fn ask_everyone(owner: &Client, is_long: bool) {
     }
 }
 
-/// A socket of events that nobody reads.
+/// A WebSocket of events that nobody reads.
 fn events(server: &Server, client: &Client) -> WebSocket<TcpStream> {
     let address = server.url().trim_start_matches("http://");
     let mut request = format!("ws://{address}/api/v1/events").into_client_request().unwrap();

@@ -1,4 +1,4 @@
-//! The sandbox handle over a real WebSocket to a real runner process, beside a local spawn.
+//! The sandbox handle over a real WebSocket to a real runner process, compared with a local spawn.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -8,14 +8,15 @@ use sandbox::{ExecEvent, ExecRequest, Sandbox};
 use crate::remote::Remote;
 use crate::samples::{Row, Runs, Samples, WARM_UPS};
 
-/// How often everything is repeated, each time with a new runner: the processors on which its parts happen to run matter as
-/// much as everything measured.
+/// The number of runs, each with a new runner: the processors on which its parts happen to run matter as much as what is
+/// measured.
 const RUNS: usize = 9;
 
-/// Samples of each kind in a run.
+/// The number of samples of each kind in a run.
 const SAMPLES: usize = 500;
 
-/// Samples of one kind in a row before the other kind takes its turn, so that a drifting machine affects both alike.
+/// The number of consecutive samples of one kind before the other kind takes its turn, so that a drifting machine
+/// affects both alike.
 const TURN: usize = 50;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -45,7 +46,7 @@ impl Run {
 fn run() -> Run {
     let remote = Remote::start();
     let sandbox = remote.sandbox();
-    // One task: otherwise each sample would be woken by a system call.
+    // All samples run in one task: otherwise each would be woken by a system call.
     remote.run(async move {
         let (mut floor, mut handle) = (Vec::new(), Vec::new());
         while handle.len() < SAMPLES {
@@ -68,17 +69,17 @@ fn run() -> Run {
     })
 }
 
-/// The floor of every exec.
+/// Spawns `/bin/true` locally: the lower bound of every exec.
 pub(crate) fn spawn_true() {
     assert!(Command::new("/bin/true").stdin(Stdio::null()).output().unwrap().status.success());
 }
 
-/// The same through the handle.
+/// Runs `true` through the handle.
 pub(crate) async fn exec_true(sandbox: &Sandbox) {
     exec(sandbox, ExecRequest::argv(["/bin/true"])).await;
 }
 
-/// A command through the handle, to its end.
+/// Runs a command through the handle to its end.
 pub(crate) async fn exec(sandbox: &Sandbox, request: ExecRequest) {
     let mut exec = sandbox.exec(request).await.unwrap();
     while let Some(event) = exec.next().await {

@@ -1,11 +1,12 @@
 //! The time that hooks add to a tool call of a model.
 //!
-//! A scripted model calls a tool that only looks into the store, again and again, and a sample is the time from the end of an answer to
-//! the whole next request. The kinds take turns, each in a chat of its own.
+//! A scripted model repeatedly calls a tool that only reads from the store. A sample is the time from the end of an answer to the end
+//! of the next request. The kinds take turns, each in a chat of its own.
 //!
 //! Where no hook runs, little is added, so that is measured in this process, where the floor can be had: chats to which hooks were never
-//! connected, beside chats with them, without a hook and with one of another tool. A command hook is measured with real programs: what it
-//! adds to a call, beside a bare exec of the same command through a handle.
+//! Where no hook runs, little is added, so that is measured in this process, where the lower bound can be measured, too: chats to which
+//! hooks were never connected, compared with chats that have no hook, and chats that have a hook for another tool. A command hook is
+//! measured with real programs: the time that it adds to a call, compared with a bare exec of the same command through a handle.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -30,17 +31,17 @@ use crate::handle::exec;
 use crate::remote::Remote;
 use crate::samples::{Row, Samples, WARM_UPS, shown};
 
-/// How often each kind has its turn.
+/// The number of turns of each kind.
 const ROUNDS: usize = 12;
-/// Answers of one turn: all but the last one call a tool.
+/// The number of answers in a turn: all but the last one call a tool.
 const ITERATIONS: usize = 60;
-/// Execs of each round.
+/// The number of execs in each round.
 const EXECS: usize = 50;
-/// The most that hooks may add to a call where none runs.
+/// The limit on the time that hooks add to a call for which no hook runs.
 const NONE_RUNS: Duration = Duration::from_micros(100);
-/// The most that a command hook may take beyond a bare exec.
+/// The limit on the time that a command hook takes beyond a bare exec.
 const COMMAND: Duration = Duration::from_millis(5);
-/// As for the engine's rows.
+/// The same habits as for the rows about the engine.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
 pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
@@ -49,7 +50,7 @@ pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
     rows
 }
 
-/// A model whose turns have [`ITERATIONS`] answers each, and what tells that the last one of a turn is under way.
+/// A model whose turns have [`ITERATIONS`] answers each, and a channel that signals the last answer of a turn.
 struct Caller {
     model: ScriptedModel,
     done: Receiver<()>,
@@ -70,7 +71,7 @@ impl Caller {
         Self { model, done }
     }
 
-    /// The times of the calls of the turn that this begins.
+    /// The times of the calls of a turn that this function starts.
     fn times(&self, begin: impl FnOnce()) -> Vec<Duration> {
         let before = self.model.times().len();
         begin();
@@ -82,13 +83,13 @@ impl Caller {
     }
 }
 
-/// Hooks with one command, for a tool.
+/// A set of hooks with one command, for a tool.
 fn hook_of(tool: &str) -> String {
     let hook = json!({"matcher": tool, "hooks": [{"type": "command", "command": "true"}]});
     json!({"enable_command_hooks": true, "hooks": {"PreToolUse": [hook]}}).to_string()
 }
 
-/// A row about what is added to a floor, against the most that may be.
+/// A row about the time added to a floor, compared with its limit.
 fn within(samples: &Samples, what: &str, against: &str, added: Duration, limit: Duration) -> Row {
     Row {
         against: format!("{against}: adds {}", shown(added)),
@@ -98,9 +99,9 @@ fn within(samples: &Samples, what: &str, against: &str, added: Duration, limit: 
     }
 }
 
-/// Calls in this process, without a hook that runs.
+/// Measures calls in this process, for which no hook runs.
 fn without_a_run() -> Vec<Row> {
-    // Another group may have installed it first.
+    // Another group may have installed the TLS provider first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let caller = Caller::start();
@@ -135,7 +136,7 @@ fn without_a_run() -> Vec<Row> {
     ]
 }
 
-/// Chats in this process, without a machine.
+/// A server's chats in this process, without a machine.
 struct House {
     service: ChatService,
     user: User,
@@ -177,7 +178,7 @@ impl House {
         })
     }
 
-    /// Begins a turn in a new chat, with these hooks.
+    /// Starts a turn in a new chat, with these hooks.
     fn work(&self, runtime: &Runtime, document: Option<&str>) {
         runtime.block_on(async {
             if let Some(hooks) = &self.hooks {
@@ -189,7 +190,7 @@ impl House {
     }
 }
 
-/// Calls of real programs, with a command hook and without.
+/// Measures calls of real programs, with a command hook and without one.
 fn commands(remote: &Remote) -> Vec<Row> {
     let caller = Caller::start();
     let options = [&["--docker", "off"], &caller.model.options("openai")[..]].concat();
@@ -226,7 +227,7 @@ fn commands(remote: &Remote) -> Vec<Row> {
     ]
 }
 
-/// The times of bare execs of the hook's command.
+/// Measures bare execs of the hook's command.
 fn execs(remote: &Remote) -> Vec<Duration> {
     let sandbox = remote.sandbox();
     remote.run(async move {

@@ -21,16 +21,17 @@ use crate::samples::Row;
 
 const RUNNERS: usize = 2_000;
 
-/// Runners that exist before the first measurement: things that are created once exist by then.
+/// The number of runners that connect before the first measurement, so that everything that is created once exists by
+/// then.
 const EARLIER: usize = 50;
 
-/// Registrations at the same time.
+/// The number of simultaneous registrations.
 const AT_ONCE: usize = 32;
 
-/// Long enough for every link to have sent a ping, and got the answer.
+/// Long enough for every link to send a ping and get its answer.
 const SETTLED: Duration = Duration::from_secs(15);
 
-/// The buffers of the stand-ins.
+/// The socket buffers of the stand-ins.
 const BUFFER_BYTES: usize = 1024;
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -71,7 +72,7 @@ fn online(client: &Client) -> usize {
     list.iter().filter(|runner| runner["online"] == true).count()
 }
 
-/// Connects a stand-in for each token and waits until they are quiet.
+/// Connects a stand-in for each token, and waits until no more messages arrive.
 fn connect(runtime: &Runtime, server: &Server, tokens: &[String], first: usize, connected: &mut JoinSet<()>) {
     runtime.block_on(async {
         let address = server.url().trim_start_matches("http://").to_owned();
@@ -87,7 +88,7 @@ fn connect(runtime: &Runtime, server: &Server, tokens: &[String], first: usize, 
                 connected.spawn(stay(socket.await.unwrap()));
             }
         }
-        // The stand-ins run on this thread, so that waiting lets them answer.
+        // The stand-ins run on this thread, so they answer while it waits.
         tokio::time::sleep(SETTLED).await;
     });
 }

@@ -1,4 +1,5 @@
-//! Knowledge at its size: the search of 100,000 passages beside turns, indexing, the memory of the built-in embedder, and a large folder.
+//! Knowledge at its full size: the search of 100,000 passages during turns, indexing, the memory of the built-in embedder, and a large
+//! folder.
 //!
 //! `SANDBRIDGE_BENCH_PASSAGES` and `SANDBRIDGE_BENCH_FILES` make a shorter run with fewer passages and files.
 
@@ -16,26 +17,27 @@ use tests::{Habits, Machine, Reply, ScriptedEmbedder, ScriptedModel, Server, eve
 
 use crate::samples::{Row, Samples, shown};
 
-/// Passages, and files of a folder.
+/// The number of passages, and of files in a folder.
 const PASSAGES: usize = 100_000;
 const FILES: usize = 10_000;
-/// The passages of one generated document.
+/// The number of passages in a generated document.
 const PER_DOCUMENT: usize = 500;
-/// The words of a passage, and those that they are taken from.
+/// The number of words in a passage, and of words in the vocabulary.
 const WORDS: usize = 60;
 const VOCABULARY: u32 = 20_000;
-/// Turns that run while it is searched, of so many users, as a user has at most four at once; each answer is as long as this.
+/// The number of turns that run during the searches, each of another user, as a user has at most four at once; and the length
+/// of each answer.
 const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
 const TURNS: usize = 16;
 const ANSWER_BYTES: usize = 20_000;
-/// Searches that are measured.
+/// The number of measured searches.
 const SEARCHES: usize = 200;
-/// The text that is indexed, in documents.
+/// The number of documents that are indexed, and their size.
 const DOCUMENTS: usize = 8;
 const DOCUMENT_BYTES: usize = 1024 * 1024;
-/// How long each part may take.
+/// The timeout for each part.
 const PATIENCE: Duration = Duration::from_secs(1800);
-/// The most of one search that counts.
+/// The limit on one search.
 const SEARCH_LIMIT: Duration = Duration::from_millis(80);
 /// The name under which vectors of the built-in embedder are stored.
 const MODEL: &str = "built-in/multilingual-e5-small-q4";
@@ -51,7 +53,7 @@ fn size(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// Numbers that are the same in each run.
+/// Pseudorandom numbers that are the same in each run.
 struct Numbers(u32);
 
 impl Numbers {
@@ -60,7 +62,7 @@ impl Numbers {
         self.0 >> 8
     }
 
-    /// Words, the first ones of the vocabulary more often.
+    /// Words in which the first ones of the vocabulary are more frequent.
     fn text(&mut self, words: usize) -> String {
         let mut word = || {
             let (one, other) = (self.next() % VOCABULARY, self.next() % VOCABULARY);
@@ -76,7 +78,7 @@ impl Numbers {
     }
 }
 
-/// Passages and vectors, straight into the database of a server that is not running.
+/// Writes passages and vectors directly into the database of a server that is not running.
 async fn fill(file: &std::path::Path, passages: usize) {
     let store = Store::open(file).await.unwrap();
     let owner = store.users().await.unwrap().remove(0).id;
@@ -133,7 +135,7 @@ async fn fill(file: &std::path::Path, passages: usize) {
     store.close().await;
 }
 
-/// The searches, and the memory of the server before the first one and after the last one.
+/// Measures the searches, and the memory of the server before the first one and after the last one.
 fn searched() -> Vec<Row> {
     let passages = size("SANDBRIDGE_BENCH_PASSAGES", PASSAGES);
     let weights = std::env::var("SANDBRIDGE_E5_WEIGHTS").expect("scripts/bench names the weights");
@@ -206,7 +208,7 @@ fn searched() -> Vec<Row> {
     vec![searches, memory]
 }
 
-/// From the first byte of text until all of it is found by its words.
+/// Measures the time from the first byte of text until all of it is found by its words.
 fn indexed() -> Row {
     let server = Server::start_in_a_file(&["--docker", "off"]);
     let alice = server.person("alice");
@@ -229,7 +231,7 @@ fn indexed() -> Row {
         let path = format!("/knowledge/collections/texts/documents?name={at}.txt");
         assert_eq!(client.send("POST", &path, text.as_bytes()).status, 202);
     }
-    eventually("all is indexed", PATIENCE, || {
+    eventually("everything is indexed", PATIENCE, || {
         let collection = client.call("GET", "/knowledge/collections/texts").json();
         assert_eq!(collection["failed"], 0, "{collection}");
         (collection["waiting"] == 0).then_some(())
@@ -242,8 +244,8 @@ fn indexed() -> Row {
     }
 }
 
-/// A folder in which one file is changed, from the request to look at it until the change is found by words and meaning. The embedder is a scripted one, so that only
-/// the server's own work counts.
+/// Changes one file of a folder, and measures the time from the request to sync it until the change is found by words and meaning. The embedder is
+/// scripted, so that only the server's own work counts.
 fn folder() -> Row {
     let files = size("SANDBRIDGE_BENCH_FILES", FILES);
     let embedder = ScriptedEmbedder::start(&[&["zzchangedzz"]]);

@@ -1,7 +1,9 @@
-//! One table, all in one run on one machine: ours beside the lower bounds and the tools people use today.
+//! One table, all in one run on one machine: Sandbridge compared with the lower bounds and the tools that people use
+//! today.
 //!
-//! Ratios hold better than absolutes, so every row names what it is compared with, and the two take turns. Release build,
-//! warm-ups, minimum, median and 99th percentile. Run it with `scripts/bench [GROUP…]`.
+//! Ratios vary less between machines than absolute times, so every row names what it is compared with, and the two are
+//! measured alternately. Release build, warm-ups, minimum, median and 99th percentile. Run it with `scripts/bench
+//! [GROUP…]`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod bulk;
@@ -72,7 +74,7 @@ const GROUPS: &[Group] = &[
     ("retrieval", |_| retrieval::rows()),
 ];
 
-/// Measured only where they are named: the vectors of four languages take half an hour, the first time; a large folder takes minutes.
+/// Measured only if they are named: the vectors of four languages take half an hour the first time, and a large folder takes minutes.
 const ONLY_NAMED: &[&str] = &["knowledge", "retrieval"];
 
 fn main() {
@@ -114,7 +116,7 @@ impl Stage {
     }
 }
 
-/// Thousands of runners are as many sockets on both sides.
+/// Raises the limit on open files: thousands of runners need as many sockets on each side.
 fn allow_many_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

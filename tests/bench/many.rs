@@ -1,4 +1,4 @@
-//! Many commands at once: 50 callers of the handle beside 50 threads that spawn.
+//! Many commands at once: 50 callers of the handle, compared with 50 threads that spawn processes.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use crate::samples::{Row, Samples};
 
 const CALLERS: usize = 50;
 
-/// Commands of each caller in one sample.
+/// The number of commands of each caller in one sample.
 const EXECS: usize = 20;
 
 const SAMPLES: usize = 20;

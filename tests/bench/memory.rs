@@ -1,4 +1,4 @@
-//! Resident memory of the runner, its guardian included.
+//! Resident memory of the runner, including its guardian.
 
 use std::fs::File;
 use std::io::Read;

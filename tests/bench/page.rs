@@ -1,4 +1,4 @@
-//! The web page in a real Chromium, measured by `tests/browser/bench`; its limits are what a person notices.
+//! The web page in a real Chromium, measured by `tests/browser/bench`; the limits are set by what a person notices.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use crate::memory;
 use crate::samples::{Row, Samples};
 
-/// From the model's word to the frame that displays it.
+/// The limit from a word of the model to the frame that displays it.
 const WORD: Duration = Duration::from_millis(50);
-/// The target for the median time from an empty cache to a chat that accepts input.
+/// The limit on the median time from an empty cache to a chat that accepts input.
 const VIEW: Duration = Duration::from_millis(500);
-/// From a key press to the frame that displays it, while 50,000 lines arrive.
+/// The limit from a key press to the frame that displays it, while 50,000 lines arrive.
 const KEY: Duration = Duration::from_millis(25);
 
 pub(crate) fn rows() -> Vec<Row> {

@@ -1,4 +1,4 @@
-//! The server, runner, container and sshd that are measured beside each other.
+//! The server, runner, container and sshd that are measured alongside each other.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use tests::docker::{IMAGE, docker, ready};
 use tests::{Machine, Person, Server, eventually, process};
 
-/// Everything that runs while whole commands are measured.
+/// The processes that run while whole commands are measured.
 pub(crate) struct Peers {
     pub(crate) machine: Machine,
     pub(crate) person: Person,
     pub(crate) sshd: Sshd,
     pub(crate) container: String,
-    // Last: the others talk to it while they are stopping.
+    // Declared last, so that it is dropped last: the others talk to it while they are stopping.
     server: Server,
 }
 
@@ -30,24 +30,24 @@ impl Peers {
         let container =
             docker(&["run", "-d", "--rm", IMAGE, "/bin/sleep", "3600"]).unwrap().trim().to_owned();
         let peers = Self { machine, person, sshd: Sshd::start(), container, server };
-        // Others may join it later.
+        // Other runners may be added later, so the choice is explicit.
         peers.choose("laptop");
         peers
     }
 
-    /// The server that all of them talk to.
+    /// The server that all of them connect to.
     pub(crate) fn server(&self) -> &Server {
         &self.server
     }
 
-    /// Chooses where the CLI's commands run.
+    /// Chooses the runner for the CLI's commands.
     pub(crate) fn choose(&self, place: &str) {
         assert_eq!(self.person.run(&["use", place]).code, 0);
         let first = self.person.run(&["exec", "--", "true"]);
         assert_eq!(first.code, 0, "{}", first.stderr);
     }
 
-    /// One whole CLI command; it must succeed.
+    /// Runs one whole CLI command, which must succeed.
     pub(crate) fn cli(&self, arguments: &[&str]) {
         silent(&mut self.person.command(arguments));
     }
@@ -63,7 +63,7 @@ impl Drop for Peers {
     }
 }
 
-/// Runs a command whose output is dropped; it must succeed.
+/// Runs a command and discards its output; it must succeed.
 pub(crate) fn silent(command: &mut Command) {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert!(status.success(), "{command:?}: {status}");
@@ -83,7 +83,7 @@ impl Sshd {
         for key in ["host", "client"] {
             silent(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key)));
         }
-        // An empty home: the start-up files of the measured user's shell are not ssh's time.
+        // An empty home: the time that the start-up files of the user's shell take is not ssh's.
         let key = fs::read_to_string(path("client.pub")).unwrap();
         let home = directory.path().display();
         fs::write(path("authorized"), format!("environment=\"HOME={home}\" {key}")).unwrap();
@@ -117,12 +117,12 @@ impl Sshd {
         sshd
     }
 
-    /// `ssh` with its options; host and command follow.
+    /// `ssh` with its options; the caller adds the host and the command.
     pub(crate) fn ssh(&self) -> Command {
         self.client("ssh", "-p")
     }
 
-    /// `scp` with its options; both sides follow.
+    /// `scp` with its options; the caller adds the source and the target.
     pub(crate) fn scp(&self) -> Command {
         self.client("scp", "-P")
     }

@@ -1,4 +1,5 @@
-//! The floor of a stream: the same frames over a WebSocket with nothing else in it, between the same two processes.
+//! The lower bound of a stream: the same frames over a WebSocket that carries nothing else, between the same two
+//! processes.
 
 use std::process::{Child, Command, Stdio};
 
@@ -36,7 +37,7 @@ impl RawStream {
         Self { socket: Some(socket), sender }
     }
 
-    /// Lets this many bytes of data arrive.
+    /// Requests and receives this many bytes of data.
     pub(crate) fn receive(&mut self, remote: &Remote, bytes: usize) {
         let mut socket = self.socket.take().unwrap();
         let socket = remote.run(async move {

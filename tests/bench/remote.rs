@@ -42,7 +42,7 @@ impl Remote {
         Self::start_on(Arc::new(runtime), "workspace")
     }
 
-    /// Another one under another profile, whose handle is served by the same threads.
+    /// Starts another runner with another profile, whose handle is served by the same threads.
     pub(crate) fn beside(&self, profile: &'static str) -> Self {
         Self::start_on(Arc::clone(&self.runtime), profile)
     }
@@ -55,7 +55,7 @@ impl Remote {
         Self { sandbox, runtime, served: Some(served), runner, directory, _state: state }
     }
 
-    /// The handle.
+    /// The handle to the runner.
     pub(crate) fn sandbox(&self) -> Sandbox {
         self.sandbox.clone()
     }
@@ -65,7 +65,7 @@ impl Remote {
         self.directory.path().join("workspace")
     }
 
-    /// Runs a task on the workers, as in a server: blocking on it would be woken by a system call.
+    /// Runs a task on the runtime's workers, as in a server: a blocking call would be woken by a system call.
     pub(crate) fn run<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> T {
         self.runtime.block_on(async { tokio::spawn(task).await.unwrap() })
     }
@@ -108,7 +108,7 @@ async fn connect(
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };
     let route_request = RouteRequest { choice: Choice::Auto, registered: vec!["bench".into()] };
-    // The first event is that the runner is online.
+    // Waits for the first event: the runner is online.
     online.recv().await.unwrap();
     let sandbox = router.for_user(&user, &route_request).await.unwrap();
     (sandbox, served, runner)
@@ -128,7 +128,7 @@ fn start_runner(url: &str, workspace: &Path, state: &Path, profile: &str) -> Chi
     runner
 }
 
-/// Accepts a WebSocket with the server's buffers.
+/// Accepts a WebSocket, with the server's buffer sizes.
 pub(crate) async fn accept(listener: &TcpListener) -> WebSocketStream<TcpStream> {
     let (socket, _) = listener.accept().await.unwrap();
     socket.set_nodelay(true).unwrap();

@@ -1,8 +1,8 @@
-//! Measuring: warm-ups, samples, and printing them.
+//! Measuring: warm-ups, samples, and their rows in the table.
 
 use std::time::{Duration, Instant};
 
-/// Runs that are not counted.
+/// The number of runs before the measured ones.
 pub(crate) const WARM_UPS: usize = 5;
 
 /// One line of the table.
@@ -26,7 +26,7 @@ impl Samples {
         Self(durations)
     }
 
-    /// Measures two things in turn, so that a drifting machine affects both alike. Each begins with the warm-ups.
+    /// Measures two actions alternately, so that a drifting machine affects both alike. Each begins with the warm-ups.
     pub(crate) fn in_turn(
         count: usize,
         turn: usize,
@@ -55,7 +55,7 @@ impl Samples {
         self.0[(self.0.len() * 99 / 100).min(self.0.len() - 1)]
     }
 
-    /// A row without comparison.
+    /// A row without a comparison.
     pub(crate) fn row(&self, what: &str) -> Row {
         Row {
             what: what.to_owned(),
@@ -90,7 +90,7 @@ impl Samples {
         }
     }
 
-    /// A row whose median must be within the limit.
+    /// A row whose median is compared with a limit.
     pub(crate) fn row_mostly_within(&self, what: &str, limit: Duration) -> Row {
         let ratio = self.p50().as_secs_f64() / limit.as_secs_f64();
         Row {
@@ -100,13 +100,13 @@ impl Samples {
         }
     }
 
-    /// A row of a rate per second, for `count` per sample.
+    /// A row of a rate per second, for `count` operations in a sample.
     pub(crate) fn rate(&self, what: &str, count: usize) -> Row {
         let rate = |duration: Duration| format!("{:.0}/s", count as f64 / duration.as_secs_f64());
         Row { min: rate(self.min()), p50: rate(self.p50()), p99: rate(self.p99()), ..self.row(what) }
     }
 
-    /// The same, with the ratio of rates.
+    /// A row of a rate, with its ratio to another rate.
     pub(crate) fn rate_against(
         &self,
         what: &str,
@@ -123,13 +123,13 @@ impl Samples {
         }
     }
 
-    /// A row of throughput for `bytes` a sample.
+    /// A row of throughput, for `bytes` in a sample.
     pub(crate) fn throughput(&self, what: &str, bytes: u64) -> Row {
         let rate = |duration: Duration| format!("{:.0} MB/s", bytes as f64 / 1e6 / duration.as_secs_f64());
         Row { min: rate(self.min()), p50: rate(self.p50()), p99: rate(self.p99()), ..self.row(what) }
     }
 
-    /// The same, with the ratio of speeds.
+    /// A row of throughput, with its ratio to another throughput.
     pub(crate) fn throughput_against(
         &self,
         what: &str,
@@ -142,13 +142,13 @@ impl Samples {
         Row { against: name.to_owned(), target: target.to_owned(), ratio: self.speed(other), ..row }
     }
 
-    /// How many times faster than the other this is.
+    /// How many times faster these samples are than the others.
     fn speed(&self, other: &Samples) -> String {
         format!("{:.2} ×", other.p50().as_secs_f64() / self.p50().as_secs_f64())
     }
 }
 
-/// The same measured several times, each time with everything restarted. The median run counts.
+/// Several runs of one measurement, each with everything restarted. The median run counts.
 pub(crate) struct Runs<R> {
     sorted: Vec<R>,
     value: fn(&R) -> f64,
@@ -166,7 +166,7 @@ impl<R> Runs<R> {
         &self.sorted[self.sorted.len() / 2]
     }
 
-    /// The median value, and the spread of the others.
+    /// The median value, and the smallest and largest value.
     pub(crate) fn shown(&self, show: impl Fn(f64) -> String) -> String {
         let count = self.sorted.len();
         let show = |run: &R| show((self.value)(run));
@@ -181,7 +181,7 @@ fn timed(action: &mut impl FnMut()) -> Duration {
     start.elapsed()
 }
 
-/// A duration in the unit that suits it.
+/// Formats a duration in a suitable unit.
 pub(crate) fn shown(duration: Duration) -> String {
     let microseconds = duration.as_secs_f64() * 1e6;
     if microseconds < 10_000.0 {

@@ -17,7 +17,7 @@ export default defineConfig({
     actionTimeout: EXPECT_MS,
     trace: "off",
     launchOptions: {
-      // Chromium without its own window, which costs a third of the time of every test.
+      // Chromium without a window, which would take a third of each test's time.
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
       args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
     },

@@ -1,7 +1,7 @@
 """Renders server-bridge/deploy/ for e2e/deploy.rs: render.py DIRECTORY chart VALUES-AS-JSON | compose. Prints JSON.
 
-The chart is rendered by Helm itself (helm-python-sdk carries its library), and each object is checked strictly against the schema that Kubernetes
-publishes for its kind (kubernetes-validate carries these). The Compose file is read with merges, and a key that stands twice is refused.
+The chart is rendered by Helm itself (helm-python-sdk contains its library), and each object is checked strictly against the schema that Kubernetes
+publishes for its kind (kubernetes-validate contains these). The Compose file is read with merge keys, and a duplicate key is refused.
 """
 
 import json
@@ -15,18 +15,18 @@ KUBERNETES = ["1.30", "1.37"]
 
 
 class Strict(yaml.SafeLoader):
-    """Refuses a mapping with a key that stands twice."""
+    """Refuses a mapping with a duplicate key."""
 
     def construct_mapping(self, node, deep=False):
         keys = [key.value for key, _ in node.value if key.value != "<<"]
         twice = {key for key in keys if keys.count(key) > 1}
         if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice} stands twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(None, None, f"duplicate keys {twice}", node.start_mark)
         return super().construct_mapping(node, deep)
 
 
 def chart(directory, values):
-    # Severity 1 is advice, such as a missing icon.
+    # Findings of severity 1 are advice, such as a missing icon.
     findings = [finding for finding in helm.lint(directory, values)["messages"] if finding["severity"] > 1]
     with helm.Chart.load(directory) as loaded:
         loaded.validate_schema(values)

@@ -1,4 +1,4 @@
-//! A model that works in a sandbox, in both wire formats, whatever happens meanwhile.
+//! A model that works in a sandbox, in both wire formats, with cancels, failures and lost runners meanwhile.
 
 mod goes_on;
 
@@ -13,13 +13,13 @@ use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, pr
 
 use crate::docker::Cleanup;
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const ADD: &str = "add() { echo $(($1 - $2)); }\n";
 const TEST: &str = "#!/bin/sh\n. ./add.sh\n[ \"$(add 2 3)\" = 5 ] || { echo \"add 2 3 is $(add 2 3)\"; exit 1; }\necho passed\n";
 
-/// Makes that project's failing test pass: looks, runs it, changes a line, runs it again, reports.
+/// Makes the project's failing test pass: looks around, runs the test, changes a line, runs it again, reports.
 fn mends(asked: &Asked) -> Reply {
     match asked.results().len() {
         0 => Reply::Call(vec![
@@ -46,7 +46,7 @@ fn put_project(workspace: &Path) {
     fs::write(workspace.join("AGENTS.md"), "Shell scripts are POSIX.").unwrap();
 }
 
-/// Has the model repair the failing test; checks the output of `--json`, and what the model was given.
+/// Has the model repair the failing test; checks the output of `--json`, and what the model received.
 fn check_mended(model: &ScriptedModel, alice: &Person, place: &str) {
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "make the test pass"]);
     assert_eq!(output.code, 0, "{output:?}");
@@ -81,7 +81,7 @@ fn mends_on_a_runner(provider: &str) {
     let asked = model.asked();
     assert!(asked[0].raw.contains("Shell scripts are POSIX."), "the project's instructions");
     assert_eq!(asked.len(), 3);
-    // The earlier conversation comes first, byte for byte, so that a provider's cache finds it.
+    // The earlier conversation is sent unchanged, byte for byte, so that a provider's cache matches it.
     for pair in asked.windows(2) {
         let shared =
             pair[0].raw.bytes().zip(pair[1].raw.bytes()).take_while(|(left, right)| left == right).count();
@@ -90,17 +90,17 @@ fn mends_on_a_runner(provider: &str) {
 }
 
 #[test]
-fn a_failing_test_is_mended_in_openais_words() {
+fn a_failing_test_is_fixed_in_openais_wire_format() {
     mends_on_a_runner("openai");
 }
 
 #[test]
-fn a_failing_test_is_mended_in_anthropics_words() {
+fn a_failing_test_is_fixed_in_anthropics_wire_format() {
     mends_on_a_runner("anthropic");
 }
 
 #[test]
-fn a_failing_test_is_mended_in_a_container_and_on_the_server_itself() {
+fn a_failing_test_is_fixed_in_a_container_and_on_the_server_itself() {
     tests::docker::ready();
     let model = ScriptedModel::start(mends);
     let docker = ["--docker", "on", "--docker-image", tests::docker::IMAGE, "--local", "admins"];
@@ -149,7 +149,7 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
 }
 
 #[test]
-fn a_person_reads_in_the_terminal_why_an_answer_fails_is_tried_again_or_waits() {
+fn the_terminal_shows_why_an_answer_fails_is_retried_or_waits() {
     let (go, gate) = mpsc::channel::<()>();
     let mut breaks = true;
     let model = ScriptedModel::start(move |asked| match asked.last_of_user().as_str() {
@@ -189,7 +189,7 @@ fn a_person_reads_in_the_terminal_why_an_answer_fails_is_tried_again_or_waits() 
 }
 
 #[test]
-fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
+fn a_runner_that_disconnects_ends_the_turn_and_nothing_runs_elsewhere() {
     let model = ScriptedModel::start(|asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "touch ready; sleep 600"}))]),
         _ => Reply::Say("I am back".to_owned()),
@@ -216,7 +216,7 @@ fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
     assert!(!other.workspace().join("ready").exists(), "nothing ran elsewhere");
 }
 
-/// A chat whose model may do this much without asking.
+/// A new chat in this approval mode.
 pub(crate) fn new_chat(client: &Client, mode: &str) -> String {
     let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
     let body = json!({"mode": mode}).to_string();
@@ -234,11 +234,11 @@ pub(crate) fn messages(client: &Client, chat: &str) -> Vec<Value> {
     client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
 }
 
-/// The message of the `number`th answer, once that has ended.
+/// The message of the `number`th answer, after that answer has ended.
 pub(crate) fn ended(client: &Client, chat: &str, number: usize) -> Value {
     eventually("the answer is over", PATIENCE, || {
         let messages = messages(client, chat);
-        // An answer's first message comes after the one that it answers; several may wait.
+        // The first message of an answer follows the user's message; several answers may be queued.
         let handles =
             messages.iter().filter(|message| !message["agent"]["usage"].is_null() || is_cut(message));
         let handle = handles.take(number).nth(number - 1)?.clone();
@@ -246,7 +246,7 @@ pub(crate) fn ended(client: &Client, chat: &str, number: usize) -> Value {
     })
 }
 
-/// True for an answer that was cut off because its server ended.
+/// True for an answer that was cut off because its server stopped.
 fn is_cut(message: &Value) -> bool {
     message["agent"]["status"] == "interrupted"
 }

@@ -1,4 +1,5 @@
-//! Sub-agents in the background while the server is killed at random moments: each command runs once, and each end is reported once.
+//! Sub-agents in the background while the server is killed at random moments: each command runs once, and each sub-agent's end is
+//! reported once.
 
 use std::fs;
 use std::time::Duration;
@@ -14,21 +15,21 @@ fn called(task: &str) -> (&'static str, Value) {
     ("SubAgent", json!({"task": task, "background": true}))
 }
 
-/// The ids of the tasks that a message of the server names, with their statuses.
+/// The ids of the tasks that a server's message names, with their statuses.
 fn told_of(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("task "));
     let pairs = lines.filter_map(|line| line.split_once(": "));
     pairs.map(|(id, end)| (id.to_owned(), end.trim_end_matches(')').to_owned())).collect()
 }
 
-/// All tasks whose ends the server reported to a model, with their statuses.
+/// All tasks whose end the server reported to a model, with their statuses.
 fn told_in(asked: &Asked) -> Vec<(String, String)> {
     let messages = asked.body["messages"].as_array().unwrap().iter();
     let of_user = messages.filter(|message| message["role"] == "user");
     of_user.flat_map(|message| told_of(message["content"].as_str().unwrap_or_default())).collect()
 }
 
-/// Calls two sub-agents and ends its answer; reads the result of each that has ended.
+/// Starts two sub-agents and ends its answer; reads the result of each one that has ended.
 fn calls_two(asked: &Asked) -> Reply {
     let results = asked.results();
     let is_read = |id: &String| results.iter().any(|result| result.starts_with(&format!("{id} done")));
@@ -42,7 +43,7 @@ fn calls_two(asked: &Asked) -> Reply {
 }
 
 #[test]
-fn kills_of_the_server_repeat_nothing_and_each_end_is_told_once() {
+fn kills_of_the_server_repeat_nothing_and_each_end_is_reported_once() {
     let model = ScriptedModel::start(|asked| match is_child(asked) {
         true => runs_its_commands(asked),
         false => calls_two(asked),
@@ -57,7 +58,7 @@ fn kills_of_the_server_repeat_nothing_and_each_end_is_told_once() {
             std::thread::sleep(Duration::from_millis(random.within(0..1_200)));
             kill(&mut world, &model);
         }
-        eventually("nothing is at work", PATIENCE, || {
+        eventually("nothing is in progress", PATIENCE, || {
             let agents = world.agents();
             let are_done = agents.len() == 2 && agents.iter().all(|agent| agent["status"] == "done");
             let goes_on = |message: &Value| {

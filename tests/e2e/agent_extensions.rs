@@ -1,4 +1,5 @@
-//! Tools with which a model manages its user's extensions and reads the server's log: each change is confirmed, each secret is hidden.
+//! Tools with which a model manages its user's extensions and reads the server's log: every change needs a confirmation, and every
+//! secret is hidden.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A model that makes this call once, and then repeats the result.
+/// A model that makes this call once, and then repeats its result.
 fn calls(tool: &'static str, arguments: serde_json::Value) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| {
         let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
@@ -34,7 +35,7 @@ fn a_server_is_added_only_after_its_user_agreed_in_every_mode() {
     let servers = || world.alice.json(&["mcp-server", "list", "--json"])["servers"].as_array().unwrap().len();
     for mode in ["plan", "ask", "auto-edit", "full"] {
         world.alice.run(&["chat", "--new", "--json", "--approval", mode, "go"]);
-        assert_eq!(servers(), 0, "nobody could be asked in {mode}");
+        assert_eq!(servers(), 0, "nobody could be asked in the mode {mode}");
     }
     let client = Client::login(&world.server, "alice");
     let chat = new_chat(&client, "full");
@@ -56,7 +57,7 @@ fn only_an_administrator_can_read_the_log() {
     let world = World::new(calls("Logs", json!({"lines": 50})));
     world.chat("full");
     let first = world.model.asked().remove(0);
-    // Alice is the first user, and so the administrator.
+    // Alice is the first user, and therefore an administrator.
     if tools(&first).iter().any(|name| name == "Logs") {
         assert!(!world.last_result().is_empty(), "{}", world.last_result());
     }

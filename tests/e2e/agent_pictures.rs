@@ -1,4 +1,4 @@
-//! Images that come with a message, and the titles that chats get.
+//! Images that are sent with a message, and the titles that chats get.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tests::{Machine, Reply, ScriptedModel, Server, eventually};
 
 use crate::agent::{ended, new_chat, say};
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An image of a single pixel.
@@ -27,7 +27,7 @@ fn say_with(client: &Client, chat: &str, text: &str, attachments: &[String]) {
     assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes()).status, 202);
 }
 
-/// The kinds of parts of the user's message with this text.
+/// The kinds of the parts in the user's message that has this text.
 fn kinds(body: &Value, text: &str) -> Vec<String> {
     let messages = body["messages"].as_array().unwrap().iter();
     let said = messages.filter(|message| message["role"] == "user" && message.to_string().contains(text));
@@ -54,7 +54,10 @@ fn an_attached_image_is_a_part_of_the_message_and_another_file_is_its_path() {
         let asked = model.asked().pop().unwrap();
         let kinds = kinds(&asked.body, "what is it?");
         assert_eq!(kinds.iter().filter(|of| *of == kind).count(), 1, "{kinds:?}");
-        assert!(asked.raw.contains(PNG) && asked.raw.contains("image/png"), "its kind is known by its bytes");
+        assert!(
+            asked.raw.contains(PNG) && asked.raw.contains("image/png"),
+            "its kind is detected from its bytes"
+        );
         for path in [on, cut, text] {
             assert!(asked.raw.contains(&format!("[attached: {path}]")), "{path}");
         }
@@ -62,7 +65,7 @@ fn an_attached_image_is_a_part_of_the_message_and_another_file_is_its_path() {
 }
 
 #[test]
-fn a_model_that_does_not_see_is_told_the_path() {
+fn a_model_without_vision_gets_the_path() {
     let model = ScriptedModel::start(|asked| match asked.raw.contains(PNG) {
         true => Reply::Refuse(400, r#"{"error":{"message":"image input is not supported"}}"#.to_owned()),
         false => Reply::Say("I cannot see it".to_owned()),
@@ -81,7 +84,7 @@ fn a_model_that_does_not_see_is_told_the_path() {
 }
 
 #[test]
-fn the_swift_model_names_a_chat_once_its_first_question_is_answered() {
+fn the_swift_model_titles_a_chat_after_its_first_answer() {
     let mut titles = ["\"Flaky test in CI.\"\nIt is short."].into_iter();
     let model = ScriptedModel::start(move |asked| match asked.body["model"].as_str() {
         Some("scripted-swift") => match titles.next() {
@@ -115,10 +118,10 @@ fn the_swift_model_names_a_chat_once_its_first_question_is_answered() {
     assert_eq!(swift.map(|model| &model["calls"]), Some(&json!(1)), "{usage}");
     say(&client, &chat, "and now?");
     ended(&client, &chat, 2);
-    // If it fails, the first message stays as the title.
+    // If the request for a title fails, the first message remains the title.
     let other = new_chat(&client, "ask");
     say(&client, &other, "another question");
     ended(&client, &other, 1);
-    eventually("a title is asked for", PATIENCE, || (asked().len() == 2).then_some(()));
+    eventually("a title is requested", PATIENCE, || (asked().len() == 2).then_some(()));
     assert_eq!((title(&other), title(&chat)), ("another question".to_owned(), "Flaky test in CI".to_owned()));
 }

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tests::http::{Answer, Client};
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually};
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Follows instructions in words: each line is `create PATH TEXT`, `replace PATH OLD NEW` or `shell COMMAND`; anything else is
-/// answered with the number of user messages that it knows.
+/// A model that follows instructions in words: each line is `create PATH TEXT`, `replace PATH OLD NEW` or `shell COMMAND`;
+/// anything else is answered with the number of user messages that it knows.
 fn obeys(asked: &Asked) -> Reply {
     let messages = asked.body["messages"].as_array().unwrap();
     if messages.last().unwrap()["role"] == "tool" {
@@ -71,7 +71,7 @@ impl World {
     }
 }
 
-/// A chat, as a program sees it.
+/// A chat as an API client uses it.
 struct Chat {
     client: Client,
     id: String,
@@ -145,12 +145,12 @@ fn an_undo_restores_every_file_and_forgets_the_message() {
     assert!(!file("sub/new.txt").exists() && file("made").exists());
     let undone: Vec<Value> =
         chat.messages().into_iter().filter(|message| message["undone"] == true).collect();
-    assert_eq!(undone.len(), 2 + 5 + 1, "what was said, its answer, five tools, what was said behind them");
-    // The model does not know about it.
+    assert_eq!(undone.len(), 2 + 5 + 1, "the message, its answer, five tool cards, the text after them");
+    // The model's conversation contains nothing of it.
     assert_eq!(chat.say("and now?")["text"], "I know 2");
     let last = world.model.asked().pop().unwrap();
     assert!(!last.raw.contains("fresh") && last.raw.contains("hello"), "{}", last.raw);
-    // An undo is not itself a message that could be undone: the next one undoes the turn before it.
+    // An undo is not a message that can be undone: the next undo takes back the turn before it.
     let taken = chat.undo(false).json();
     assert_eq!(
         (&taken["text"], &taken["turns"], &taken["restored"]),
@@ -162,7 +162,7 @@ fn an_undo_restores_every_file_and_forgets_the_message() {
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_told_and_not_overwritten() {
+fn a_file_that_somebody_changed_since_is_reported_and_not_overwritten() {
     let world = World::new(obeys);
     let machine = Machine::start(&world.server, &world.alice, "laptop");
     let file = |name: &str| machine.workspace().join(name);
@@ -176,7 +176,7 @@ fn what_somebody_else_changed_since_is_told_and_not_overwritten() {
     assert_eq!((refused.status, refused.kind().as_str()), (409, "conflict"), "{refused:?}");
     let why = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(why.contains("b.txt") && !why.contains("a.txt") && why.contains("/undo force"), "{why}");
-    // Nothing is done partially, and the conversation is unchanged.
+    // Nothing is undone partially, and the conversation is unchanged.
     assert_eq!(fs::read_to_string(file("a.txt")).unwrap(), "new");
     assert!(file("d.txt").exists());
     assert!(chat.messages().iter().all(|message| message["undone"].is_null()));
@@ -190,7 +190,7 @@ fn what_somebody_else_changed_since_is_told_and_not_overwritten() {
 }
 
 #[test]
-fn files_are_restored_where_they_are_or_not_at_all() {
+fn files_are_restored_on_their_own_machine_or_not_at_all() {
     let world = World::new(obeys);
     let token = world.alice.add_runner("laptop");
     let mut machine = Machine::start_with_token(&world.server, "laptop", &token, &["--reconnect-max", "0.2"]);
@@ -216,7 +216,7 @@ fn files_are_restored_where_they_are_or_not_at_all() {
 }
 
 #[test]
-fn a_rewind_takes_back_several_and_files_only_where_it_is_asked_to() {
+fn a_rewind_takes_back_several_turns_and_files_only_on_request() {
     let world = World::new(obeys);
     let machine = Machine::start(&world.server, &world.alice, "laptop");
     let file = |name: &str| fs::read_to_string(machine.workspace().join(name)).unwrap_or_default();
@@ -247,7 +247,7 @@ fn a_rewind_takes_back_several_and_files_only_where_it_is_asked_to() {
 }
 
 #[test]
-fn an_answer_is_begun_again_in_its_message_and_given_up_after_the_fourth_death_of_the_server() {
+fn an_answer_restarts_in_its_message_and_is_given_up_after_the_fourth_kill() {
     let mut asked_for = 0;
     let mut world = World::new(move |asked| {
         if asked.last_of_user() != "begin" {
@@ -261,7 +261,7 @@ fn an_answer_is_begun_again_in_its_message_and_given_up_after_the_fourth_death_o
     let log = world.server.home().join("sandbridge.db-wal");
     for number in 1..=4 {
         let words = format!("This is try {number}");
-        eventually("it is said again", PATIENCE, || {
+        eventually("the answer is restarted", PATIENCE, || {
             let shown = chat.messages().into_iter().find(|message| message["id"] == answer).unwrap();
             let live = shown["live"].as_array()?.iter().map(|piece| piece["text"].as_str().unwrap());
             (shown["text"] == "" && live.collect::<String>() == words).then_some(())
@@ -284,7 +284,7 @@ fn an_answer_is_begun_again_in_its_message_and_given_up_after_the_fourth_death_o
 }
 
 #[test]
-fn a_fork_and_what_it_came_from_go_on_separately() {
+fn a_fork_and_its_original_continue_separately() {
     let world = World::new(obeys);
     let machine = Machine::start(&world.server, &world.alice, "laptop");
     let chat = world.chat();
@@ -300,7 +300,7 @@ fn a_fork_and_what_it_came_from_go_on_separately() {
     assert_eq!(chat.say("there")["text"], "I know 3");
     let last = world.model.asked().pop().unwrap();
     assert!(last.raw.contains("there") && !last.raw.contains("\"here\""), "{}", last.raw);
-    // Only its own files: the copied turn changed none.
+    // The fork restores only its own files: the copied turn changed none.
     assert_eq!(fork.undo(false).json()["restored"].as_array().unwrap().len(), 1);
     assert_eq!(fork.undo(false).json()["text"], "here");
     assert_eq!(fork.undo(false).json()["restored"], json!([]));

@@ -11,7 +11,7 @@ use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, pr
 
 use crate::agent::{messages, new_chat, say};
 
-/// How long anything here may take.
+/// The timeout for every step.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server with a user, a machine and a chat.
@@ -51,7 +51,7 @@ impl World {
     }
 }
 
-/// The message of the answer to the chat's last message, once that has ended.
+/// The message of the answer to the chat's last message, after that answer has ended.
 fn ended(client: &Client, chat: &str) -> Value {
     eventually("the answer is over", PATIENCE, || {
         let messages = messages(client, chat);
@@ -71,7 +71,7 @@ pub(crate) fn is_child(asked: &Asked) -> bool {
 }
 
 #[test]
-fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
+fn a_cancel_reaches_sub_agents_and_leaves_no_process() {
     let marker = format!("{}", 56_000_000 + std::process::id());
     let sleep = format!("touch ready-$$; sleep {marker}");
     let model = ScriptedModel::start(move |asked| match (is_child(asked), asked.results().len()) {
@@ -120,7 +120,7 @@ pub(crate) fn kill(world: &mut World, model: &ScriptedModel) {
     world.client = Client::login(&world.server, "alice");
 }
 
-/// Checks that one sub-agent is done, and that nothing still looks in progress.
+/// Checks that one sub-agent is done, and that no message is still in progress.
 fn one_is_done(world: &World) {
     let agents = world.agents();
     assert_eq!((agents.len(), &agents[0]["status"]), (1, &json!("done")));
@@ -132,7 +132,7 @@ fn one_is_done(world: &World) {
 }
 
 #[test]
-fn a_sub_agents_command_runs_once_while_the_server_dies_and_its_parent_gets_its_answer() {
+fn a_sub_agents_command_runs_once_over_kills_and_its_parent_gets_the_answer() {
     let command = "echo once >> log; until [ -e go ]; do sleep 0.05; done; echo the end";
     let model = ScriptedModel::start(move |asked| match (is_child(asked), asked.results().len()) {
         (false, 0) => Reply::Call(vec![agent("work")]),
@@ -143,7 +143,7 @@ fn a_sub_agents_command_runs_once_while_the_server_dies_and_its_parent_gets_its_
     world.say("begin");
     let log = world.workspace().join("log");
     eventually("it works", PATIENCE, || log.exists().then_some(()));
-    // Killed twice: a resumed turn can be interrupted again.
+    // The server is killed twice, since a resumed turn can be interrupted again.
     kill(&mut world, &model);
     kill(&mut world, &model);
     fs::write(world.workspace().join("go"), "").unwrap();
@@ -155,12 +155,12 @@ fn a_sub_agents_command_runs_once_while_the_server_dies_and_its_parent_gets_its_
         "{results:?}"
     );
     assert_eq!(fs::read_to_string(log).unwrap(), "once\n");
-    assert_eq!(model.asked().len(), 4, "nobody was asked twice");
+    assert_eq!(model.asked().len(), 4, "no model was asked twice");
     one_is_done(&world);
 }
 
 #[test]
-fn a_sub_agent_that_waits_for_its_model_while_the_server_dies_asks_again() {
+fn a_sub_agent_that_was_waiting_for_its_model_at_a_kill_asks_again() {
     let mut hung = false;
     let model = ScriptedModel::start(move |asked| match (is_child(asked), asked.results().len()) {
         (false, 0) => Reply::Call(vec![("SubAgent", json!({"task": "work", "instance": "x"}))]),
@@ -184,18 +184,18 @@ fn a_sub_agent_that_waits_for_its_model_while_the_server_dies_asks_again() {
     one_is_done(&world);
 }
 
-/// How many commands each sub-agent runs, one after the other.
+/// The number of commands that each sub-agent runs, one after the other.
 pub(crate) const COMMANDS: usize = 3;
 
-/// A sub-agent that runs them, and then says that its task is done.
+/// A sub-agent that runs these commands, and then reports that its task is done.
 pub(crate) fn runs_its_commands(asked: &Asked) -> Reply {
     let (task, results) = (asked.last_of_user(), asked.results());
     let is_done = |result: &&String| {
-        // The server may die after the runner has discarded a result and before it is in the conversation.
+        // The server may die after the runner has discarded a result and before the result is in the conversation.
         result.contains(&format!("did {task} "))
             || result.contains("It ended with exit code 0 while the server")
     };
-    // A call that was recorded but did not reach its runner has an unknown outcome, so it is made again.
+    // A call that was recorded but did not reach its runner has an unknown outcome, and the model repeats it.
     let done = results.iter().filter(is_done).count();
     if done == COMMANDS {
         return Reply::Say(format!("{task} is done"));
@@ -239,7 +239,7 @@ fn kills_of_the_server_repeat_no_command_of_a_sub_agent_and_lose_no_answer() {
 }
 
 #[test]
-fn a_person_writes_to_a_sub_agent_that_has_a_name_also_while_the_server_dies() {
+fn a_person_writes_to_a_named_sub_agent_even_over_a_kill() {
     let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
         (true, text) if text.contains("writes to you directly") => {
             Reply::Say(format!("you said {}", text.lines().last().unwrap()))
@@ -263,7 +263,7 @@ fn a_person_writes_to_a_sub_agent_that_has_a_name_also_while_the_server_dies() {
         (&json!("done"), &json!("you said are you there?"))
     );
     assert_eq!(model.asked().len(), asked + 1, "the chat's own model was not asked");
-    // It is in the sub-agent's own conversation, and the chat's model sees it next.
+    // The message is in the sub-agent's own conversation, and the chat's model sees it next.
     let child = world.agents()[0]["chat_id"].as_str().unwrap().to_owned();
     let texts = |client: &Client, chat: &str| -> Vec<String> {
         messages(client, chat).iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect()
@@ -293,7 +293,7 @@ fn a_person_writes_to_a_sub_agent_that_has_a_name_also_while_the_server_dies() {
         let last = texts(&world.client, &world.chat).pop().unwrap();
         assert!(last.contains(why), "{text}: {last}");
     }
-    // One that waits while the server dies is delivered once.
+    // A message that waits while the server dies is delivered once.
     world.say("hang");
     eventually("the model hangs", PATIENCE, || {
         model.asked().last().is_some_and(|asked| asked.last_of_user() == "hang").then_some(())

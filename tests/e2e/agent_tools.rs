@@ -1,5 +1,5 @@
-//! A model's tools other than files and commands: reading the internet, asking, notes, and looking back, with their
-//! requirements.
+//! A model's tools other than files and commands: reading the internet, asking questions, notes, and chat history, with
+//! the settings that they need.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -14,14 +14,14 @@ use tests::{Asked, Machine, Page, Pages, Reply, ScriptedModel, Server, eventuall
 
 use crate::agent::{ended, lines, messages, new_chat, say};
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An image of a single pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// A model that makes these calls, all at once, and answers `done`.
+/// A model that makes these calls, all in one reply, and then answers `done`.
 fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     ScriptedModel::start(move |asked| match asked.results().len() {
         0 => Reply::Call(calls.clone()),
@@ -38,7 +38,7 @@ fn told(model: &ScriptedModel) -> Asked {
     model.asked().pop().unwrap()
 }
 
-/// The card that waits for an answer, once there is one.
+/// The card that waits for an answer, as soon as there is one.
 pub(crate) fn asking(client: &Client, chat: &str, hint: &str) -> Value {
     eventually(&format!("{hint} asks"), PATIENCE, || {
         let waits = |message: &Value| {
@@ -72,7 +72,7 @@ fn internet() -> Pages {
 }
 
 #[test]
-fn each_tool_does_its_work_through_a_runner() {
+fn each_tool_works_through_a_runner() {
     let pages = internet();
     let port = pages.port();
     let local = |path: &str| format!("http://localhost:{port}{path}");
@@ -118,7 +118,7 @@ fn each_tool_does_its_work_through_a_runner() {
     assert!(last.raw.contains(&format!("data:image/png;base64,{PNG}")), "the image itself");
     assert_eq!(results[8], "odd\\nname");
     assert!(results[9].contains("do it in parts"), "{}", results[9]);
-    assert!(last.raw.len() < 1024 * 1024, "what is too long is not sent again");
+    assert!(last.raw.len() < 1024 * 1024, "an argument that is too long is not sent again");
     let client = Client::login(&server, "alice");
     let chat = client.call("GET", "/chats").json()[0]["id"].as_str().unwrap().to_owned();
     let card = messages(&client, &chat).into_iter().find(|message| message["agent"]["tool"] == "todo_write");
@@ -137,7 +137,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
         "http://169.254.169.254/latest/meta-data".to_owned(),
         "http://0.0.0.0/".to_owned(),
         "http://10.0.0.1/".to_owned(),
-        // A name that leads to an allowed address only by its number.
+        // A name that is not allowed itself, although it resolves to an allowed address.
         format!("http://localhost:{port}/page"),
     ];
     let allowed = ["/inside", "/inside6", "/elsewhere", "/round", "/file", "/nothing", "/endless"];
@@ -165,7 +165,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
     }
 }
 
-/// Asks one question, and repeats the answer that it got.
+/// Asks one question, and repeats the answer that it receives.
 fn asks() -> ScriptedModel {
     let question = json!({"question": "Which door?", "options": ["red", "blue"]});
     ScriptedModel::start(move |asked| match asked.last_of_user().as_str() {
@@ -178,7 +178,7 @@ fn asks() -> ScriptedModel {
 }
 
 #[test]
-fn a_program_is_told_that_nobody_answers_and_a_person_chooses_or_is_overtaken() {
+fn a_program_gets_no_answer_and_a_person_answers_there_or_elsewhere() {
     let model = asks();
     let server = server(&model, &[]);
     let alice = server.person("alice");
@@ -196,7 +196,7 @@ fn a_program_is_told_that_nobody_answers_and_a_person_chooses_or_is_overtaken() 
     terminal.sees("so: blue");
     assert_eq!(terminal.ends(), 0);
 
-    // Meanwhile it follows events: the answer comes from elsewhere.
+    // Meanwhile the program follows events: the answer is given elsewhere.
     let mut terminal = Terminal::start(alice.command(&["chat", "--new", "open it"]), 24, 80);
     terminal.sees("empty for none: ");
     let client = Client::login(&server, "alice");
@@ -208,7 +208,7 @@ fn a_program_is_told_that_nobody_answers_and_a_person_chooses_or_is_overtaken() 
 }
 
 #[test]
-fn a_model_runs_as_the_privileged_user_only_with_a_word_for_each_command() {
+fn a_model_needs_an_approval_for_each_command_as_the_privileged_user() {
     let shell = |user: &str, command: &str| {
         ("Shell", json!({"command": command, "run_as": user, "reason": "to see"}))
     };

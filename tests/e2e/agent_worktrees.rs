@@ -12,10 +12,10 @@ use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually};
 
 use crate::agent::{messages, new_chat, say};
 
-/// How long anything here may take.
+/// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A server with a user, a machine whose workspace has a repository, and a chat.
+/// A server with a user, a machine whose workspace contains a repository, and a chat.
 struct World {
     server: Server,
     alice: Person,
@@ -44,7 +44,7 @@ impl World {
         self.machine.workspace()
     }
 
-    /// Says something, and waits for the end of the answer; returns the results that the model got last.
+    /// Posts a message, and waits for the end of the answer; returns the tool results in the model's last request.
     fn ask(&self, model: &ScriptedModel, text: &str) -> Vec<String> {
         say(&self.client, &self.chat, text);
         let answer = self.answer();
@@ -63,7 +63,7 @@ impl World {
         })
     }
 
-    /// Nothing of any worktree is left, and the repository is whole.
+    /// Checks that nothing of any worktree is left, and that the repository is intact.
     fn assert_nothing_is_left(&self) {
         let left = fs::read_dir(self.workspace().join(".sandbridge/worktrees")).unwrap();
         let names: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
@@ -80,7 +80,7 @@ fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
-/// Runs the user's own git.
+/// Runs git as the user does, outside of the sandbox.
 fn git(place: &Path, words: &[&str]) -> String {
     let output = Command::new("git").current_dir(place).args(words).output().unwrap();
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -139,7 +139,7 @@ fn eight_sub_agents_work_in_eight_worktrees_and_none_is_left() {
 }
 
 #[test]
-fn a_worktree_with_something_in_it_is_kept_and_named_and_goes_once_it_is_merged() {
+fn a_worktree_with_changes_is_kept_and_named_and_removed_once_merged() {
     let commit = "echo more >> file && git commit -qam 'by the sub-agent' && git rev-parse HEAD";
     let model = ScriptedModel::start(move |asked| {
         match (is_child(asked), asked.last_of_user().as_str(), asked.results().len()) {
@@ -158,7 +158,7 @@ fn a_worktree_with_something_in_it_is_kept_and_named_and_goes_once_it_is_merged(
                 });
                 shell(&format!("git merge -q sandbridge/agent-{}", name.unwrap()))
             }
-            // It goes on in its worktree, without being told so.
+            // The sub-agent continues in its worktree, without being asked to.
             (false, _, 4) => Reply::Call(vec![("SubAgent", json!({"task": "again", "instance": "x"}))]),
             (false, _, 5) => Reply::Call(vec![("Worktree", json!({"action": "list"}))]),
             _ => Reply::Say("so be it".to_owned()),
@@ -179,7 +179,7 @@ fn a_worktree_with_something_in_it_is_kept_and_named_and_goes_once_it_is_merged(
 }
 
 #[test]
-fn the_tool_makes_lists_and_removes_worktrees_and_refuses_what_is_none() {
+fn the_tool_makes_lists_and_removes_worktrees_and_refuses_invalid_names() {
     let model = ScriptedModel::start(|asked| match asked.results().len() {
         0 => Reply::Call(
             [
@@ -296,7 +296,8 @@ fn a_cancelled_sub_agent_and_a_killed_server_leave_no_worktree() {
     assert_eq!(world.client.call("POST", &format!("/chats/{}/cancel", world.chat)).json()["cancelled"], 1);
     assert_eq!(world.answer()["agent"]["status"], "cancelled");
     world.assert_nothing_is_left();
-    // The server dies while it works: it resumes in its worktree, until the server gives it up as a possible cause of the crashes.
+    // The server is killed while the sub-agent works: the sub-agent resumes in its worktree, until the server gives it up as a
+    // possible cause of the crashes.
     world.chat = new_chat(&world.client, "full");
     let of_children = || model.asked().iter().filter(|asked| is_child(asked)).count();
     let asked = of_children();
@@ -345,7 +346,7 @@ fn a_worktree_is_made_only_with_permission() {
 }
 
 #[test]
-fn a_sub_agent_works_on_another_machine_of_its_user_and_on_no_other_ones() {
+fn a_sub_agent_works_on_another_machine_of_its_user_and_of_nobody_else() {
     let model = ScriptedModel::start(|asked| {
         match (is_child(asked), asked.last_of_user().as_str(), asked.results().len()) {
             (true, _, 0) => shell("pwd; touch by-the-sub-agent; cat secret"),

@@ -1,4 +1,5 @@
-//! Exactly the approved action happens: the whole of it is shown, wherever the question appears, and nothing else is done.
+//! Exactly the approved action is done: a question shows all of the action, wherever the question appears, and nothing
+//! else is done.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +15,7 @@ use crate::agent::{ended, messages, new_chat, say};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A call of the table in `fixtures/approvals.json`, which the browser's tests read too.
+/// A call in the table `fixtures/approvals.json`, which the browser's tests read too.
 struct Row {
     name: String,
     tool: &'static str,
@@ -41,7 +42,7 @@ fn table() -> (Value, Vec<Row>) {
     (table, rows)
 }
 
-/// The files and links that the table refers to.
+/// Creates the files and links that the table refers to.
 fn furnish(workspace: &Path, table: &Value) {
     for (path, content) in table["files"].as_object().unwrap() {
         let path = workspace.join(path);
@@ -53,7 +54,7 @@ fn furnish(workspace: &Path, table: &Value) {
     }
 }
 
-/// Text as it is compared: lines may be wrapped, and begin with a mark, where there is no more room.
+/// Normalizes text for comparisons: lines may be wrapped, and begin with a mark, where space is short.
 fn squashed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '│' | '|')).collect()
 }
@@ -68,7 +69,7 @@ fn assert_shown(row: &Row, shown: &str) {
     }
 }
 
-/// A model that makes these calls, all in one answer.
+/// A model that makes these calls, all in one reply.
 fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     ScriptedModel::start(move |asked| match asked.results().len() {
         0 => Reply::Call(calls.clone()),
@@ -128,7 +129,7 @@ fn a_program_and_a_terminal_are_shown_the_whole_of_hostile_paths_commands_and_ed
     terminal.sees("that is all");
 }
 
-/// All texts of a document.
+/// All strings in a JSON document.
 fn all_of(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text}\n"),
@@ -138,7 +139,7 @@ fn all_of(value: &Value) -> String {
     }
 }
 
-/// A chat of alice's, whose model makes some calls in sequence.
+/// A chat of alice's, whose model makes some calls one after the other.
 struct World {
     model: ScriptedModel,
     machine: Machine,
@@ -163,7 +164,7 @@ impl World {
         Self { model, machine, client, chat, _server: server }
     }
 
-    /// The card that asks after this many calls have ended.
+    /// The card of an open question, once this many calls have ended.
     fn asks(&self, after: usize) -> Value {
         eventually("something is asked", PATIENCE, || {
             let is_told = self.model.asked().pop()?.results().len() == after;
@@ -176,7 +177,7 @@ impl World {
         let body = json!({"message_id": card["id"], "allow": true, "always": always}).to_string();
         let path = format!("/chats/{}/approvals", self.chat);
         assert_eq!(self.client.send("POST", &path, body.as_bytes()).status, 204);
-        // The first answer counts, and a later one is refused with that reason.
+        // The first answer counts, and a later one is refused as too late.
         let denial = json!({"message_id": card["id"], "allow": false}).to_string();
         let second = self.client.send("POST", &path, denial.as_bytes());
         assert_eq!(second.status, 409, "{}", String::from_utf8_lossy(&second.body));
@@ -193,7 +194,7 @@ impl World {
 }
 
 #[test]
-fn what_is_swapped_after_it_was_allowed_is_left_alone() {
+fn a_file_or_directory_swapped_after_the_approval_is_not_touched() {
     let make = |path: &str| ("FileCreate", json!({"path": path, "content": "new", "rewrite": true}));
     let change = json!({"path": "c", "old_string": "old", "new_string": "new"});
     let run = ("Shell", json!({"command": "touch ran"}));
@@ -239,7 +240,7 @@ fn what_is_swapped_after_it_was_allowed_is_left_alone() {
 }
 
 #[test]
-fn a_command_that_was_allowed_for_good_is_asked_for_again_in_another_directory() {
+fn a_permanent_approval_of_a_command_covers_one_directory() {
     let run = || ("Shell", json!({"command": "echo ran >> log"}));
     let cd = |path: &str| ("Cd", json!({"path": path}));
     let made = vec![run(), run(), cd("vendor/evil"), run(), cd("../.."), run()];
@@ -260,13 +261,13 @@ fn a_command_that_was_allowed_for_good_is_asked_for_again_in_another_directory()
 }
 
 #[test]
-fn a_command_that_was_allowed_for_good_is_asked_for_again_after_a_file_was_changed_unasked() {
+fn a_permanent_approval_of_a_command_ends_with_an_unapproved_file_change() {
     let run = || ("Shell", json!({"command": "sh run.sh"}));
     let write = |text: &str| {
         let content = format!("echo {text} >> log\n");
         ("FileCreate", json!({"path": "run.sh", "content": content, "rewrite": true}))
     };
-    // In auto-edit there are no questions about files; nor in ask, once every change was allowed for good.
+    // In auto-edit there are no questions about files; nor in ask, after every change was allowed permanently.
     for (mode, asked) in [("auto-edit", vec![1, 4]), ("ask", vec![0, 1, 4])] {
         let made = vec![write("good"), run(), run(), write("evil"), run()];
         let world = World::new(mode, made, |_| {});
@@ -283,7 +284,7 @@ fn a_command_that_was_allowed_for_good_is_asked_for_again_after_a_file_was_chang
 }
 
 #[test]
-fn a_download_that_was_allowed_for_good_is_asked_for_again_from_another_port_and_into_another_file() {
+fn a_permanent_approval_of_a_download_covers_one_port_and_one_file() {
     let pages = || Pages::start(|_| Page::Is("text/plain", b"content".to_vec()));
     let (one, two) = (pages(), pages());
     let get = |pages: &Pages, path: &str| {
@@ -304,7 +305,7 @@ fn a_download_that_was_allowed_for_good_is_asked_for_again_from_another_port_and
 }
 
 #[test]
-fn what_nobody_can_see_is_not_remembered_and_paths_with_it_are_refused_by_the_file_api() {
+fn invisible_characters_are_not_remembered_and_refused_in_paths() {
     let text = "likes tea\u{e0069}\u{e0067}";
     let world = World::new("ask", vec![("memory_write", json!({"name": "tea", "text": text}))], |_| {});
     let card = world.asks(0);

@@ -1,5 +1,5 @@
 //! A confined command swaps a directory for a link to the outside while the file API, which is not confined, goes through
-//! it. The files outside are watched: nothing of them may be read, changed or made.
+//! that directory. The files outside are watched: none of them may be read, changed or created.
 //!
 //! Static traps are in [`file_attacks`](super::file_attacks).
 
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tests::http::{Answer, Client, encode};
 use tests::{Machine, Person, Server, docker, process};
 
-/// How many requests a race has at least, and how long they may take beyond its time.
+/// The minimum number of requests in a race, and the time that it may take beyond its planned duration.
 const ROUNDS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -29,7 +29,7 @@ use Ask::{List, Mkdir, Read, RemoveAll, Write};
 struct Target<'a> {
     person: &'a Person,
     client: Client,
-    /// Inspects the outside: a listing with contents.
+    /// Reads the outside: a listing with contents.
     outside: Box<dyn Fn() -> String + 'a>,
     out: String,
 }
@@ -57,11 +57,11 @@ impl Target<'_> {
         }
     }
 
-    /// Swaps a directory and a link to the outside while the file API goes through the name.
+    /// Swaps a directory and a link to the outside while the file API uses that name.
     fn race(&self, duration: Duration) {
         let before = (self.outside)();
         self.plant("mkdir d; echo inside > d/secret");
-        // Every round starts fresh, since the file API's changes in between may be in its way.
+        // Every round starts with fresh files, since earlier changes by the file API could prevent the swap.
         let script = self.fill(
             "while :; do rm -rf d e l; mkdir e; echo inside > e/secret; mv e d; mv d e; ln -s $OUT l; mv l d; done 2>/dev/null",
         );
@@ -72,7 +72,7 @@ impl Target<'_> {
             .spawn()
             .unwrap();
         let (begun, mut rounds) = (Instant::now(), 0);
-        // A slow machine takes longer for as many rounds.
+        // A slow machine gets more time for the same number of rounds.
         while begun.elapsed() < duration || rounds <= ROUNDS {
             assert!(begun.elapsed() < duration + PATIENCE, "only {rounds} rounds");
             for (ask, path) in
@@ -86,7 +86,7 @@ impl Target<'_> {
         }
         process::signal(racer.id() as i32, Signal::INT);
         racer.wait().unwrap();
-        assert_eq!((self.outside)(), before, "the race changed what is outside");
+        assert_eq!((self.outside)(), before, "the race changed files outside");
     }
 }
 
@@ -95,7 +95,7 @@ fn race_for() -> Duration {
     Duration::from_millis(text.parse().unwrap_or(5_000))
 }
 
-/// Makes the outside of a host directory and returns a function that inspects it.
+/// Creates files outside of a host directory; returns their path, and a function that lists them.
 fn outside_of(workspace: &std::path::Path) -> (String, impl Fn() -> String + use<>) {
     let name = workspace.file_name().unwrap().to_str().unwrap();
     let out = workspace.with_file_name(format!("{name}-out"));
@@ -118,7 +118,7 @@ fn outside_of(workspace: &std::path::Path) -> (String, impl Fn() -> String + use
 }
 
 #[test]
-fn no_race_gets_out_through_a_runner() {
+fn no_race_escapes_through_a_runner() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -129,7 +129,7 @@ fn no_race_gets_out_through_a_runner() {
 }
 
 #[test]
-fn no_race_gets_out_of_the_local_sandbox() {
+fn no_race_escapes_from_the_local_sandbox() {
     let server = Server::start_with(&["--docker", "off", "--local", "admins"]);
     let root = server.person("root");
     root.run(&["use", "none"]);
@@ -142,7 +142,7 @@ fn no_race_gets_out_of_the_local_sandbox() {
 }
 
 #[test]
-fn no_race_gets_out_of_the_container_workspace() {
+fn no_race_escapes_from_the_container_workspace() {
     docker::ready();
     let server = Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE]);
     let root = server.person("root");

@@ -32,7 +32,7 @@ pub(crate) fn signature(secret: &str, body: &str) -> String {
     format!("sha256={}", printed.split_whitespace().next().unwrap())
 }
 
-/// The address of a new trigger of alice, relative to the API.
+/// The URL of a new trigger of alice's, relative to the API.
 fn trigger(world: &World, name: &str, text: &str, more: &[&str]) -> String {
     let arguments =
         [&["trigger", "add", name, text, "--from", "github", "--secret-stdin", "--json"], more].concat();
@@ -56,7 +56,7 @@ fn runs(world: &World, command: &str, name: &str) -> Vec<Value> {
     world.alice.json(&[command, "runs", name, "--json"]).as_array().unwrap().clone()
 }
 
-/// The runs, once none of them waits or is in progress.
+/// The list of runs, once none of them waits or is in progress.
 fn ended(world: &World, command: &str, name: &str, count: usize) -> Vec<Value> {
     eventually("the runs are over", PATIENCE, || {
         let runs = runs(world, command, name);
@@ -83,7 +83,8 @@ fn a_schedule_runs_once_at_its_time_in_spite_of_kills() {
     }
     for _ in 0..4 {
         world.kill_and_restart(&[]);
-        // After a restart the server waits only for machines that its previous run knew, so the machine has to be back before the next kill.
+        // After a restart the server waits only for machines that the previous server process knew, so the machine must be back before the
+        // next kill.
         eventually("the machine is back", PATIENCE, || world.alice.is_online("laptop").then_some(()));
     }
     for number in 0..SCHEDULES {
@@ -99,7 +100,7 @@ fn a_schedule_runs_once_at_its_time_in_spite_of_kills() {
 }
 
 #[test]
-fn of_many_deliveries_the_genuine_ones_run_once_and_the_others_are_on_record() {
+fn of_many_deliveries_the_genuine_ones_run_once_and_the_others_are_recorded() {
     const GENUINE: usize = 40;
     let world = World::new(|_| Reply::Say("seen".to_owned()));
     let path = trigger(&world, "review", "Look at it.", &["--new-chats"]);
@@ -138,7 +139,7 @@ fn of_many_deliveries_the_genuine_ones_run_once_and_the_others_are_on_record() {
 }
 
 #[test]
-fn the_values_of_a_delivery_are_data_and_nothing_of_them_runs() {
+fn the_values_of_a_delivery_are_data_and_never_run() {
     let world = World::new(|_| Reply::Say("seen".to_owned()));
     let path = trigger(&world, "issues", "Sum it up.", &["--field", "/title", "--approval", "full"]);
     let body =
@@ -187,7 +188,7 @@ fn an_automation_is_paused_after_ten_failures_and_still_runs_on_request() {
 }
 
 #[test]
-fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
+fn a_run_that_is_due_during_another_is_skipped_or_waits() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     for (name, overlap) in [("skips", "skip"), ("waits", "queue")] {
         world.run(&[
@@ -203,7 +204,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
         eventually("it is at work", PATIENCE, || {
             (runs(&world, "cron", name).first()?["outcome"] == "running").then_some(())
         });
-        // The schedule gets a new time; the first run is still in progress.
+        // The schedule gets a new time while the first run is still in progress.
         world.run(&["cron", "add", name, "!true", "--at", &in_seconds(3), "--overlap", overlap]);
     }
     let second = |name: &str| {
@@ -222,7 +223,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
 }
 
 #[test]
-fn hooks_see_a_run_before_all_others_add_to_it_and_stop_it() {
+fn hooks_for_automations_run_first_and_can_add_context_or_stop_a_run() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     let note =
         |name: &str, rest: &str| format!("cat >> {name}; echo >> {name}; echo {name} >> order; {rest}");
@@ -248,7 +249,7 @@ fn hooks_see_a_run_before_all_others_add_to_it_and_stop_it() {
     assert_eq!(read("order"), "fired\nsaid\n");
     let asked = world.model.asked().last().unwrap().body.to_string();
     assert!(asked.contains("the build is frozen"), "{asked}");
-    // Another schedule does not fit the matcher, and a message of a person is no run.
+    // Another schedule does not fit the matcher, and a person's message is not an automation's run.
     world.run(&["cron", "run", "evening"]);
     assert_eq!(ended(&world, "cron", "evening", 1)[0]["outcome"], "done");
     world.run(&["chat", "--new", "hello"]);
@@ -267,7 +268,7 @@ fn hooks_see_a_run_before_all_others_add_to_it_and_stop_it() {
     assert_eq!((&seen["event"], &seen["payload"]["title"]), (&json!("push"), &json!("a change")));
     assert!(!seen.to_string().contains("ghp_") && !seen.to_string().contains(SECRET), "{seen}");
     assert_eq!(read("order"), "fired\nsaid\nsaid\nsaid\nreceived\n", "nothing else was asked");
-    // The delivery is run again with its event, once the hook is gone.
+    // The delivery is run again with its event after the hook was removed.
     world.run(&["hook", "clear"]);
     world.run(&["trigger", "run", "review", &stopped["id"].to_string()]);
     assert_eq!(ended(&world, "trigger", "review", 2)[0]["outcome"], "done");
@@ -315,7 +316,7 @@ fn an_agent_adds_a_schedule_only_if_its_user_approves_and_never_sees_a_secret() 
 }
 
 #[test]
-fn an_automation_is_its_users_own_and_no_key_makes_one() {
+fn an_automation_is_private_to_its_user_and_no_key_creates_one() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     let bob = world.server.person("bob");
     world.run(&["cron", "add", "mine", "hello", "--every", "1h"]);

@@ -13,13 +13,13 @@ use tests::server::{Output, run};
 use tests::{Server, binaries, eventually};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Backups under load unless `SANDBRIDGE_ROUNDS` says otherwise.
+/// The number of backups under load, unless `SANDBRIDGE_ROUNDS` sets it.
 const ROUNDS: u32 = 2;
-/// How many write at the same time.
+/// The number of threads that write at the same time.
 const WRITERS: usize = 3;
-/// How long each pauses after an answer: the data must not grow beyond what can be searched.
+/// The pause of each writer after an answer: the data must not grow beyond what can be searched.
 const BETWEEN_WRITES: Duration = Duration::from_millis(10);
-/// The least number of acknowledged writes between two backups.
+/// The minimum number of acknowledged writes between two backups.
 const WRITTEN: usize = 30;
 
 pub(crate) fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
@@ -29,7 +29,7 @@ pub(crate) fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_backup_under_load_holds_everything_acknowledged_before_it() {
+fn a_backup_under_load_contains_everything_acknowledged_before_it() {
     let server = Server::start();
     let _alice = server.person("alice");
     let (acknowledged, is_over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
@@ -55,7 +55,7 @@ fn a_backup_under_load_holds_everything_acknowledged_before_it() {
         eventually("more is written", PATIENCE, || {
             (acknowledged.lock().unwrap().len() >= before + WRITTEN).then_some(())
         });
-        // Those of earlier rounds were already checked.
+        // The writes of earlier rounds were already checked.
         let known = acknowledged.lock().unwrap()[before..].to_vec();
         before += known.len();
         let made = sandbridge(server.home(), &["backup", file.to_str().unwrap(), "--with-key"]);
@@ -93,7 +93,7 @@ fn a_backup_onto_a_full_disk_is_refused_and_the_earlier_one_stays() {
         stat -c '%a %n' *
     "#;
     let mut command = Command::new("unshare");
-    // Root or not: as the only user of a namespace, who may mount there.
+    // Works with or without root: the user becomes root in a user namespace, and may mount there.
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
     command.arg(folder.path()).arg(binaries::sandbridge()).env("SANDBRIDGE_HOME", server.home());
     let said = run(command, b"");

@@ -1,4 +1,4 @@
-//! Bad input gets a clear error, a bounded cost, and a server that survives.
+//! Bad input gets a clear error at a bounded cost, and the server keeps running.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tests::http::Client;
 use tests::{Machine, Server, binaries, eventually};
 
-/// Runs the runner until it writes a line with `word` to standard error, then ends it.
+/// Runs the runner until it writes a line with `word` to standard error, then stops it.
 fn runner_says(server: &Server, token: &str, word: &str) {
     let (workspace, state) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
     let log = state.path().join("log");
@@ -27,7 +27,7 @@ fn runner_says(server: &Server, token: &str, word: &str) {
 }
 
 #[test]
-fn wrong_and_revoked_tokens_are_told_what_to_do() {
+fn wrong_and_revoked_tokens_get_an_error_that_says_what_to_do() {
     let server = Server::start();
     let alice = server.person("alice");
     runner_says(&server, "sbr_not-a-token", "runner add");
@@ -55,7 +55,7 @@ fn second_runner_with_the_same_token_takes_over() {
     first.wait_online(&alice, "laptop");
     let second = Machine::start_with_token(&server, "laptop", &token, &[]);
     let code = first.wait();
-    assert!(code.is_some_and(|code| code != 0), "the first is told and stops: {code:?}");
+    assert!(code.is_some_and(|code| code != 0), "the first runner gets an error and stops: {code:?}");
     let output = alice.run(&["exec", "--", "pwd"]);
     assert_eq!(output.stdout.trim_end(), second.workspace().to_str().unwrap());
 }
@@ -109,7 +109,7 @@ fn hostile_handshakes_are_closed() {
     oversized.write_all(&[0x81, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     let mut half = TcpStream::connect(&address).unwrap();
     half.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
-    // Long before a handshake's time limit.
+    // Long before the handshake's time limit.
     closed_within(oversized, Duration::from_secs(8));
     let mut endless = upgrade("/runner");
     endless.write_all(&[0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]).unwrap();
@@ -140,7 +140,7 @@ fn foreign_host_and_origin_are_refused() {
             .status()
             .as_u16()
     };
-    assert_eq!(login("host", "evil.example"), 421, "a name that only DNS rebinding would bring here");
+    assert_eq!(login("host", "evil.example"), 421, "a name that reaches this server only by DNS rebinding");
     assert_eq!(login("origin", "http://evil.example"), 403);
     let change = |origin: &str, token: &str| {
         agent
@@ -156,11 +156,15 @@ fn foreign_host_and_origin_are_refused() {
     };
     assert_eq!(change("http://evil.example", client.token()), 403);
     assert_eq!(change(server.url(), client.token()), 200);
-    assert_eq!(change(server.url(), ""), 401, "the cookie alone, which any port of this host is sent");
+    assert_eq!(
+        change(server.url(), ""),
+        401,
+        "the cookie alone: the browser sends it to every port of this host"
+    );
 }
 
 #[test]
-fn guessing_passwords_is_slowed_down() {
+fn guessing_passwords_is_rate_limited() {
     let server = Server::start();
     server.person("alice");
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
@@ -175,7 +179,7 @@ fn guessing_passwords_is_slowed_down() {
 }
 
 #[test]
-fn server_that_cannot_start_says_why_in_one_line() {
+fn a_server_that_cannot_start_reports_why_in_one_line() {
     let server = Server::start();
     let address = server.url().trim_start_matches("http://");
     let start = |home: &str, listen: &str| {
@@ -194,7 +198,7 @@ fn server_that_cannot_start_says_why_in_one_line() {
 }
 
 #[test]
-fn unreachable_server_and_bad_names_are_clear() {
+fn an_unreachable_server_and_invalid_names_are_clear_errors() {
     let server = Server::start();
     let alice = server.person("alice");
     let unreachable = alice.run(&["--server", "http://127.0.0.1:9", "exec", "--", "true"]);
@@ -202,7 +206,7 @@ fn unreachable_server_and_bad_names_are_clear() {
     assert!(unreachable.stderr.contains("127.0.0.1:9"), "{}", unreachable.stderr);
     for name in ["none", "auto", "__docker__", "Laptop", "a b", "", "-x", "../x"] {
         let output = alice.run(&["runner", "add", "--", name]);
-        assert_ne!(output.code, 0, "{name:?} was taken");
+        assert_ne!(output.code, 0, "{name:?} was accepted");
     }
     let twice = |name: &str| alice.run(&["runner", "add", name]).code;
     assert_eq!((twice("laptop"), twice("laptop") != 0), (0, true));

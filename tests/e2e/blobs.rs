@@ -1,4 +1,5 @@
-//! A server whose long values are in a bucket: its start, an undo that needs the bucket, and the copy to a file.
+//! A server that stores long values in a bucket: its start, an undo that needs the bucket, and copying the store to a
+//! file.
 
 use std::fs;
 use std::process::Command;
@@ -11,15 +12,15 @@ use tests::http::{Answer, Client};
 use tests::server::run;
 use tests::{Asked, Machine, Output, Reply, ScriptedModel, Server, binaries, eventually};
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The length of a value that is too long for the database, in bytes.
+/// The length of a value that is too long for the database, in bytes: it goes into the bucket.
 const LONG: usize = 300 * 1024;
 
 fn sandbridge(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let home = TempDir::new().unwrap();
     let mut command = Command::new(binaries::sandbridge());
-    // Removes the machine's own variables.
+    // Removes the machine's own variables for AWS.
     for name in ["AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"] {
         command.env_remove(name);
     }
@@ -27,12 +28,12 @@ fn sandbridge(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     run(command, b"")
 }
 
-/// The variables for this S3 server.
+/// The environment variables for this S3 server.
 fn variables(server: &S3Server) -> Vec<(&'static str, String)> {
     server.variables(OWNER).to_vec()
 }
 
-/// The number of objects with values.
+/// The number of objects in the bucket that hold values.
 fn objects(server: &S3Server) -> usize {
     server.keys("data").iter().filter(|key| !key.ends_with("/marker")).count()
 }
@@ -42,7 +43,7 @@ fn borrowed<'a>(variables: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a st
 }
 
 #[test]
-fn a_bucket_that_cannot_be_used_at_the_start_is_one_line_and_no_secret() {
+fn an_unusable_bucket_at_the_start_is_reported_in_one_line_without_secrets() {
     let (mut bucket, url) = (S3Server::start(&["data"]), testkit::postgres::database());
     let serve = |database: Option<&str>, blobs: &str, changed: (&'static str, &str)| {
         let mut variables = variables(&bucket);
@@ -79,7 +80,7 @@ fn a_bucket_that_cannot_be_used_at_the_start_is_one_line_and_no_secret() {
     assert!(away.stderr.contains("cannot be reached"), "{away:?}");
 }
 
-/// Writes the file that the message names, once.
+/// Writes the file that the user's message names, once.
 fn writes(asked: &Asked) -> Reply {
     if asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "tool" {
         return Reply::Say("done".to_owned());
@@ -132,7 +133,7 @@ impl Chat {
 }
 
 #[test]
-fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
+fn an_undo_reads_the_file_from_the_bucket_and_an_outage_is_reported() {
     let mut bucket = S3Server::start(&["data"]);
     let (model, url) = (ScriptedModel::start(writes), testkit::postgres::database());
     let plain = [&["--docker", "off"], &model.options("openai")[..]].concat();
@@ -151,7 +152,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(now("one"), "new");
     assert_eq!(objects(&bucket), 1);
 
-    // A turn waits for the bucket, before it changes anything.
+    // A turn waits for the bucket before it changes anything.
     bucket.stop();
     let waits = chat.post("two");
     eventually("the model called its tool", PATIENCE, || {
@@ -163,7 +164,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(chat.ended(waits)["agent"]["status"], "done");
     assert_eq!((now("two").as_str(), objects(&bucket)), ("new", 2));
 
-    // A person's request fails at once.
+    // A request by a person fails at once.
     bucket.stop();
     let away = chat.undo();
     assert_eq!((away.status, away.kind().as_str()), (503, "unavailable"), "{away:?}");
@@ -174,7 +175,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(chat.undo().status, 200);
     assert_eq!(now("two"), old("two"));
 
-    // A server without the flag reports that, and changes nothing.
+    // A server without the flag reports that it is missing, and changes nothing.
     server.restart_with(&plain, &[]);
     assert!(server.log().contains("start the server with the --blobs"), "{}", server.log());
     eventually("the machine is back", PATIENCE, || alice.is_online("laptop").then_some(()));
@@ -192,7 +193,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     let log = server.log();
     assert!(!log.contains(OWNER.1), "the secret is in no log");
 
-    // Everything can be copied back into a file.
+    // All values can be copied back into a file.
     drop(server);
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sandbridge.db");
@@ -204,6 +205,6 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(copied.code, 0, "{copied:?}");
     let stored = fs::read(&file).unwrap();
     let whole = old("six");
-    // A page of SQLite contains part of the content.
+    // A page of SQLite contains a part of the value.
     assert!(stored.windows(2000).any(|part| part == &whole.as_bytes()[..2000]), "the content is in the file");
 }

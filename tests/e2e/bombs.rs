@@ -1,5 +1,5 @@
-//! Commands that exhaust a resource: each ends in a result or a typed error in bounded time, with the runner and the server
-//! alive, and the next command of the same user and of another one works.
+//! Commands that exhaust a resource: each ends with a result or a typed error in bounded time, the runner and the server
+//! survive, and the next commands of the same user and of another one work.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use tempfile::TempDir;
 use tests::http::Client;
 use tests::{Machine, Output, Person, Server, eventually};
 
-/// How long a bomb may take to end, time limit and kill included.
+/// The longest time that a bomb may take to end, including its time limit and the kill.
 const OVER_WITHIN: Duration = Duration::from_secs(180);
 
-/// How long an ordinary command may take right after one.
+/// The longest time that an ordinary command may take right after a bomb.
 const NEXT_WITHIN: Duration = Duration::from_secs(60);
 
-/// The workspace that a disk filler fills, in MiB.
+/// The size of the workspace that a command fills, in MiB.
 const DISK_MIB: usize = 8;
 
-/// Two users with a machine each; the first one's is attacked.
+/// Two users with a machine each; the first user's machine is attacked.
 struct Scene {
     server: Server,
     alice: Person,
@@ -43,7 +43,7 @@ impl Scene {
         Self { server, alice, laptop, runner, bob, _desktop: desktop }
     }
 
-    /// Runs a command under a time limit; it must end in time.
+    /// Runs a command with a time limit, and checks that it ends in time.
     fn bomb(&self, timeout_s: &str, script: &str) -> Output {
         let begun = Instant::now();
         let output = self.alice.run(&["exec", "--timeout", timeout_s, "--", "sh", "-c", script]);
@@ -56,7 +56,7 @@ impl Scene {
         self.bomb("30", "exec python3 bomb.py")
     }
 
-    /// Both users' next commands work, on the same runner processes as before.
+    /// Checks that both users' next commands work, on the same runner processes as before.
     fn goes_on(&self) {
         eventually("the next command of the same user works", NEXT_WITHIN, || {
             let next = self.alice.run(&["exec", "--", "sh", "-c", "echo $((6 * 7))"]);
@@ -68,7 +68,8 @@ impl Scene {
     }
 }
 
-/// True if limits for all commands together are available here; if not, a runner that is asked for them must report it.
+/// True if limits for all commands together are available here; if not, a runner that is asked for them must report
+/// that.
 fn has_limits() -> bool {
     let directory = TempDir::new().unwrap();
     let mut runner = Command::new(tests::binaries::runner());
@@ -87,14 +88,14 @@ fn has_limits() -> bool {
 }
 
 #[test]
-fn a_crowd_that_fills_its_limit_is_ended_with_its_name() {
+fn a_fork_bomb_that_reaches_its_limit_is_ended_and_the_limit_named() {
     let scene = Scene::new(&["--pids", "64"]);
-    // These shells give up when they are refused, often before a check; the limit is still named.
+    // These shells give up when a fork is refused, often before the runner's next check; the limit is still named.
     let output = scene.bomb("5", "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60");
     assert!([2, 124, 137].contains(&output.code), "{output:?}");
     assert!(output.stderr.contains("limit of 64 processes"), "{output:?}");
     scene.goes_on();
-    // A process that exhausts the limit, and starts new ones whenever it may.
+    // A process that exhausts the limit, and starts new processes whenever it can.
     let full = scene.python(
         "import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.05)\n    \
          if child == 0: time.sleep(60)",
@@ -105,9 +106,9 @@ fn a_crowd_that_fills_its_limit_is_ended_with_its_name() {
 }
 
 #[test]
-fn a_crowd_below_the_limit_ends_with_its_time() {
+fn a_fork_bomb_below_the_limit_ends_with_its_timeout() {
     let scene = Scene::new(&[]);
-    // More than a hundred shells, each in a separate session, that restart whatever ends.
+    // More than a hundred shells, each in a separate session, that restart any shell that ends.
     std::fs::write(
         scene.laptop.workspace().join("bomb.sh"),
         "[ $1 -gt 0 ] && { setsid sh bomb.sh $(($1 - 1)) & setsid sh bomb.sh $(($1 - 1)) & }\nwhile :; do sleep 0.1; done",
@@ -122,7 +123,7 @@ fn a_crowd_below_the_limit_ends_with_its_time() {
 }
 
 #[test]
-fn a_memory_bomb_is_killed_and_told_why() {
+fn a_memory_bomb_is_killed_and_the_reason_reported() {
     if !has_limits() {
         return;
     }
@@ -135,7 +136,7 @@ fn a_memory_bomb_is_killed_and_told_why() {
     let together = scene.bomb("2", together);
     assert!([0, 124, 137].contains(&together.code), "{together:?}");
     scene.goes_on();
-    // Temporary files are memory that no kill frees: they have a separate limit.
+    // Temporary files are memory that no kill releases, so they have a separate limit.
     let files =
         scene.bomb("10", "head -c 500M /dev/zero > /tmp/fill; head -c 500M /dev/zero > /dev/shm/fill");
     assert_eq!(files.code, 1, "{files:?}");
@@ -143,7 +144,7 @@ fn a_memory_bomb_is_killed_and_told_why() {
     scene.goes_on();
 }
 
-/// A small file system in a directory; both are gone when this is dropped.
+/// A small file system mounted on a directory; both are removed when this is dropped.
 struct Disk(PathBuf);
 
 impl Disk {
@@ -162,7 +163,7 @@ impl Drop for Disk {
     }
 }
 
-/// Doctor's report about a workspace.
+/// The report of `doctor` about a workspace.
 fn doctor(workspace: &Path) -> String {
     let state = TempDir::new().unwrap();
     let mut doctor = Command::new(tests::binaries::runner());
@@ -171,7 +172,7 @@ fn doctor(workspace: &Path) -> String {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
+fn a_full_disk_is_an_error_and_delays_nothing_else() {
     let workspace = TempDir::with_prefix("sandbridge-disk-").unwrap();
     let _disk = Disk::mount(workspace.path());
     let scene = Scene::in_workspace(workspace, &[]);
@@ -186,7 +187,7 @@ fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
     let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
     assert_eq!(written.kind(), "no_space", "{written:?}");
     scene.goes_on();
-    // Output is stored elsewhere.
+    // Command output is not stored on the full disk.
     let output = scene.bomb("10", "head -c 20M /dev/zero");
     assert_eq!(output.stdout_bytes.len(), 20 << 20);
     assert_eq!(client.call("DELETE", "/files?path=fill").status, 204);
@@ -194,7 +195,7 @@ fn a_full_disk_is_an_error_and_holds_nothing_else_up() {
 }
 
 #[test]
-fn open_files_have_an_end_and_are_nobody_elses() {
+fn open_files_are_limited_per_command() {
     let scene = Scene::new(&["--open-files", "200"]);
     let hog = "import os, sys, time\nheld = []\ntry:\n    while True: held.append(os.open('/dev/null', 0))\n\
                except OSError as error: print(error.errno, len(held) > 100, flush=True)\ntime.sleep(2)";
@@ -209,7 +210,7 @@ fn open_files_have_an_end_and_are_nobody_elses() {
 }
 
 #[test]
-fn endless_output_that_nobody_reads_holds_nobody_up() {
+fn endless_output_that_nobody_reads_delays_nobody() {
     let scene = Scene::new(&[]);
     let mut caller = scene.alice.command(&["exec", "--", "yes"]);
     let mut caller = caller.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -221,7 +222,7 @@ fn endless_output_that_nobody_reads_holds_nobody_up() {
 }
 
 #[test]
-fn many_files_long_chains_of_links_and_files_without_end_are_answered() {
+fn many_files_long_chains_of_links_and_endless_files_are_handled() {
     let scene = Scene::new(&[]);
     let client = Client::login(&scene.server, "alice");
     let made = scene.python(

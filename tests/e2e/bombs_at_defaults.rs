@@ -1,5 +1,5 @@
-//! Bombs on a runner without any options for limits, and for each mechanism that can hold them: the machine outside can
-//! start programs throughout, the next command works, and the ending names the limit.
+//! Bombs on a runner with its default limits, and with each mechanism that can enforce them: programs outside can start
+//! throughout, the next command works, and the ending names the limit.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,19 +11,20 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tests::{Machine, Output, Person, Server, binaries};
 
-/// How long a bomb may burn before the runner has ended it.
+/// The time limit of a bomb, in seconds, by which the runner must have ended it.
 const OVER_WITHIN_S: &str = "150";
 
-/// How long the next command may take.
+/// The longest time that the next command may take.
 const NEXT_WITHIN: Duration = Duration::from_secs(60);
 
-/// An ordinary user.
+/// The user number of an ordinary user.
 const NOBODY: u32 = 65_534;
 
-/// These shells give up when they are refused: the crowd may be gone before a check, and is still named.
+/// These shells give up when a fork is refused: they may all have ended before the runner's next check, and the limit
+/// is still named.
 const FORKS: &str = "bomb() { bomb | bomb & }; bomb; sleep 10; false";
 
-/// Each in a separate session, and detached from its parent.
+/// Each shell is in a separate session, and detached from its parent.
 const SESSIONS: &str =
     "cat > b.sh <<'END'\nsetsid sh b.sh & setsid sh b.sh & wait\nEND\nsetsid sh b.sh & sleep 200";
 
@@ -35,27 +36,28 @@ const FULL_PIPES: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, t
                           try: pipe = os.pipe()\n    except OSError: time.sleep(200)\n    \
                           os.set_blocking(pipe[1], False)\n    held.append(pipe)\n    os.write(pipe[1], bytes(1 << 16))'";
 
-/// The threads wait: if each started more, Python would be busy with passing its lock around long before it met the limit.
+/// The threads wait: if each started more threads, Python would be busy with passing its lock around long before it
+/// reached the limit.
 const THREADS: &str = "exec python3 -c 'import threading, time\nwhile True:\n    try: threading.Thread(target=time.sleep, args=(200,)).start()\n    \
                        except RuntimeError: time.sleep(0.01)'";
 
-/// Exhausts the limit and starts new processes whenever it may.
+/// Reaches the limit, and starts new processes whenever it can.
 const CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.01)\n    \
                      if child == 0: time.sleep(200)'";
 
-/// Slow enough for a runner that only counts to follow.
+/// Slow enough that a runner without any mechanism of the kernel, which only counts, can keep up.
 const SLOW_CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(200)\n    time.sleep(0.003)'";
 
-/// It runs for a minute at most, since a machine without descriptors can do nothing.
+/// Runs for a minute at most, since a machine without free descriptors can do nothing.
 const DESCRIPTORS: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nwhile os.fork() > 0: time.sleep(0.02)\n\
                            try:\n    while True: os.open(\"/dev/null\", 0)\nexcept OSError: time.sleep(60)'";
 
 const MEMORY: &str = "exec python3 -c 'held = []\nwhile True: held.append(bytearray(1 << 20))'";
 
-/// Many processes that each take little.
+/// Many processes that each use little memory.
 const MEMORY_OF_MANY: &str = "for i in 1 2 3 4 5 6 7 8; do python3 -c 'import time\nheld = bytearray(60 << 20)\ntime.sleep(200)' & done; wait";
 
-/// Starts programs all the time, like the rest of the machine.
+/// Starts programs continuously, like the rest of the machine.
 struct Outside {
     is_over: Arc<AtomicBool>,
     worst_ms: Arc<AtomicU64>,
@@ -81,10 +83,10 @@ impl Outside {
         Self { is_over, worst_ms, thread }
     }
 
-    /// Checks that nothing failed meanwhile.
+    /// Checks that every program outside started.
     fn went_on(self) {
         self.is_over.store(true, Ordering::Relaxed);
-        let started = self.thread.join().expect("the machine went on");
+        let started = self.thread.join().expect("a program outside could not be started");
         eprintln!(
             "{started} programs outside, the slowest took {} ms",
             self.worst_ms.load(Ordering::Relaxed)
@@ -110,7 +112,7 @@ impl Scene {
         Self { _server: server, alice, _machine: machine, _workspace: workspace }
     }
 
-    /// Sets off a bomb; its ending has `words`, and the next command works.
+    /// Runs a bomb; checks that its output contains `words`, and that the next command works.
     fn survives(&self, bomb: &str, words: &str) {
         let outside = Outside::watch();
         let begun = Instant::now();
@@ -119,12 +121,12 @@ impl Scene {
         let next = self.next();
         outside.went_on();
         eprintln!("over after {took:?}, the next one after {next:?}: {bomb}");
-        // Processes that a bomb left may still print errors after the runner has given the reason.
+        // Processes that a bomb left may still print errors after the runner has reported the reason.
         let is_told = output.stderr.contains(words);
         assert!(is_told && output.code != 124, "{bomb}: {} {}", output.code, told(&output));
     }
 
-    /// How long it took until a command worked.
+    /// The time until a command works.
     fn next(&self) -> Duration {
         let begun = Instant::now();
         loop {
@@ -148,7 +150,7 @@ impl Scene {
     }
 }
 
-/// The end of a bomb's output: some complain about every fork.
+/// The end of a bomb's standard error: some bombs complain about every fork.
 fn told(output: &Output) -> String {
     let start = output.stderr.char_indices().rev().nth(300).map_or(0, |(at, _)| at);
     output.stderr[start..].to_owned()
@@ -159,7 +161,7 @@ fn users() -> Vec<Option<u32>> {
 }
 
 #[test]
-fn crowds_without_any_option_are_ended_with_the_limit_they_met() {
+fn fork_bombs_at_default_limits_are_ended_with_the_limit_they_reached() {
     for user in users() {
         let scene = Scene::new(user, &[]);
         let layer = scene.layer();
@@ -181,7 +183,7 @@ fn open_files_without_any_option_are_ended_before_the_machine_has_none() {
 }
 
 #[test]
-fn memory_has_an_end_with_its_name_by_the_kernel_and_by_counting() {
+fn memory_limits_are_enforced_and_named_by_the_kernel_and_by_counting() {
     for user in users() {
         for by in [&[][..], &["--limits-by", "none"]] {
             let scene = Scene::new(user, &[&["--memory", "256M"], by].concat());
@@ -195,9 +197,9 @@ fn memory_has_an_end_with_its_name_by_the_kernel_and_by_counting() {
 }
 
 #[test]
-fn a_full_temporary_directory_is_told_with_its_size() {
+fn a_full_temporary_directory_is_reported_with_its_size() {
     for user in users() {
-        // A quarter of the machine's memory.
+        // The limit is a quarter of the machine's memory.
         let scene = Scene::new(user, &["--memory", "256M"]);
         scene.survives("head -c 1G /dev/zero > /tmp/fill", "/tmp is full: it holds 64 MiB");
         scene.survives("head -c 1G /dev/zero > /dev/shm/fill", "is full");
@@ -206,7 +208,7 @@ fn a_full_temporary_directory_is_told_with_its_size() {
 }
 
 #[test]
-fn each_means_that_can_be_had_here_holds_when_it_is_named() {
+fn each_available_mechanism_enforces_the_limit_when_chosen() {
     let pids = tests::random::count("SANDBRIDGE_PIDS", 300);
     let most = format!("{} processes", grouped(pids));
     let limit = format!("limit of {most}");
@@ -236,16 +238,16 @@ fn each_means_that_can_be_had_here_holds_when_it_is_named() {
 }
 
 #[test]
-fn a_machine_that_has_no_means_says_so_and_counts_all_the_same() {
+fn a_machine_without_a_mechanism_reports_that_and_counts() {
     for user in users() {
         let scene = Scene::new(user, &["--pids", "300", "--limits-by", "none"]);
         let layer = scene.layer();
         assert!(layer.starts_with("false") && layer.contains("counted by the runner only"), "{layer}");
         scene.survives(SLOW_CROWD, "limit of 300 processes");
-        // One whose parent exits first is ended too.
+        // A process whose parent exits first is ended too.
         let left = format!("({SLOW_CROWD}) > /dev/null 2>&1 &");
         assert_eq!(scene.alice.run(&["exec", "--", "sh", "-c", &left]).code, 0);
-        tests::eventually("what was left behind is ended", Duration::from_secs(60), || {
+        tests::eventually("the processes left behind have ended", Duration::from_secs(60), || {
             let count = scene.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]).stdout;
             count.trim().parse::<u32>().is_ok_and(|count| count < 20).then_some(())
         });
@@ -272,14 +274,14 @@ fn a_server_that_requires_limits_refuses_a_runner_without() {
     }
 }
 
-/// A number as the runner writes it: with commas between its thousands.
+/// A number in the runner's format, with commas between its thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let parts = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap());
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// True if a runner of this user can be told to limit processes by this mechanism here.
+/// True if a runner of this user can use this mechanism to limit processes here.
 fn can_have(user: Option<u32>, by: &str) -> bool {
     let directory = TempDir::new().unwrap();
     std::os::unix::fs::chown(directory.path(), user, user).unwrap();

@@ -8,12 +8,12 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("browser")
 }
 
-/// Runs the tests of one file; they start what they need themselves.
+/// Runs the specs of one file, which start the servers that they need.
 fn run(spec: &str) {
     run_with(spec, &[]);
 }
 
-/// Like `run`, with additional variables for all servers of the spec.
+/// Runs a spec with additional variables for all of its servers.
 fn run_with(spec: &str, variables: &[(&str, &str)]) {
     let output = Command::new("node")
         .arg("node_modules/@playwright/test/cli.js")
@@ -95,7 +95,8 @@ fn nodes() {
     run_with("nodes", &[("SANDBRIDGE_DATABASE", &database), ("SANDBRIDGE_ENCRYPTION_KEY", key)]);
 }
 
-/// The files of the first view, before a panel or the settings are opened: the page and the files that its head names.
+/// The files of the first view, before a panel or the settings are opened: the page, and the files that its head refers
+/// to.
 #[test]
 fn the_first_view_is_small() {
     const MOST_BYTES: usize = 450 * 1024;

@@ -1,4 +1,4 @@
-//! Cards over the API: built by six tools, the same after a restart, in a fork and in an export, answered once by the chat's owner.
+//! Cards over the API: built by six tools; unchanged by a restart, in a fork and in an export; answered once by the chat's owner.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -7,7 +7,7 @@ use tests::{Asked, Reply, ScriptedModel, Server};
 use crate::agent::{ended, messages, new_chat, say};
 use crate::agent_tools::post;
 
-/// Every tool of cards in one turn; later messages are repeated.
+/// Uses every card tool in one turn; later messages are repeated.
 fn script(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
     if said != "card" && said != "broken" {
@@ -108,7 +108,7 @@ fn a_card_is_answered_once_by_its_owner_and_stays_the_same_everywhere() {
         .rfind(|message| message["agent"]["tool"] == "card_add_content")
         .unwrap();
     assert_eq!(last["agent"]["status"], "failed", "a card that was sent is not changed: {last}");
-    // The same after a restart, and in a fork made before it is answered.
+    // The card is the same after a restart, and in a fork made before it is answered.
     server.kill();
     server.restart(&options);
     let client = Client::login(&server, "alice");
@@ -132,7 +132,7 @@ fn a_card_is_answered_once_by_its_owner_and_stays_the_same_everywhere() {
     let bob = Client::login(&server, "bob");
     assert_eq!(answer(&bob, &chat, &card, &good), 404, "somebody else");
     assert_eq!(said(&client, &chat), ["card"]);
-    // The first answer counts, also when it comes twice.
+    // The first answer counts, even if it is sent twice.
     assert_eq!(answer(&client, &chat, &card, &good), 204);
     assert_eq!(answer(&client, &chat, &card, &good), 204);
     let second = json!({"button": "go", "values": {"where": "production"}});
@@ -144,7 +144,7 @@ fn a_card_is_answered_once_by_its_owner_and_stays_the_same_everywhere() {
     assert_eq!(said(&client, &chat), ["card", "→ Deploy (Deploy?)\nPlace: staging\nReason: it is ready"]);
     let answered = sent(&client, &chat);
     assert_eq!(answered["agent"]["data"]["card"]["answer"]["label"], "Deploy");
-    // The fork's own card still waits.
+    // The fork's own card is still open.
     let forked = sent(&client, &fork);
     assert_eq!(forked["agent"]["data"]["card"]["answer"], Value::Null);
     assert_eq!(answer(&client, &fork, &forked, &second), 204);
@@ -160,7 +160,7 @@ fn a_card_is_answered_once_by_its_owner_and_stays_the_same_everywhere() {
 }
 
 #[test]
-fn a_card_that_breaks_a_rule_is_not_made_and_the_model_is_told_why() {
+fn an_invalid_card_is_not_created_and_the_model_gets_the_reason() {
     let model = ScriptedModel::start(script);
     let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     server.person("alice");

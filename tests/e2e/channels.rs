@@ -1,5 +1,5 @@
-//! Chats from messengers: a journey on each of them, what is lost or doubled when the server dies, and what only Telegram has. `messengers`
-//! and `stand_ins` show that the messengers' own clients accept the stand-ins.
+//! Chats in messengers: a journey on each of them, messages lost or duplicated when the server dies, and features that only Telegram has.
+//! `messengers` and `stand_ins` show that the messengers' official clients accept the stand-ins.
 
 mod asking;
 mod bound;
@@ -34,10 +34,10 @@ use western::{Discords, Matrix};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Starts a messenger.
+/// Starts a messenger's stand-in.
 type Start = fn() -> Box<dyn Messenger>;
 
-/// The messengers, and what starts each.
+/// The messengers, each with a function that starts its stand-in.
 const EACH: &[(&str, Start)] = &[
     ("dingtalk", || Box::new(DingTalk::start())),
     ("discord", || Box::new(Discords::start())),
@@ -59,8 +59,8 @@ const EACH: &[(&str, Start)] = &[
     ("wecom", || Box::new(WeCom::start())),
 ];
 
-/// Does the same on each messenger, beside each other: most of the time passes with waiting for what a messenger takes in a second.
-/// `SANDBRIDGE_MESSENGER` names one of them, to look at it alone.
+/// Runs the same test on all messengers at once: most of the time passes in waiting for their rate limits. `SANDBRIDGE_MESSENGER`
+/// selects one of them.
 fn on_each(work: fn(&dyn Messenger)) {
     let wanted = std::env::var("SANDBRIDGE_MESSENGER").unwrap_or_default();
     let chosen = EACH.iter().filter(|(name, _)| wanted.is_empty() || *name == wanted);
@@ -77,12 +77,12 @@ fn on_each(work: fn(&dyn Messenger)) {
         .collect();
     assert!(
         !begun.is_empty(),
-        "{wanted} is none of {:?}",
+        "{wanted} is not one of {:?}",
         EACH.iter().map(|(name, _)| name).collect::<Vec<_>>()
     );
     let ended: Vec<_> = begun.into_iter().map(|(name, thread)| (name, thread.join())).collect();
     let failed: Vec<_> = ended.iter().filter(|(_, ended)| ended.is_err()).map(|(name, _)| name).collect();
-    assert!(failed.is_empty(), "failed on {failed:?}; each said why above");
+    assert!(failed.is_empty(), "failed on {failed:?}; see their panics above");
 }
 
 fn channel(world: &World) -> Value {
@@ -93,7 +93,7 @@ fn text(message: &Message) -> String {
     message.parameters["text"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Waits for a message of the bot that contains this.
+/// Waits for a message of the bot that contains this text.
 fn reads(telegram: &Telegram, part: &str) -> Message {
     eventually(&format!("{part:?} is read"), PATIENCE, || {
         telegram.messages().into_iter().find(|message| text(message).contains(part))
@@ -101,8 +101,8 @@ fn reads(telegram: &Telegram, part: &str) -> Message {
 }
 
 #[test]
-fn a_picture_from_telegram_is_stored_and_markup_buttons_and_refusals_are_its_own() {
-    /// Alice on Telegram.
+fn a_picture_from_telegram_is_stored_and_its_markup_and_buttons_are_used() {
+    /// Alice's id on Telegram.
     const ALICE: i64 = 4001;
     let script = |asked: &tests::Asked| match (asked.last_of_user().as_str(), asked.results().last()) {
         ("make it", None) => Reply::Call(vec![("Shell", json!({"command": "echo made > made.txt"}))]),
@@ -119,7 +119,7 @@ fn a_picture_from_telegram_is_stored_and_markup_buttons_and_refusals_are_its_own
     reads(&telegram, "Shell needs your approval");
     let ask = telegram.said().into_iter().find(|said| !said.labels.is_empty()).unwrap();
     Messenger::press(&telegram, STRANGER, &ask, "Allow");
-    eventually("the other one is told", PATIENCE, || {
+    eventually("the other person is refused", PATIENCE, || {
         telegram.answered().iter().any(|(_, text)| text.contains("somebody else")).then_some(())
     });
     assert!(!world.path("made.txt").exists());
@@ -142,8 +142,8 @@ fn a_picture_from_telegram_is_stored_and_markup_buttons_and_refusals_are_its_own
 }
 
 #[test]
-fn a_turn_may_ask_more_often_than_qq_lets_a_message_be_replied_to() {
-    /// QQ takes five replies to a message.
+fn a_turn_may_ask_more_questions_than_qq_allows_replies() {
+    /// QQ accepts five replies to a message.
     const QUESTIONS: usize = 6;
     let script = |asked: &tests::Asked| match asked.results().len() {
         QUESTIONS => Reply::Say("all done".to_owned()),
@@ -155,14 +155,14 @@ fn a_turn_may_ask_more_often_than_qq_lets_a_message_be_replied_to() {
     qq.say(0, "make them");
     let mut answered = Vec::new();
     for number in 0..QUESTIONS {
-        let ask = eventually(&format!("question {number} comes"), PATIENCE, || {
+        let ask = eventually(&format!("question {number} arrives"), PATIENCE, || {
             let is_new = |said: &messenger::Said| !said.labels.is_empty() && !answered.contains(&said.at);
             qq.said().into_iter().find(is_new)
         });
         answered.push(ask.at);
         qq.press(0, &ask, "Allow");
     }
-    eventually("the answer comes", PATIENCE, || {
+    eventually("the answer arrives", PATIENCE, || {
         qq.said().iter().any(|said| said.text.contains("all done")).then_some(())
     });
     assert_eq!(std::fs::read_to_string(world.path("made.txt")).unwrap(), "0\n1\n2\n3\n4\n5\n");

@@ -9,7 +9,7 @@ use tests::http::{Client, encode};
 use tests::{Machine, Server, eventually};
 
 #[test]
-fn command_shows_output_exit_code_and_place() {
+fn command_shows_output_exit_code_and_runner() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -40,7 +40,7 @@ fn output_streams_while_the_command_runs() {
 }
 
 #[test]
-fn large_output_is_kept_whole_on_the_sandbox() {
+fn large_output_is_stored_completely_in_the_sandbox() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -66,7 +66,7 @@ fn large_output_is_kept_whole_on_the_sandbox() {
 }
 
 #[test]
-fn slash_commands_answer() {
+fn slash_commands_are_answered() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -80,7 +80,7 @@ fn slash_commands_answer() {
     }
     assert!(say("/runner").contains("laptop"));
     assert!(say("/runner nowhere").contains("nowhere"));
-    assert!(say("/what").contains("/help"), "an unknown command names the way out");
+    assert!(say("/what").contains("/help"), "the error for an unknown command says what to do");
     for (text, code, kind) in
         [("/runner nowhere", 1, "not_found"), ("/what", 1, "invalid"), ("!", 1, "invalid")]
     {
@@ -92,11 +92,14 @@ fn slash_commands_answer() {
         );
     }
     assert_eq!(alice.run(&["chat", "/runner laptop"]).code, 0);
-    assert!(say("hello").contains("SANDBRIDGE_LLM_PROVIDER"), "no model: says how to set one up");
+    assert!(
+        say("hello").contains("SANDBRIDGE_LLM_PROVIDER"),
+        "without a model the answer says how to set one up"
+    );
 }
 
 #[test]
-fn an_administrator_sets_the_server_from_the_terminal() {
+fn an_administrator_changes_server_settings_from_the_terminal() {
     let server = Server::start_with(&["--docker", "off"]);
     let alice = server.person("alice");
     let file = server.home().join("prompt.md");
@@ -117,7 +120,7 @@ fn an_administrator_sets_the_server_from_the_terminal() {
 }
 
 #[test]
-fn cancel_ends_what_runs_and_messages_survive_a_restart() {
+fn cancel_ends_the_command_and_messages_survive_a_restart() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -149,12 +152,12 @@ fn cancel_ends_what_runs_and_messages_survive_a_restart() {
 }
 
 #[test]
-fn a_command_goes_on_over_a_restart_of_the_server() {
+fn a_command_continues_over_a_restart_of_the_server() {
     goes_on(|_| ());
 }
 
 #[test]
-fn a_command_goes_on_after_the_server_was_killed() {
+fn a_command_continues_after_the_server_was_killed() {
     goes_on(|server| {
         let killed = std::process::Command::new("kill").args(["-9", &server.pid().to_string()]).status();
         assert!(killed.unwrap().success());
@@ -171,7 +174,9 @@ fn goes_on(before_the_restart: impl Fn(&Server)) {
     let command = r#"{"text": "!echo before; until [ -e go ]; do sleep 0.1; done; echo after; exit 3"}"#;
     let answer = client.send("POST", &format!("/chats/{chat}/messages"), command.as_bytes());
     assert_eq!(answer.status, 202, "{answer:?}");
-    eventually("it wrote", Duration::from_secs(60), || (shown()["text"] == "before\n").then_some(()));
+    eventually("the command has written", Duration::from_secs(60), || {
+        (shown()["text"] == "before\n").then_some(())
+    });
     before_the_restart(&server);
     server.restart(&["--docker", "off"]);
     assert_eq!(shown()["exec"]["status"], "running");
@@ -196,7 +201,9 @@ fn a_command_on_the_server_itself_is_cancelled_when_the_server_stops() {
     let shown = || client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"][1].clone();
     let command = br#"{"text": "!echo before; sleep 300"}"#;
     assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), command).status, 202);
-    eventually("it wrote", Duration::from_secs(20), || (shown()["text"] == "before\n").then_some(()));
+    eventually("the command has written", Duration::from_secs(20), || {
+        (shown()["text"] == "before\n").then_some(())
+    });
     server.restart(&options);
     let message = shown();
     assert_eq!((&message["text"], &message["exec"]["status"]), (&"before\n".into(), &"cancelled".into()));
@@ -204,7 +211,7 @@ fn a_command_on_the_server_itself_is_cancelled_when_the_server_stops() {
 }
 
 #[test]
-fn json_lines_are_for_programs() {
+fn json_lines_report_a_command_to_programs() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");

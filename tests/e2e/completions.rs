@@ -1,10 +1,10 @@
-//! Completion of the command line, as shells do it.
+//! Completion of the command line, as shells request it.
 
 use std::process::{Command, Stdio};
 
 use tests::{Person, Server};
 
-/// bash's completions for the last of these words.
+/// The completions that bash offers for the last of these words.
 fn offered(person: &Person, words: &[&str]) -> Vec<String> {
     let script = person.run(&["completions", "bash"]);
     assert_eq!(script.code, 0, "{script:?}");
@@ -30,7 +30,7 @@ fn offered(person: &Person, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn shells_complete_what_the_parser_knows() {
+fn shells_complete_commands_and_options_of_the_parser() {
     let server = Server::start();
     let alice = server.person("alice");
     assert!(offered(&alice, &["sandbridge", "ru"]).contains(&"runner".to_owned()));
@@ -52,7 +52,7 @@ fn shells_complete_what_the_parser_knows() {
         let script = alice.run(&["completions", shell]);
         assert!(script.code == 0 && script.stdout.contains("sandbridge"), "{shell}: {script:?}");
         let Ok(mut checker) = Command::new(shell).arg("-n").stdin(Stdio::piped()).spawn() else {
-            // Not every machine has every shell.
+            // Some shells may not be installed on this machine.
             continue;
         };
         std::io::Write::write_all(&mut checker.stdin.take().unwrap(), script.stdout.as_bytes()).unwrap();

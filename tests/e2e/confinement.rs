@@ -1,4 +1,4 @@
-//! What a confined command can and cannot do on a dev machine.
+//! The permissions of a confined command on a dev machine.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ fn files_outside_the_workspace_are_out_of_reach() {
 }
 
 #[test]
-fn token_is_nowhere_to_be_read() {
+fn the_token_cannot_be_read_anywhere() {
     let server = Server::start();
     let alice = server.person("alice");
     let token = alice.add_runner("laptop");
@@ -51,7 +51,7 @@ fn token_is_nowhere_to_be_read() {
             assert!(!String::from_utf8_lossy(&content).contains(&token), "the token is in {file} of {pid}");
         }
     }
-    // Split, so that the search does not match its own command line.
+    // The token is split, so that the search does not match its own command line.
     let (head, tail) = token.split_at(10);
     let script = format!(
         "t={head}; t=\"${{t}}{tail}\"; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -v '^t=' | grep -cF \"$t\"; \
@@ -66,7 +66,7 @@ fn token_is_nowhere_to_be_read() {
 }
 
 #[test]
-fn token_on_the_command_line_is_taken_out_of_it() {
+fn a_token_on_the_command_line_is_removed_from_it() {
     let server = Server::start();
     let alice = server.person("alice");
     let token = alice.add_runner("laptop");
@@ -84,11 +84,11 @@ fn token_on_the_command_line_is_taken_out_of_it() {
     });
     let everyone = process::with_marker(&token);
     process::terminate(&mut runner);
-    assert!(everyone.is_empty(), "the token stands in the command line of {everyone:?}");
+    assert!(everyone.is_empty(), "the token is in the command line of {everyone:?}");
 }
 
 #[test]
-fn runner_cannot_be_signalled_traced_or_undone() {
+fn the_runner_cannot_be_killed_and_its_confinement_cannot_be_undone() {
     let (_server, alice, machine) = setup();
     let pids = format!("1 {} {}", machine.guardian_pid(), machine.runner_pid());
     shell(&alice, &format!("for p in {pids} $PPID; do kill -9 $p 2>/dev/null; done; true"));
@@ -112,14 +112,14 @@ fn sockets_of_the_machine_are_hidden() {
     for path in
         ["/run/docker.sock", "/var/run/docker.sock", "/run/dbus/system_bus_socket", "/run/systemd/private"]
     {
-        assert_ne!(shell(&alice, &format!("test -e {path}")).code, 0, "{path} is in reach");
+        assert_ne!(shell(&alice, &format!("test -e {path}")).code, 0, "{path} can be reached");
     }
     let output = shell(&alice, "env | grep -E 'SSH_AUTH_SOCK|DBUS|DOCKER_HOST'; ls -A /tmp /run /dev/shm");
     assert!(!output.stdout.contains("sock"), "{}", output.stdout);
 }
 
 #[test]
-fn home_is_private_persistent_and_good_enough_for_tools() {
+fn home_is_private_persistent_and_usable_for_tools() {
     let (_server, alice, _machine) = setup();
     assert_eq!(
         shell(&alice, "echo kept > ~/file; cat ~/file; ls -A ~ | head -3").stdout.lines().next(),
@@ -139,7 +139,7 @@ fn home_is_private_persistent_and_good_enough_for_tools() {
 }
 
 #[test]
-fn denial_is_told_apart_from_failure() {
+fn a_denial_is_distinguished_from_a_failure() {
     let (_server, alice, _machine) = setup();
     let denied = |script: &str| {
         let output = alice.run(&["exec", "--json", "--", "sh", "-c", script]);
@@ -173,7 +173,7 @@ fn read_only_profile_cannot_write_the_workspace() {
 }
 
 #[test]
-fn layers_are_reported() {
+fn the_layers_in_force_are_reported() {
     let (_server, alice, _machine) = setup();
     let list = alice.json(&["runner", "list", "--json"]);
     let runner = &list.as_array().unwrap()[0];

@@ -1,5 +1,5 @@
-//! The files in `server-bridge/deploy/`: Compose, its balancer, the Helm chart. What they configure is run here with the real programs, but for the engine and the
-//! cluster that would start them.
+//! The files in `server-bridge/deploy/`: Compose, its balancer, the Helm chart. Their configuration is run here with the real programs, except for
+//! the engine and the cluster that would start those.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,11 +15,11 @@ use tests::{Machine, Output, Server, binaries, eventually};
 
 use crate::peers::{PATIENCE, TAKEN_OVER_WITHIN, free_port, wait_ready};
 
-/// How long a server takes at most to stop after its drain.
+/// The longest time that a server takes to stop after its drain, in seconds.
 const STOP: u64 = 10;
-/// Variables that are no flags of `serve`, so that no other user sees them.
+/// Variables whose values are passed to `serve` in files, so that no other user can see them.
 const SECRETS: [&str; 1] = ["SANDBRIDGE_ENCRYPTION_KEY"];
-/// The variables of AWS's tools that the server reads.
+/// The environment variables of AWS's tools that the server reads.
 const OF_S3: [&str; 4] = ["AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
 fn directory() -> PathBuf {
@@ -41,7 +41,7 @@ fn compose() -> Value {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-/// The objects of the chart with these values beside the required one.
+/// The objects of the chart with these values and the required one.
 fn chart(mut values: Value) -> Vec<Value> {
     values["publicUrl"] = json!("https://bridge.example.org");
     let output = render(&["chart", &values.to_string()]);
@@ -56,7 +56,7 @@ fn object<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {kind} {name}"))
 }
 
-/// The variables of a container of the chart; those of a Secret have no value.
+/// The variables of a container of the chart; those from a Secret have no value.
 fn variables(container: &Value) -> BTreeMap<String, Option<String>> {
     let variable = |entry: &Value| {
         (entry["name"].as_str().unwrap().to_owned(), entry["value"].as_str().map(str::to_owned))
@@ -64,14 +64,14 @@ fn variables(container: &Value) -> BTreeMap<String, Option<String>> {
     container["env"].as_array().unwrap().iter().map(variable).collect()
 }
 
-/// The flag of `serve` for a variable: they have the same names.
+/// The flag of `serve` for a variable; flags and variables have the same names.
 fn flag(variable: &str) -> String {
     let name =
         variable.strip_prefix("SANDBRIDGE_").unwrap_or_else(|| panic!("{variable} is not the server's"));
     format!("--{}", name.to_lowercase().replace('_', "-"))
 }
 
-/// Refuses a variable that the server would not read.
+/// Panics if the server would not read this variable.
 fn check_known(variable: &str) {
     if SECRETS.contains(&variable) || OF_S3.contains(&variable) {
         return;
@@ -85,12 +85,12 @@ fn check_known(variable: &str) {
     assert!(HELP.split_whitespace().any(|word| word == flag), "serve has no {flag}");
 }
 
-/// Starts a node with these settings as flags, with addresses of this machine in place of those of containers. Settings for S3 are passed
-/// as variables.
+/// Starts a node with these settings as flags, with addresses of this machine instead of those of containers. Settings for S3 are passed
+/// as environment variables.
 fn start(database: &str, settings: &BTreeMap<String, String>, replaced: &[(&str, &str)]) -> Server {
     let (mut options, mut of_s3) = (Vec::new(), Vec::new());
     for (variable, value) in settings {
-        // The harness gives these two.
+        // The test harness sets these two.
         if ["SANDBRIDGE_LISTEN", "SANDBRIDGE_DATABASE"].contains(&variable.as_str()) {
             continue;
         }
@@ -111,7 +111,7 @@ fn start(database: &str, settings: &BTreeMap<String, String>, replaced: &[(&str,
     node
 }
 
-/// A key of the length that the server asks for, in a file.
+/// An encryption key of the length that the server requires, in a file.
 fn key() -> (TempDir, String) {
     let directory = TempDir::with_prefix("sandbridge-key-").unwrap();
     let file = directory.path().join("key");
@@ -135,13 +135,13 @@ fn compose_nodes(compose: &Value) -> Vec<(String, BTreeMap<String, String>)> {
         .collect()
 }
 
-/// The seconds in `90s`.
+/// The number of seconds in a duration like `90s`.
 fn seconds(time: &str) -> u64 {
     time.strip_suffix('s').unwrap().parse().unwrap()
 }
 
 #[test]
-fn the_compose_file_sets_what_the_server_knows_and_waits_for_the_end_of_its_drain() {
+fn the_compose_file_sets_known_variables_and_waits_for_the_drain() {
     let compose = compose();
     let nodes = compose_nodes(&compose);
     assert_eq!(nodes.len(), 3);
@@ -152,11 +152,11 @@ fn the_compose_file_sets_what_the_server_knows_and_waits_for_the_end_of_its_drai
         let service = &compose["services"][name];
         let grace = seconds(service["stop_grace_period"].as_str().unwrap());
         assert!(grace >= seconds(&variables["SANDBRIDGE_DRAIN"]) + STOP, "{grace} s");
-        assert_eq!(service["volumes"], json!([format!("{name}:/data")]), "a home of its own");
+        assert_eq!(service["volumes"], json!([format!("{name}:/data")]), "each node has its own home");
         assert!(compose["volumes"][name].is_object());
-        assert!(service["ports"].is_null(), "reached through the balancer only");
+        assert!(service["ports"].is_null(), "nodes are reached only through the balancer");
     }
-    // The one proxy whose headers are believed is the balancer.
+    // The only proxy whose headers are trusted is the balancer.
     let balancer = &compose["services"]["balancer"]["networks"]["nodes"]["ipv4_address"];
     assert_eq!(*balancer, nodes[0].1["SANDBRIDGE_TRUSTED_PROXY"]);
     assert!(compose["services"]["balancer"]["ports"][0].as_str().unwrap().starts_with("127.0.0.1:"));
@@ -201,7 +201,7 @@ impl Drop for Balancer {
 }
 
 #[test]
-fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died() {
+fn the_compose_nodes_work_through_the_balancer_even_after_one_died() {
     let database = testkit::postgres::database();
     let (_key, key) = key();
     let bucket = S3Server::start(&["data"]);
@@ -210,7 +210,7 @@ fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died()
         let replaced = [
             ("SANDBRIDGE_BLOBS", "s3://data"),
             ("AWS_ENDPOINT_URL_S3", &bucket.endpoint()),
-            // An empty variable counts as missing.
+            // An empty variable counts as unset.
             ("AWS_REGION", ""),
             ("AWS_ACCESS_KEY_ID", OWNER.0),
             ("AWS_SECRET_ACCESS_KEY", OWNER.1),
@@ -235,7 +235,7 @@ fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died()
     let output =
         through.with_stdin(&["exec", "--stdin", "--on", "laptop", "--", "cat"], b"through the balancer");
     assert_eq!((output.code, output.stdout.as_str()), (0, "through the balancer"), "{output:?}");
-    // Its home: the first work for her was done there.
+    // Kills her home node: the first work for her was done there.
     nodes[0].1.kill();
     let echo = ["exec", "--on", "laptop", "--", "echo", "again"];
     eventually("the others work for her", TAKEN_OVER_WITHIN + Duration::from_secs(15), || {
@@ -244,7 +244,7 @@ fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died()
 }
 
 #[test]
-fn the_chart_is_valid_and_fits_the_server_with_every_choice() {
+fn the_chart_is_valid_and_fits_the_server_with_every_option() {
     let (_key, key) = key();
     let bucket = S3Server::start(&["data"]);
     for (values, drain) in [
@@ -292,7 +292,7 @@ fn the_chart_is_valid_and_fits_the_server_with_every_choice() {
             let rule = &object(&objects, "Ingress", "bridge")["spec"]["rules"][0];
             assert_eq!(rule["host"], "bridge.example.org");
         }
-        // The server takes these values, also those of the choices.
+        // The server accepts these values, including those of the optional features.
         let peers = format!("127.0.0.1:{}", free_port());
         let node_url = format!("https://{peers}");
         let replaced = [
@@ -307,7 +307,7 @@ fn the_chart_is_valid_and_fits_the_server_with_every_choice() {
     }
 }
 
-/// Each probe asks a route of the server, at a port that it has.
+/// Checks that each probe requests a route of the server, at a port that the server has.
 fn check_probes(container: &Value) {
     let ports = container["ports"].as_array().unwrap();
     let http = ports.iter().find(|port| port["name"] == "http").unwrap();
@@ -320,7 +320,7 @@ fn check_probes(container: &Value) {
     }
 }
 
-/// The Services reach the nodes, and each node has the name that it tells the others.
+/// Checks that the Services reach the nodes, and that each node has the name that it tells the others.
 fn check_services(objects: &[Value], nodes: &Value, settings: &BTreeMap<String, Option<String>>) {
     let labels = nodes["spec"]["template"]["metadata"]["labels"].as_object().unwrap();
     let container = &nodes["spec"]["template"]["spec"]["containers"][0];
@@ -366,7 +366,7 @@ fn the_chart_refuses_values_that_cannot_work() {
 }
 
 #[test]
-fn the_image_holds_programs_that_the_build_makes() {
+fn the_image_contains_programs_that_the_build_makes() {
     let image = fs::read_to_string(directory().join("Dockerfile")).unwrap();
     let build = fs::read_to_string(directory().join("../../scripts/build")).unwrap();
     let copied = image.lines().find_map(|line| line.strip_prefix("COPY ")).unwrap();

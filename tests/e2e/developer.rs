@@ -1,4 +1,4 @@
-//! A developer's day in the profile `workspace`: tools work unchanged, and other files stay out of reach.
+//! A developer's day with the profile `workspace`: tools work unchanged, and other files cannot be reached.
 
 use std::fs;
 use std::net::TcpListener;
@@ -169,7 +169,7 @@ fn a_test_server_is_reached_by_another_command() {
 }
 
 #[test]
-fn git_works_and_what_it_obeys_stays_as_it_is() {
+fn git_works_and_its_configuration_and_hooks_cannot_be_changed() {
     let (_server, alice, machine) = with_repository(&[]);
     let script = "git config --global user.name n && git config --global user.email e@example.com && echo more >> file && \
         git commit -qam second && git checkout -q -b topic && git switch -q main && echo x > new && git add new && git stash -q && \
@@ -206,7 +206,7 @@ fn git_works_and_what_it_obeys_stays_as_it_is() {
 }
 
 #[test]
-fn git_can_be_opened_and_more_be_allowed() {
+fn git_configuration_can_be_opened_and_more_paths_allowed() {
     let more = TempDir::with_prefix("sandbridge-more-").unwrap();
     let more = more.path().canonicalize().unwrap();
     fs::write(more.join("file"), "text").unwrap();
@@ -220,7 +220,7 @@ fn git_can_be_opened_and_more_be_allowed() {
 }
 
 #[test]
-fn a_person_is_told_of_a_denial_and_a_program_is_not() {
+fn a_denial_is_explained_to_a_person_and_not_to_a_program() {
     let (_server, alice, _machine) = setup();
     let denied = ["exec", "--", "sh", "-c", "echo x > /etc/new"];
     let mut terminal = Terminal::start(alice.command(&denied), 24, 200);
@@ -235,7 +235,7 @@ fn a_person_is_told_of_a_denial_and_a_program_is_not() {
 }
 
 #[test]
-fn secrets_are_nowhere() {
+fn secrets_cannot_be_read() {
     let (server, alice, machine) = setup();
     let (runner, guardian, server_pid) = (machine.runner_pid(), machine.guardian_pid(), server.pid());
     let state = TempDir::with_prefix("sandbridge-outside-").unwrap();
@@ -295,7 +295,7 @@ fn runner(as_nobody: bool, directory: &Path, words: &[&str]) -> Command {
 }
 
 #[test]
-fn doctor_tries_what_it_promises_as_root_and_as_anybody() {
+fn doctor_tests_the_confinement_as_root_and_as_an_ordinary_user() {
     for as_nobody in [false, true] {
         let directory = tempfile::Builder::new().prefix("sandbridge-doctor-").tempdir_in("/var/tmp").unwrap();
         fs::create_dir(directory.path().join("work")).unwrap();
@@ -325,7 +325,7 @@ fn doctor_tries_what_it_promises_as_root_and_as_anybody() {
 }
 
 #[test]
-fn explain_names_the_rule_and_a_policy_file_is_obeyed() {
+fn explain_names_the_rule_and_a_policy_file_is_applied() {
     let directory = tempfile::Builder::new().prefix("sandbridge-explain-").tempdir_in("/var").unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     for name in ["work", "more"] {

@@ -3,7 +3,8 @@
 use tests::docker::{IMAGE, docker, ready};
 use tests::{Person, Server};
 
-/// Removes the containers, volumes and networks that a server made.
+/// Removes the containers, volumes and networks that a server created. Containers carry the path of the server's home
+/// directory in a label, so tests do not affect each other.
 ///
 /// A server's containers carry its home directory's path in a label, so tests do not touch each other's.
 pub(crate) struct Cleanup {
@@ -53,7 +54,7 @@ pub(crate) fn shell(person: &Person, script: &str) -> String {
     output.stdout.trim_end().to_owned()
 }
 
-/// The SHA-256 of a container's runner, and the recorded one.
+/// The SHA-256 of a container's runner program, and the recorded one.
 pub(crate) fn runner_digests(container: &str) -> (String, String) {
     let mounted = docker(&["exec", container, "sha256sum", "/dev/sandbridge-runner"]).unwrap();
     let label = "{{index .Config.Labels \"sandbridge.runner\"}}";
@@ -62,7 +63,7 @@ pub(crate) fn runner_digests(container: &str) -> (String, String) {
 }
 
 #[test]
-fn container_keeps_its_files_over_a_stop_and_start() {
+fn container_keeps_its_files_when_it_is_stopped_and_started() {
     let (mut server, alice, cleanup) = start();
     shell(&alice, "echo kept > file");
     let container = cleanup.containers();
@@ -97,7 +98,7 @@ fn each_user_has_one_container_of_their_own() {
 }
 
 #[test]
-fn container_is_set_up_as_promised() {
+fn container_is_set_up_as_documented() {
     let (_server, alice, cleanup) = start();
     shell(&alice, "true");
     let container = cleanup.containers().remove(0);
@@ -133,14 +134,14 @@ fn tree_is_killed_in_a_container_too() {
     ]);
     assert_eq!((output.code, output.stdout.as_str()), (124, "partial\n"), "{}", output.stderr);
     let living = "grep -hE '\\(sleep\\) [^ZX]' /proc/[0-9]*/stat || true";
-    assert_eq!(shell(&alice, living), "", "no sleeper is left");
+    assert_eq!(shell(&alice, living), "", "no sleep process is left");
     let background = std::time::Instant::now();
     assert_eq!(shell(&alice, "sleep 60 & echo x"), "x");
     assert!(background.elapsed() < std::time::Duration::from_secs(45), "{:?}", background.elapsed());
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn a_missing_docker_image_is_reported() {
     ready();
     let server = Server::start_with(&["--docker", "on", "--docker-image", "sandbridge-test:missing"]);
     let alice = server.person("alice");
@@ -159,14 +160,14 @@ fn the_doctor_runs_a_command_in_a_container_and_leaves_none_running() {
     let (standing, detail) = doctor(&alice);
     assert!(standing == "works" && detail.contains(IMAGE), "{standing}: {detail}");
     assert_eq!(alice.json(&["container", "status", "--json"])["state"], "stopped");
-    // One that ran goes on, with what runs in it.
+    // A container that was already running keeps running, with its processes.
     assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
     assert_eq!(doctor(&alice).0, "works");
     assert_eq!(alice.json(&["container", "status", "--json"])["state"], "running");
     drop(cleanup);
 }
 
-/// What `sandbridge doctor` says of Docker.
+/// The report of `sandbridge doctor` about Docker.
 fn doctor(alice: &Person) -> (String, String) {
     let output = alice.run(&["doctor", "--skip-model", "--json"]);
     let report: serde_json::Value =

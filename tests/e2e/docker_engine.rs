@@ -1,4 +1,4 @@
-//! The engine dies and comes back. Each test has its own engine: the machine's is shared.
+//! The engine dies and returns. Each test has its own engine, since the machine's is shared.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -22,7 +22,7 @@ fn start(engine: &OwnEngine) -> (Server, Person) {
     (server, alice)
 }
 
-/// Kills the engine under a running command, starts another command meanwhile, and starts the engine again; returns the
+/// Kills the engine while a command runs, tries another command meanwhile, and starts the engine again; returns the
 /// final output of the first command's client.
 fn engine_dies_under_a_command(engine: &mut OwnEngine, alice: &Person) -> (Vec<String>, Option<i32>) {
     let script = "echo begun; i=0; while [ $i -lt 10 ]; do i=$((i+1)); sleep 0.2; done; echo ended";
@@ -31,7 +31,7 @@ fn engine_dies_under_a_command(engine: &mut OwnEngine, alice: &Person) -> (Vec<S
     let mut lines = BufReader::new(client.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert_eq!(lines.next().as_deref(), Some("begun"));
     engine.kill();
-    let told = eventually("the dead engine is told", Duration::from_secs(60), || {
+    let told = eventually("the dead engine is reported", Duration::from_secs(60), || {
         let since = Instant::now();
         let output = alice.run(&["exec", "--", "true"]);
         assert!(output.code == 125 && since.elapsed() < Duration::from_secs(60), "{output:?}");
@@ -46,7 +46,7 @@ fn engine_dies_under_a_command(engine: &mut OwnEngine, alice: &Person) -> (Vec<S
 }
 
 #[test]
-fn command_goes_on_over_an_engine_that_keeps_its_containers_and_dies_under_it() {
+fn command_continues_when_the_engine_dies_but_keeps_its_containers() {
     let mut engine = OwnEngine::start(true);
     let (_server, alice) = start(&engine);
     shell(&alice, "echo kept > file");
@@ -56,11 +56,11 @@ fn command_goes_on_over_an_engine_that_keeps_its_containers_and_dies_under_it() 
 }
 
 #[test]
-fn command_is_lost_with_an_engine_that_ends_its_containers_and_the_next_one_works() {
+fn command_is_lost_when_the_engine_dies_with_its_containers_and_the_next_one_works() {
     let mut engine = OwnEngine::start(false);
     let (_server, alice) = start(&engine);
     shell(&alice, "echo kept > file");
     let (lines, code) = engine_dies_under_a_command(&mut engine, &alice);
-    assert_eq!((lines, code), (Vec::new(), Some(125)), "told as lost");
+    assert_eq!((lines, code), (Vec::new(), Some(125)), "reported as lost");
     assert_eq!(shell(&alice, "cat file"), "kept");
 }

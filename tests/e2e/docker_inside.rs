@@ -1,4 +1,5 @@
-//! The server itself runs in a container, with the engine's socket mounted: the engine's paths are not its own.
+//! The server itself runs in a container, with the engine's socket mounted: paths on the engine's machine differ from
+//! its own.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,7 +15,7 @@ struct Contained {
 }
 
 impl Contained {
-    /// `/data` is a directory of this machine, `/opt/bin` holds the programs.
+    /// `/data` is a directory of this machine; `/opt/bin` contains the programs.
     fn start(options: &[&str]) -> Self {
         ready();
         let data = tempfile::tempdir().unwrap();
@@ -35,7 +36,7 @@ impl Contained {
         arguments.extend(options);
         let container = docker(&arguments).unwrap().trim().to_owned();
         let contained = Self { container, data };
-        eventually("the contained server answers", Duration::from_secs(60), || {
+        eventually("the server in the container answers", Duration::from_secs(60), || {
             docker(&["exec", &contained.container, "wget", "-q", "-O-", "http://127.0.0.1:8080/healthz"])
         });
         contained
@@ -71,7 +72,7 @@ impl Drop for Contained {
 }
 
 #[test]
-fn server_in_a_container_finds_the_engines_paths_by_its_own_mounts() {
+fn server_in_a_container_derives_the_engines_paths_from_its_mounts() {
     let server = Contained::start(&["--docker-workspace-dir", "/data/work"]);
     for (arguments, stdin) in [
         (&["user", "add", "alice", "--password-stdin"][..], PASSWORD),

@@ -1,4 +1,4 @@
-//! A container's limits, as its own commands see them, and how long it runs.
+//! A container's limits, as its own commands see them, and how long the container runs.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn start(options: &[&str]) -> (Server, Person, Cleanup) {
     (server, alice, cleanup)
 }
 
-/// The first of these files that a command in the container can read.
+/// The content of the first of these files that a command in the container can read.
 fn cgroup(person: &Person, files: &[&str]) -> String {
     shell(person, &format!("for f in {}; do [ -r $f ] && cat $f && break; done", files.join(" ")))
 }
@@ -45,12 +45,12 @@ fn limits_hold(alice: &Person) {
     assert_ne!(bomb.code, 0, "more memory than there is: {}", bomb.stderr);
     let forks = "i=0; while [ $i -lt 60 ]; do sleep 1 & i=$((i+1)); done";
     let bomb = alice.run(&["exec", "--", "sh", "-c", forks]);
-    // The shell says so, unless the runner ends it first for trying on.
+    // The shell reports it, unless the runner ends the shell first because it keeps trying.
     let is_told =
         ["fork", "reached the limit of 40 processes"].iter().any(|words| bomb.stderr.contains(words));
-    assert!(is_told, "more processes than there may be: {}", bomb.stderr);
+    assert!(is_told, "more processes than the limit: {}", bomb.stderr);
     let still = || alice.run(&["exec", "--", "sh", "-c", "true; ls > /dev/null; echo still here"]).stdout;
-    eventually("there is room again", Duration::from_secs(60), || (still() == "still here\n").then_some(()));
+    eventually("there is space again", Duration::from_secs(60), || (still() == "still here\n").then_some(()));
 }
 
 fn capabilities_are_the_listed_ones(alice: &Person) {
@@ -93,7 +93,7 @@ fn root_is_read_only(alice: &Person, container: &str) {
 }
 
 #[test]
-fn networks_that_are_the_machines_own_or_that_there_are_none_of_are_refused() {
+fn docker_networks_of_the_machine_and_missing_ones_are_refused() {
     let (_server, alice, _cleanup) = start(&["--docker-network", "sandbridge-no-such-network"]);
     let output = alice.run(&["exec", "--", "true"]);
     assert_eq!(output.code, 125);
@@ -109,12 +109,12 @@ fn networks_that_are_the_machines_own_or_that_there_are_none_of_are_refused() {
 }
 
 #[test]
-fn idle_container_is_stopped_and_the_next_command_starts_it_again() {
+fn idle_container_is_stopped_and_started_again_by_the_next_command() {
     let (_server, alice, cleanup) = start(&["--docker-idle-stop", "1s"]);
     shell(&alice, "echo kept > file");
     let container = cleanup.containers();
     let runs = || docker(&["inspect", "-f", "{{.State.Running}}", &container[0]]).unwrap().trim() == "true";
-    // It has no attached client, and still runs.
+    // The command has no attached client, but it still runs.
     assert_eq!(alice.run(&["exec", "--detach", "--", "sh", "-c", "sleep 3; echo done > end"]).code, 0);
     let since = Instant::now();
     eventually("an idle container stops", Duration::from_secs(60), || (!runs()).then_some(()));
@@ -124,7 +124,7 @@ fn idle_container_is_stopped_and_the_next_command_starts_it_again() {
 }
 
 #[test]
-fn workspace_can_be_a_directory_of_each_users_own() {
+fn workspace_can_be_a_separate_directory_for_each_user() {
     use std::os::unix::fs::PermissionsExt;
     let base = tempfile::tempdir().unwrap();
     let directory = base.path().join("work");

@@ -1,5 +1,5 @@
-//! Networks and images of the users' containers on a real engine: no user reaches another's, and the meaning of a name does not
-//! change under a running server.
+//! Networks and images of the users' containers on a real engine: no user can reach another's container, and an image name
+//! keeps its meaning while a server runs.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tests::{Person, Server, eventually};
 
 use crate::docker::{Cleanup, shell};
 
-/// How long to wait for a connection that leads nowhere, in seconds.
+/// The longest wait for a connection that cannot be made, in seconds.
 const WAIT_S: &str = "2";
 
-/// How long anything else may take.
+/// The timeout for every other step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
@@ -27,7 +27,7 @@ fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
     (server, people, cleanup)
 }
 
-/// A person's running container.
+/// The id of a person's running container.
 fn container(person: &Person) -> String {
     shell(person, "true");
     person.json(&["container", "status", "--json"])["name"].as_str().unwrap().to_owned()
@@ -41,7 +41,7 @@ fn address(container: &str) -> String {
     inspect(container, "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
 }
 
-/// The ways by which one container reaches the other, tried without the runner's own confinement.
+/// The protocols by which one container can reach the other, tried without the runner's own confinement.
 fn ways(from: &str, to: &str) -> Vec<&'static str> {
     docker(&["exec", "-d", to, "nc", "-ll", "-p", "5000", "-e", "echo", "hello"]).unwrap();
     let heard = |at: &str, host: &str| {
@@ -50,7 +50,7 @@ fn ways(from: &str, to: &str) -> Vec<&'static str> {
     };
     eventually("it listens", PATIENCE, || heard(to, "127.0.0.1").then_some(()));
     let address = address(to);
-    // From a container beside it, with the rights that its own commands lack.
+    // Pings from a second container in the same network namespace, which has rights that the first one's commands lack.
     let network = format!("container:{from}");
     let ping = ["run", "--rm", "--network", &network, IMAGE, "ping", "-c", "1", "-W", WAIT_S, &address];
     let ways: [(&str, &dyn Fn() -> bool); 3] = [
@@ -58,28 +58,32 @@ fn ways(from: &str, to: &str) -> Vec<&'static str> {
         ("name", &|| heard(from, to)),
         ("ping", &|| docker(&ping).is_some()),
     ];
-    // While any network is created on this engine, by another test too, its filter is missing for some milliseconds
-    // (SECURITY.md): a truly open way is open again at once, that gap is not.
+    // While any network is created on this engine, even by another test, its filter is missing for some milliseconds
+    // (SECURITY.md): a way that is truly open stays open at the next tries, and that gap does not.
     ways.into_iter().filter(|(_, is_open)| is_open() && is_open() && is_open()).map(|(way, _)| way).collect()
 }
 
 #[test]
-fn users_in_containers_reach_each_other_in_no_way() {
+fn users_in_containers_cannot_reach_each_other() {
     let (_server, [alice, bob], _cleanup) = start(&[]);
     let (alices, bobs) = (container(&alice), container(&bob));
     let places = format!("alice at {}, bob at {}", address(&alices), address(&bobs));
     assert_eq!(ways(&bobs, &alices), [""; 0], "{places}");
     assert_eq!(ways(&alices, &bobs), [""; 0], "{places}; now {}", address(&bobs));
     let networks = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}} {{end}}";
-    assert_eq!(inspect(&alices, networks), alices, "it has one network, called as it is");
+    assert_eq!(
+        inspect(&alices, networks),
+        alices,
+        "the container has one network, with the container's name"
+    );
     assert!(address(&alices).starts_with("10.213."), "{}", address(&alices));
     let own = "nc -ll -p 5002 -e echo hello & \
                for i in $(seq 100); do nc -w 2 127.0.0.1 5002 < /dev/null && break; sleep 0.1; done; kill $!";
-    assert!(shell(&alice, own).contains("hello"), "its own services are there");
+    assert!(shell(&alice, own).contains("hello"), "its own services can be reached");
 }
 
 #[test]
-fn a_network_that_was_named_is_the_one_that_all_share() {
+fn a_docker_network_named_in_the_options_is_shared_by_all() {
     let network = format!("sandbridge-test-{}", std::process::id());
     docker(&["network", "create", "--subnet", "10.214.76.0/28", &network]).unwrap();
     let (server, [alice, bob], cleanup) = start(&["--docker-network", &network]);
@@ -89,12 +93,12 @@ fn a_network_that_was_named_is_the_one_that_all_share() {
     let made = docker(&["network", "ls", "-q", "--filter", &filter]).unwrap();
     drop(cleanup);
     docker(&["network", "rm", &network]);
-    assert_eq!(found, ["tcp", "name", "ping"], "so the other tests can see what is reached");
-    assert_eq!(made, "", "none is made where one was named");
+    assert_eq!(found, ["tcp", "name", "ping"], "these checks detect a container that can be reached");
+    assert_eq!(made, "", "no network is created where one was named");
 }
 
 #[test]
-fn a_users_network_goes_with_the_container_and_the_user_and_what_is_left_goes_at_the_next_start() {
+fn a_users_network_is_removed_with_the_container_or_user_or_at_the_next_start() {
     let (mut server, [alice, bob], _cleanup) = start(&[]);
     let filter = format!("label=sandbridge.home={}", server.home().display());
     let networks = || {
@@ -107,7 +111,7 @@ fn a_users_network_goes_with_the_container_and_the_user_and_what_is_left_goes_at
     assert_eq!(networks(), [bobs.as_str()]);
     shell(&alice, "echo again");
     assert_eq!(networks().len(), 2);
-    // An administrator tidies up by hand: the container is made again with another network.
+    // An administrator removes the network by hand: the container is created again with another network.
     alice.run(&["container", "stop"]);
     docker(&["network", "rm", &alices]).unwrap();
     assert_eq!(shell(&alice, "echo there"), "there");
@@ -117,15 +121,15 @@ fn a_users_network_goes_with_the_container_and_the_user_and_what_is_left_goes_at
     docker(&["rm", "-f", "-v", &alices]).unwrap();
     server.restart(&["--docker", "on", "--docker-image", IMAGE]);
     let carol = server.person("carol");
-    assert_eq!(networks(), [alices.as_str()], "nobody asked the engine yet");
-    // Choosing it checks whether it answers, and removes leftovers of others.
+    assert_eq!(networks(), [alices.as_str()], "the server has not used the engine yet");
+    // Choosing Docker checks whether the engine answers, and removes leftovers of other users.
     carol.run(&["use", "__docker__"]);
     let carols = container(&carol);
     assert_eq!(networks(), [carols.as_str()]);
 }
 
 #[test]
-fn users_beyond_the_addresses_are_told_and_others_work_on() {
+fn users_beyond_the_addresses_get_an_error_and_others_keep_working() {
     let (_server, [alice, bob], _cleanup) = start(&["--docker-subnets", "10.214.77.0/28"]);
     shell(&alice, "true");
     let refused = bob.run(&["exec", "--", "true"]);
@@ -140,7 +144,7 @@ fn users_beyond_the_addresses_are_told_and_others_work_on() {
     shell(&bob, "true");
 }
 
-/// An image for this test only, removed in the end.
+/// An image for this test only, removed when this is dropped.
 struct Image(String);
 
 impl Drop for Image {
@@ -150,7 +154,7 @@ impl Drop for Image {
 }
 
 #[test]
-fn a_name_that_is_given_to_another_image_changes_nothing_under_a_running_server() {
+fn a_docker_image_name_that_moves_changes_nothing_while_a_server_runs() {
     ready();
     let image = Image(format!("sandbridge-test:pinned-{}", std::process::id()));
     docker(&["tag", IMAGE, &image.0]).unwrap();
@@ -167,14 +171,22 @@ fn a_name_that_is_given_to_another_image_changes_nothing_under_a_running_server(
     let second = docker(&["commit", &other, &image.0]).unwrap().trim().to_owned();
     docker(&["rm", &other]);
     assert_ne!(first, second);
-    assert_eq!(inspect(&container(&bob), "{{.Image}}"), first, "another user's, made after it");
+    assert_eq!(
+        inspect(&container(&bob), "{{.Image}}"),
+        first,
+        "another user's container, created after the change"
+    );
     assert_eq!(alice.run(&["container", "reset"]).code, 0);
-    assert_eq!(inspect(&container(&alice), "{{.Image}}"), first, "the next one of the same user");
+    assert_eq!(inspect(&container(&alice), "{{.Image}}"), first, "the next container of the same user");
     let status = alice.json(&["container", "status", "--json"]);
     let shown = status["image"].as_str().unwrap();
     assert!(shown.contains(&image.0) && shown.contains(&first["sha256:".len()..][..12]), "{shown}");
     server.restart(&options);
-    assert_eq!(inspect(&container(&carol), "{{.Image}}"), second, "a start looks again");
-    assert_eq!(inspect(&alices, "{{.Image}}"), first, "what is there stays as it is");
+    assert_eq!(
+        inspect(&container(&carol), "{{.Image}}"),
+        second,
+        "a restarted server looks the name up again"
+    );
+    assert_eq!(inspect(&alices, "{{.Image}}"), first, "an existing container is unchanged");
     drop(cleanup);
 }

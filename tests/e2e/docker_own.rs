@@ -1,4 +1,4 @@
-//! A user's container as a whole: committed, exported, imported, reset.
+//! Operations on a user's whole container: commit, export, import, reset.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -33,7 +33,7 @@ fn packed(directory: &Path, archive: &Path) {
 }
 
 #[test]
-fn commit_survives_the_container_and_reset_forgets_it() {
+fn commit_survives_the_container_and_reset_removes_it() {
     let (_server, alice, cleanup) = start();
     let nothing = alice.run(&["container", "commit"]);
     assert!(nothing.code == 1 && nothing.stderr.contains("no container yet"), "{}", nothing.stderr);
@@ -91,7 +91,7 @@ fn export_of_one_user_becomes_the_container_of_another() {
 }
 
 #[test]
-fn hostile_image_changes_neither_the_runner_nor_what_it_may() {
+fn hostile_image_changes_neither_the_containers_runner_nor_its_rights() {
     let (_server, alice, cleanup) = start();
     shell(&alice, "printf '#!/bin/sh\\nexec sleep 1000\\n' > sandbridge-runner; chmod 755 sandbridge-runner");
     let folder = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn hostile_image_changes_neither_the_runner_nor_what_it_may() {
     for applet in ["sh", "cat", "grep", "cut", "sha256sum", "readlink", "id", "ls"] {
         symlink("busybox", root.join("bin").join(applet)).unwrap();
     }
-    // Anything at the runner's mount point leads into the workspace, which the user can write to.
+    // Anything at the runner's mount point resolves to the workspace, which the user can write to.
     symlink("/workspace", root.join("dev")).unwrap();
     symlink("/workspace", root.join("usr/local/bin")).unwrap();
     symlink("/workspace", root.join("proc")).unwrap();
@@ -124,7 +124,7 @@ fn hostile_image_changes_neither_the_runner_nor_what_it_may() {
 }
 
 #[test]
-fn nobody_reaches_a_container_without_a_session() {
+fn a_container_cannot_be_used_without_a_session() {
     let server = Server::start();
     let anonymous = tests::http::Client::anonymous(&server);
     for (method, path) in [

@@ -1,4 +1,4 @@
-//! Docker mode of a runner on a dev machine: its commands run in a container there.
+//! Docker mode of a runner on a dev machine: its commands run in a container on that machine.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tests::{Machine, Server, binaries, eventually, process};
 
 use crate::docker::shell;
 
-/// The containers that have this machine's workspace.
+/// The containers that mount this machine's workspace.
 fn containers(machine: &Machine) -> Vec<String> {
     let filter = format!("volume={}", machine.workspace().canonicalize().unwrap().display());
     let list = docker(&["ps", "-aq", "--no-trunc", "--filter", &filter]).unwrap();
@@ -37,7 +37,7 @@ fn commands_of_a_machine_run_in_a_container_and_survive_the_server() {
     assert_eq!(
         shell(&alice, "pwd; echo made > file; ls /usr"),
         "/workspace\nlocal",
-        "nothing of the machine's own"
+        "no files of the machine itself"
     );
     assert_eq!(std::fs::read_to_string(machine.workspace().join("file")).unwrap(), "made\n");
     let container = containers(&machine);
@@ -56,7 +56,7 @@ fn commands_of_a_machine_run_in_a_container_and_survive_the_server() {
     server.restart(&["--docker", "off"]);
     assert_eq!((lines.next().as_deref(), client.wait().unwrap().code()), (Some("ended"), Some(0)));
 
-    // A container that is killed is lost, and another one takes its place.
+    // A command in a killed container is lost, and another container replaces it.
     docker(&["kill", &container[0]]).unwrap();
     let again = eventually("another container", Duration::from_secs(60), || {
         let output = alice.run(&["exec", "--", "cat", "file"]);
@@ -64,11 +64,11 @@ fn commands_of_a_machine_run_in_a_container_and_survive_the_server() {
     });
     assert_eq!(again, "made\n");
     machine.stop();
-    assert!(containers(&machine).is_empty(), "it ends with the runner");
+    assert!(containers(&machine).is_empty(), "the container ends with the runner");
 }
 
 #[test]
-fn container_of_a_machine_ends_with_a_runner_that_is_killed() {
+fn container_of_a_machine_ends_when_its_runner_is_killed() {
     ready();
     let server = Server::start();
     let alice = server.person("alice");

@@ -1,4 +1,4 @@
-//! Failures around a container: each has a clear state, and work continues afterwards.
+//! Failures of a container: each is reported as a clear state, and work continues afterwards.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,7 +11,7 @@ use tests::{Person, Server, binaries, eventually};
 
 use crate::docker::{Cleanup, runner_digests, shell};
 
-/// Sooner than heartbeats would find a link dead.
+/// The time in which a pause must be reported: sooner than heartbeats would find a link dead.
 const TOLD_WITHIN: Duration = Duration::from_secs(25);
 
 const OPTIONS: [&str; 4] = ["--docker", "on", "--docker-image", IMAGE];
@@ -25,7 +25,8 @@ fn start(options: &[&str]) -> (Server, Person, Cleanup) {
     (server, alice, cleanup)
 }
 
-/// Does something to the container while a command runs in it; returns the last text that the command's client got.
+/// Applies a docker command to the container while a command runs in it; returns the last line that the command's
+/// client printed.
 fn hit_while_running(alice: &Person, cleanup: &Cleanup, hit: &[&str]) -> serde_json::Value {
     let mut client = alice
         .command(&["exec", "--json", "--", "sh", "-c", "echo begun; sleep 600"])
@@ -42,7 +43,7 @@ fn hit_while_running(alice: &Person, cleanup: &Cleanup, hit: &[&str]) -> serde_j
 }
 
 #[test]
-fn container_that_is_killed_or_removed_under_a_command_is_told_as_lost_and_the_next_command_works() {
+fn container_killed_or_removed_during_a_command_is_reported_as_lost_and_the_next_command_works() {
     let (_server, alice, cleanup) = start(&[]);
     shell(&alice, "echo kept > file");
     for hit in [&["kill"][..], &["rm", "-f"]] {
@@ -53,7 +54,7 @@ fn container_that_is_killed_or_removed_under_a_command_is_told_as_lost_and_the_n
 }
 
 #[test]
-fn paused_container_is_told_at_once_and_is_used_again_once_it_goes_on() {
+fn paused_container_is_reported_at_once_and_used_again_after_an_unpause() {
     let (mut server, alice, cleanup) = start(&[]);
     shell(&alice, "echo kept > file");
     let container = cleanup.containers().remove(0);
@@ -72,7 +73,7 @@ fn paused_container_is_told_at_once_and_is_used_again_once_it_goes_on() {
     assert_eq!(cleanup.containers(), [container]);
 }
 
-/// The link's heartbeats take half a minute to detect that it is dead.
+/// The link's heartbeats take half a minute to detect a dead link.
 #[test]
 fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     let (_server, alice, cleanup) = start(&[]);
@@ -86,8 +87,9 @@ fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     let mut first = String::new();
     counted.read_line(&mut first).unwrap();
     docker(&["pause", &container]).unwrap();
-    // Output sent before the link was found dead waits for it, as the counting does; later requests fail at once.
-    let told = eventually("the pause is told", Duration::from_secs(120), || {
+    // Output that was sent before the link was found dead waits for the link, as the counting command does; later
+    // requests fail at once.
+    let told = eventually("the pause is reported", Duration::from_secs(120), || {
         let mut asking = alice.command(&["exec", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
         let asked = Instant::now();
         while asking.try_wait().unwrap().is_none() && asked.elapsed() < Duration::from_secs(2) {
@@ -133,7 +135,7 @@ impl Drop for SmallDisk {
 }
 
 #[test]
-fn full_disk_is_told_and_a_file_that_did_not_fit_leaves_the_old_one() {
+fn full_disk_of_a_container_is_reported_and_a_file_that_did_not_fit_leaves_the_old_one() {
     let disk = SmallDisk::new();
     let (_server, alice, _cleanup) = start(&["--docker-workspace-dir", disk.path().to_str().unwrap()]);
     shell(&alice, "echo old > file");
@@ -149,7 +151,7 @@ fn full_disk_is_told_and_a_file_that_did_not_fit_leaves_the_old_one() {
 }
 
 #[test]
-fn container_is_made_anew_when_the_runners_file_is_another_one() {
+fn container_is_created_again_when_the_runner_program_changed() {
     let folder = tempfile::tempdir().unwrap();
     let runner = folder.path().join("runner");
     std::fs::copy(binaries::runner_static(), &runner).unwrap();
@@ -158,9 +160,9 @@ fn container_is_made_anew_when_the_runners_file_is_another_one() {
     shell(&alice, "echo kept > file");
     let old = cleanup.containers().remove(0);
     let (mounted, recorded) = runner_digests(&old);
-    assert_eq!(mounted, recorded, "what is mounted is what was recorded");
+    assert_eq!(mounted, recorded, "the mounted program is the recorded one");
 
-    // As an update would: a new file in its place, which a running container does not see.
+    // As an update would: replaces the file, which a running container does not see.
     let next = folder.path().join("next");
     std::fs::copy(&runner, &next).unwrap();
     let mut bytes = std::fs::read(&next).unwrap();

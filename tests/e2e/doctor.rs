@@ -1,11 +1,11 @@
-//! `sandbridge doctor`: how common problems look, and that the fix is given.
+//! `sandbridge doctor`: its reports on common problems, each with the fix.
 
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 use tests::{Person, Reply, ScriptedModel, Server};
 
-/// A check's status and text.
+/// The status and the detail of a check.
 fn check(person: &Person, name: &str) -> Option<(String, String)> {
     let output = person.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
@@ -19,13 +19,13 @@ fn standing(person: &Person, name: &str) -> String {
 }
 
 #[test]
-fn usual_troubles_are_told_with_the_fix() {
+fn common_problems_are_reported_with_the_fix() {
     let model = ScriptedModel::with(vec![Reply::Say("yes".to_owned()), Reply::Refuse(401, "no".to_owned())]);
     let mut server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
     let (_, detail) = check(&alice, "model").unwrap();
     assert!(detail.contains("scripted"), "{detail}");
-    assert_eq!(standing(&alice, "model"), "broken", "the second time it refuses");
+    assert_eq!(standing(&alice, "model"), "broken", "the second request is refused");
     for (name, expected) in [
         ("server", "works"),
         ("clock", "works"),

@@ -15,7 +15,7 @@ fn setup() -> (Server, Person, Machine) {
 }
 
 #[test]
-fn exit_codes_are_the_commands_own_or_as_documented() {
+fn exit_codes_are_the_commands_or_documented_ones() {
     let (_server, person, machine) = setup();
     std::fs::write(machine.workspace().join("data"), "no program").unwrap();
     let code = |arguments: &[&str]| {
@@ -37,7 +37,7 @@ fn exit_codes_are_the_commands_own_or_as_documented() {
 }
 
 #[test]
-fn output_comes_whole_and_on_its_own_stream() {
+fn output_arrives_complete_and_on_its_own_stream() {
     let (_server, person, _machine) = setup();
     let output = person.run(&["exec", "--", "sh", "-c", "echo out; echo err >&2"]);
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("out\n", "err\n"));
@@ -58,7 +58,7 @@ fn output_comes_whole_and_on_its_own_stream() {
 }
 
 #[test]
-fn background_child_does_not_hold_the_exec() {
+fn background_child_does_not_delay_the_end_of_the_exec() {
     let (_server, person, _machine) = setup();
     let start = Instant::now();
     let output = person.run(&["exec", "--", "sh", "-c", "sleep 60 & echo x"]);
@@ -66,13 +66,13 @@ fn background_child_does_not_hold_the_exec() {
     assert!(start.elapsed() < Duration::from_secs(45), "{:?}", start.elapsed());
     let alive =
         person.run(&["exec", "--", "sh", "-c", "pgrep -x sleep >/dev/null || busybox pgrep -x sleep"]);
-    assert_eq!(alive.code, 0, "the sleeper goes on");
+    assert_eq!(alive.code, 0, "the background process keeps running");
 }
 
 #[test]
-fn what_a_command_ran_out_of_is_its_last_line_however_much_is_written_after_its_end() {
+fn an_exhausted_limit_is_the_last_line_even_if_more_is_written_after_the_end() {
     let (_server, person, _machine) = setup();
-    // The process left behind waits for the shell's end to be noticed, then writes errors for a long time.
+    // The process left in the background waits until the shell's end was noticed, then writes errors for a long time.
     let script = "(while kill -0 $$ 2>/dev/null; do :; done; i=0
                    while [ $i -lt 300 ]; do i=$((i + 1)); echo \"complaint $i\" >&2; done) &
                   echo 'x: Too many open files' >&2; exit 3";
@@ -85,7 +85,7 @@ fn what_a_command_ran_out_of_is_its_last_line_however_much_is_written_after_its_
     let output = person.run(&["exec", "--", "sh", "-c", script]);
     assert_eq!(output.code, 3, "{}", output.stderr);
     check(&output.stderr);
-    // The runner keeps it for callers that come later.
+    // The runner keeps the result for callers that attach later.
     let detached = person.json(&["exec", "--detach", "--json", "--", "sh", "-c", script]);
     let id = detached["exec_id"].as_str().unwrap();
     let output = person.run(&["attach", id]);
@@ -153,13 +153,13 @@ fn interrupt_cancels_the_command() {
     process::signal(child.id() as i32, rustix::process::Signal::INT);
     let status = child.wait().unwrap();
     assert!(!status.success(), "{status:?}");
-    eventually("the command is gone", Duration::from_secs(60), || {
+    eventually("the command has ended", Duration::from_secs(60), || {
         process::with_marker(&marker).is_empty().then_some(())
     });
 }
 
 #[test]
-fn environment_is_clean_and_takes_what_is_given() {
+fn environment_is_clean_except_for_given_variables() {
     let (_server, person, machine) = setup();
     let output = person.run(&["exec", "--env", "K=a b", "--", "sh", "-c", "echo \"$K\"; env"]);
     assert!(output.stdout.starts_with("a b\n"), "{}", output.stdout);
@@ -176,7 +176,7 @@ fn environment_is_clean_and_takes_what_is_given() {
 }
 
 #[test]
-fn json_lines_tell_everything() {
+fn json_lines_report_everything() {
     let (_server, person, _machine) = setup();
     let output = person.run(&["exec", "--json", "--", "sh", "-c", "echo out; exit 4"]);
     let lines: Vec<Value> = output.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -207,14 +207,16 @@ fn many_execs_leave_no_zombie_and_no_descriptor() {
     for _ in 0..count {
         assert_eq!(person.run(&["exec", "--", "sh", "-c", "setsid true & :"]).code, 0);
     }
-    eventually("descriptors are back", Duration::from_secs(60), || (descriptors() <= before).then_some(()));
+    eventually("all descriptors are closed", Duration::from_secs(60), || {
+        (descriptors() <= before).then_some(())
+    });
     eventually("no zombie is left", Duration::from_secs(60), || {
         process::children(runner).is_empty().then_some(())
     });
 }
 
 #[test]
-fn input_in_bulk_that_comes_back_as_output_does_not_stop() {
+fn bulk_input_that_is_echoed_as_output_does_not_deadlock() {
     let (_server, person, _machine) = setup();
     let stdin: Vec<u8> = (0..20_000_000_u32).map(|number| (number % 251) as u8).collect();
     let output = person.with_stdin(&["exec", "--stdin", "--", "cat"], &stdin);

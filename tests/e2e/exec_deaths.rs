@@ -1,5 +1,5 @@
-//! A server that is killed between any two steps of an exec's life, for every kind of exec: one end, one audit entry, and the
-//! result that the runner had.
+//! A server that is killed between any two steps of an exec's life, for every kind of exec: the exec has one end, one audit
+//! entry, and the runner's result.
 //!
 //! The points are those of `execs::Point`; a server built for development kills itself at the one that its environment names.
 
@@ -16,10 +16,10 @@ use tungstenite::client::IntoClientRequest;
 
 use crate::agent::{messages, new_chat};
 
-/// How long any one step may take.
+/// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The audit and exec records of a command that is read to its end.
+/// The points in the life of a command whose output is read to its end.
 const READ: [&str; 10] = [
     "before_record",
     "after_record",
@@ -33,7 +33,7 @@ const READ: [&str; 10] = [
     "acknowledged",
 ];
 
-/// The same for a command in the background: its output and its result stay where it ran.
+/// The points in the life of a command in the background: its output and its result stay where it ran.
 const LEFT: [&str; 9] = [
     "before_record",
     "after_record",
@@ -48,14 +48,14 @@ const LEFT: [&str; 9] = [
 
 /// A client that requests a command.
 trait Asker {
-    /// Requests it without waiting.
+    /// Requests the command without waiting for it.
     fn ask(&mut self, stage: &Stage, command: &str);
 
     /// Checks the client's final output.
     fn check(&mut self, _stage: &Stage, _has_run: bool) {}
 }
 
-/// A server that is killed and restarted, with a runner that stays.
+/// A server that is killed and restarted, with a runner that stays connected.
 struct Stage {
     server: Server,
     alice: Person,
@@ -75,7 +75,7 @@ impl Stage {
         Self { server, alice, client, machine, options }
     }
 
-    /// Restarts the server, to be killed at this point, and waits for the runner.
+    /// Restarts the server with this point as the next kill, and waits for the runner.
     fn restart(&mut self, point: Option<&str>) {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
         self.server.restart_with(&options, point.map(|point| ("SANDBRIDGE_FAULT", point)).as_slice());
@@ -92,22 +92,22 @@ impl Stage {
         all.as_array().unwrap().iter().filter(is_it).cloned().collect()
     }
 
-    /// The same, once none of them runs.
+    /// The execs whose command contains this word, after all of them have ended.
     fn ended(&self, word: &str) -> Vec<Value> {
-        eventually("all of it has ended", PATIENCE, || {
+        eventually("all execs have ended", PATIENCE, || {
             let execs = self.execs(word);
             execs.iter().all(|exec| exec["status"] != "running").then_some(execs)
         })
     }
 
-    /// Their entries in the audit trail.
+    /// The entries in the audit trail for commands that contain this word.
     fn audit(&self, word: &str) -> Vec<Value> {
         let all = self.client.call("GET", "/audit?action=exec&limit=1000").json();
         let is_it = |entry: &&Value| entry["target"].as_str().unwrap().contains(word);
         all["entries"].as_array().unwrap().iter().filter(is_it).cloned().collect()
     }
 
-    /// How often a command ran.
+    /// The number of times that a command ran.
     fn runs(&self, word: &str) -> usize {
         std::fs::read_to_string(self.machine.workspace().join(word)).unwrap_or_default().lines().count()
     }
@@ -120,16 +120,16 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
         asker.ask(stage, &format!("echo once >> {word}; echo said; sleep 0.3; exit 3"));
         stage.server.wait_killed(PATIENCE);
         stage.restart(None);
-        // A running command reaches its end; one whose result is unknown counts as lost.
+        // A running command finishes; a command whose result is unknown counts as lost.
         stage.ended(&word);
         asker.check(stage, stage.runs(&word) == 1);
-        // A client that retried may have started it only now.
+        // A client that retried may have started the command only now.
         let execs = stage.ended(&word);
         let (execs, audit, runs) = (execs.len(), stage.audit(&word), stage.runs(&word));
         assert!(execs <= 1 && runs <= execs, "{point}: {execs} execs, {runs} runs");
-        // A client that retries before the runner is back is refused, which is not the end of an exec.
+        // A client that retries before the runner is back gets an error, which is not the end of an exec.
         let ends = audit.iter().filter(|entry| entry["outcome"] != "offline").count();
-        assert_eq!(ends, execs, "{point}: one end, one entry: {audit:?}");
+        assert_eq!(ends, execs, "{point}: one audit entry for each end: {audit:?}");
         if execs == 1 {
             let exec = &stage.execs(&word)[0];
             let (status, outcome) = if runs == 1 { ("exited", "exit 3") } else { ("lost", "lost") };
@@ -147,12 +147,12 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
         }
         match *point {
             "before_record" | "after_record" | "sent" => {}
-            _ => assert_eq!(runs, 1, "{point}: it had started"),
+            _ => assert_eq!(runs, 1, "{point}: the command had started"),
         }
     }
 }
 
-/// A model that runs its user's message as a command.
+/// A model that runs the text of the user's message as a command.
 fn model() -> ScriptedModel {
     ScriptedModel::start(|asked| {
         let said = asked.last_of_user();
@@ -165,7 +165,7 @@ fn model() -> ScriptedModel {
     })
 }
 
-/// A person, by a message in a new chat.
+/// A person who posts a message in a new chat.
 struct InChat {
     word: &'static str,
     chat: String,
@@ -192,7 +192,7 @@ impl Asker for InChat {
     }
 
     fn check(&mut self, stage: &Stage, has_run: bool) {
-        // The next server goes on with the answer.
+        // The next server resumes the answer.
         eventually("the answer is over", PATIENCE, || {
             let shown = messages(&stage.client, &self.chat);
             let goes_on = |message: &Value| {
@@ -232,7 +232,7 @@ fn a_models_task_ends_once() {
     dies_at_every_point(&LEFT, &mut stage, &mut InChat::new("leave "));
 }
 
-/// The CLI, which reconnects after a server's end.
+/// The CLI, which reconnects after the server was killed.
 struct Cli {
     options: &'static [&'static str],
     process: Option<Child>,
@@ -247,8 +247,8 @@ impl Asker for Cli {
     }
 
     fn check(&mut self, _stage: &Stage, _has_run: bool) {
-        // It got the result, or its id, or reconnects and gets the result known by then.
-        assert!(self.process.take().unwrap().wait().unwrap().code().is_some(), "it ends by itself");
+        // The CLI got the result, or its id, or it reconnects and gets the result that is known by then.
+        assert!(self.process.take().unwrap().wait().unwrap().code().is_some(), "the CLI exits by itself");
     }
 }
 
@@ -287,7 +287,7 @@ fn a_terminal_ends_once() {
     dies_at_every_point(&READ, &mut stage, &mut Terminal);
 }
 
-/// A client of the Model Context Protocol with this tool, in a new session each time.
+/// A client of the Model Context Protocol that calls this tool, in a new session each time.
 struct Mcp {
     tool: &'static str,
     key: String,

@@ -1,8 +1,9 @@
 //! The whole attack corpus, run over each link through the HTTP API.
 //!
-//! It is the corpus that `pathguard` is tested with, which also shows that each attack does harm where nothing guards. Here
-//! the traps are set on the disk, where a command or another user of the machine could have set them; then the file API is
-//! made to use them. Searches have no path in the HTTP API: the runner's own tests cover those.
+//! This is the corpus with which `pathguard` is tested, and whose tests also show that each attack does harm where nothing
+//! guards against it. Here the traps are set on the disk, where a command or another user of the machine could have set
+//! them; then the file API is made to use them. The HTTP API has no searches with a path: the runner's own tests cover
+//! those.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::chown;
@@ -21,20 +22,20 @@ use testkit::corpus::oracles::{ASKED, ORACLES};
 use testkit::corpus::{Attempt, Case, Expected, cases};
 use testkit::judge::{Answer, Refusal, judge};
 
-/// No attempt may take longer.
+/// The timeout for each attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How many cases can be run on each link at least: all but searches, and hard links where the workspace is a separate file
-/// system.
+/// The minimum number of cases that each link can run: all but searches, and hard links where the workspace is a separate
+/// file system.
 const ANSWERED_MIN: usize = 250;
 
-/// How much of a file is read, in bytes: enough to recognize it.
+/// The number of bytes of a file that are read: enough to recognize it.
 const READ_SIZE_BYTES: u64 = 4096;
 
 /// The SHA-256 of a planted file's content.
 const INSIDE_SHA256: &str = "106b086224a4d945eae25f7be3805a931a873270326dd868b0e41f71ee9fff72";
 
-/// A user number that is otherwise unused.
+/// A user number that is not used for anything else.
 const ORDINARY: u32 = 54_322;
 
 /// A sandbox to attack.
@@ -45,12 +46,12 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Runs everything and panics with the list of failures.
+    /// Runs all cases, and panics with the list of failures.
     fn attack(&self) {
         let played: Vec<_> = cases().map(|case| self.play(case)).collect();
         let mut failures: Vec<_> = played.iter().filter_map(|played| played.clone().err()).collect();
         let answered = played.iter().filter(|played| **played == Ok(true)).count();
-        assert!(answered >= ANSWERED_MIN, "only {answered} cases could be played");
+        assert!(answered >= ANSWERED_MIN, "only {answered} cases could be run");
         for oracle in ORACLES {
             let told = ASKED.iter().filter(|attempt| {
                 let there = self.ask_about(oracle.plants, **attempt, oracle.there);
@@ -63,14 +64,14 @@ impl Target<'_> {
         assert!(failures.is_empty(), "{} went wrong:\n{}", failures.len(), failures.join("\n"));
     }
 
-    /// Runs the case; `false` if it cannot be run here. The error describes the failure.
+    /// Runs the case; returns `false` if this link cannot run it. The error describes the failure.
     fn play(&self, case: &Case) -> Result<bool, String> {
         if matches!(case.attempt, Attempt::Find | Attempt::Search) {
             return Ok(false);
         }
         self.arena.clear();
         if !self.arena.plant_all(case.plants) {
-            return Ok(false); // no hard link can be made here: nobody gets out by one
+            return Ok(false); // hard links cannot be made here, so they are no way out
         }
         let before = self.arena.snapshot();
         let start = Instant::now();
@@ -78,27 +79,27 @@ impl Target<'_> {
         if start.elapsed() > ATTEMPT_TIMEOUT {
             return Err(format!("{}: took {:?}", case.name, start.elapsed()));
         }
-        // The server refuses paths that `pathguard` could handle: those that people would misread.
+        // The server refuses some paths that `pathguard` could handle: those that people would misread.
         let refused = case.path.iter().any(u8::is_ascii_control);
         let case = if refused { &Case { expected: Expected::Invalid, ..*case } } else { case };
         judge(case, &self.arena, &before, &self.arena.snapshot(), &answer).map(|()| true)
     }
 
-    /// The answer about a path, without the path.
+    /// The answer about a path, with the path removed.
     fn ask_about(&self, plants: &[testkit::arena::Plant], attempt: Attempt, path: &[u8]) -> Option<Answer> {
         self.arena.clear();
         self.arena.plant_all(plants);
         let path = self.arena.expand(path);
         let words = |text: String| {
             let text = text.replace(&*path.to_string_lossy(), "PATH");
-            // A link that is moved is read under its new name.
+            // A link that was moved is read under its new name.
             text.replace("nobody", "secret").replace("gone!", "there")
         };
         let answer = self.ask(attempt, &path)?;
         Some(answer.map_err(|refusal| Refusal { message: words(refusal.message), ..refusal }))
     }
 
-    /// Makes the attempt, if the HTTP API has it.
+    /// Makes the attempt, if the HTTP API offers it.
     fn ask(&self, attempt: Attempt, path: &Path) -> Option<Answer> {
         let at = match path.to_str() {
             Some(path) => format!("path={}", encode(path)),
@@ -164,7 +165,7 @@ impl Target<'_> {
     }
 }
 
-/// The corpus's term for an answer.
+/// The answer in the corpus's terms.
 fn answered(answer: http::Answer, seen: impl Fn(&[u8]) -> String) -> Answer {
     if answer.status < 400 {
         return Ok(seen(&answer.body));
@@ -186,7 +187,7 @@ fn answered(answer: http::Answer, seen: impl Fn(&[u8]) -> String) -> Answer {
     Err(Refusal { kind, message })
 }
 
-/// A runner in a workspace that belongs to this user.
+/// A runner whose workspace belongs to this user.
 fn attack_a_runner_of(owner: Option<u32>) {
     let base = quick_directory();
     let workspace = base.path().canonicalize().unwrap().join("work");
@@ -203,18 +204,18 @@ fn attack_a_runner_of(owner: Option<u32>) {
 }
 
 #[test]
-fn no_attack_on_files_gets_out_through_a_runner() {
+fn no_attack_on_files_escapes_through_a_runner() {
     attack_a_runner_of(None);
 }
 
 #[test]
-fn no_attack_on_files_gets_out_through_a_runner_of_an_ordinary_user() {
+fn no_attack_on_files_escapes_through_a_runner_of_an_ordinary_user() {
     if rustix::process::geteuid().is_root() {
         attack_a_runner_of(Some(ORDINARY));
     }
 }
 
-/// The local sandbox of a server that this user runs.
+/// The local sandbox of a server that runs as this user.
 fn attack_the_local_sandbox_of(owner: Option<u32>) {
     let home = quick_directory();
     chown(home.path(), owner, owner).unwrap();
@@ -227,19 +228,19 @@ fn attack_the_local_sandbox_of(owner: Option<u32>) {
 }
 
 #[test]
-fn no_attack_on_files_gets_out_of_the_local_sandbox() {
+fn no_attack_on_files_escapes_from_the_local_sandbox() {
     attack_the_local_sandbox_of(None);
 }
 
 #[test]
-fn no_attack_on_files_gets_out_of_the_local_sandbox_of_an_ordinary_user() {
+fn no_attack_on_files_escapes_from_the_local_sandbox_of_an_ordinary_user() {
     if rustix::process::geteuid().is_root() {
         attack_the_local_sandbox_of(Some(ORDINARY));
     }
 }
 
 #[test]
-fn no_attack_on_files_gets_out_of_the_container_workspace() {
+fn no_attack_on_files_escapes_from_the_container_workspace() {
     docker::ready();
     let server = Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE]);
     let root = server.person("root");

@@ -1,4 +1,4 @@
-//! `sandbridge cp` and the file API: byte-identical, whatever the bytes and names.
+//! `sandbridge cp` and the file API: copies are byte-identical, whatever the contents and names.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -16,7 +16,7 @@ fn cp(person: &Person, from: impl Into<OsString>, to: impl Into<OsString>) -> te
     tests::server::run(person.command(&["cp".into(), from.into(), to.into()]), b"")
 }
 
-/// Copies in and out again and compares.
+/// Copies files in and out again, and compares them.
 fn round_trip(person: &Person, directory: &Path, name: OsString, content: &[u8]) {
     let local = directory.join(&name);
     fs::write(&local, content).unwrap();
@@ -27,7 +27,7 @@ fn round_trip(person: &Person, directory: &Path, name: OsString, content: &[u8])
     let back = directory.join("back");
     let received = cp(person, &remote, &back);
     assert_eq!(received.code, 0, "{}", received.stderr);
-    assert!(fs::read(&back).unwrap() == content, "{name:?} came back different");
+    assert!(fs::read(&back).unwrap() == content, "{name:?} was changed by the copies");
     fs::remove_file(&back).unwrap();
 }
 
@@ -70,7 +70,7 @@ fn cp_recursive(person: &Person, options: &[&str], from: &OsStr, to: &OsStr) -> 
     tests::server::run(person.command(&words), b"")
 }
 
-/// Every path below a directory with mode and content or target.
+/// Every path below a directory, with its mode, and its content or target.
 fn listing(top: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![top.to_owned()];
@@ -91,7 +91,7 @@ fn listing(top: &Path) -> Vec<String> {
     found
 }
 
-/// Copies a directory in and out again, then as a mirror, and compares.
+/// Copies a directory in and out again, then as a mirror, and compares each copy.
 fn tree_round_trip(person: &Person) {
     let directory = TempDir::new().unwrap();
     let local = directory.path().join("tree");
@@ -108,7 +108,7 @@ fn tree_round_trip(person: &Person) {
     let back = directory.path().join("back");
     ok(cp_recursive(person, &[], &remote(":copies/tree"), back.as_os_str()));
     assert_eq!(listing(&local), listing(&back));
-    // Into an existing directory it is copied under its own name.
+    // Into an existing directory it is copied below its own name.
     ok(cp_recursive(person, &[], &remote(":copies/tree"), directory.path().join("back/empty").as_os_str()));
     assert_eq!(listing(&local), listing(&back.join("empty/tree")));
     ok(cp_recursive(person, &["--delete"], &remote(":copies/tree"), back.as_os_str()));
@@ -141,7 +141,7 @@ fn directories_come_back_identical_from_docker_and_local() {
 }
 
 #[test]
-fn copying_a_directory_says_what_was_left_out_and_what_is_wrong() {
+fn copying_a_directory_reports_left_out_entries_and_errors() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -174,7 +174,7 @@ fn copying_a_directory_says_what_was_left_out_and_what_is_wrong() {
 }
 
 #[test]
-fn copying_says_what_is_wrong_and_leaves_nothing_behind() {
+fn copying_reports_errors_and_leaves_nothing_behind() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -186,7 +186,7 @@ fn copying_says_what_is_wrong_and_leaves_nothing_behind() {
     assert_eq!(cp(&alice, &local, ":file").code, 0);
     let mode = fs::metadata(machine.workspace().join("file")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o750, "the mode is kept");
-    assert_eq!(cp(&alice, &local, "laptop:copy").code, 0, "a side may name its runner");
+    assert_eq!(cp(&alice, &local, "laptop:copy").code, 0, "a path may name its runner");
 
     let missing = cp(&alice, ":missing", directory.path().join("made"));
     assert!(missing.code != 0 && missing.stderr.contains("missing"), "{missing:?}");
@@ -194,7 +194,7 @@ fn copying_says_what_is_wrong_and_leaves_nothing_behind() {
     let outside = cp(&alice, &local, ":../outside");
     assert!(outside.stderr.contains("path escapes the workspace"), "{outside:?}");
     assert!(!machine.workspace().join("../outside").exists());
-    assert_eq!(cp(&alice, &local, directory.path().join("other")).code, 2, "one side is remote");
+    assert_eq!(cp(&alice, &local, directory.path().join("other")).code, 2, "exactly one path must be remote");
     let names: Vec<_> =
         fs::read_dir(machine.workspace()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{names:?}");

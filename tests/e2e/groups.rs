@@ -34,7 +34,7 @@ pub(crate) struct Team {
     pub(crate) group: String,
 }
 
-/// The handle of the agent that is asked.
+/// The handle of the agent that was asked.
 pub(crate) fn handle(asked: &Asked) -> String {
     asked.agent()
 }
@@ -43,7 +43,7 @@ fn last_line(asked: &Asked) -> String {
     asked.last_of_user().lines().last().unwrap_or_default().to_owned()
 }
 
-/// Agents that repeat what they are asked.
+/// A model for agents that repeat each request.
 pub(crate) fn echo(asked: &Asked) -> Reply {
     Reply::Say(format!("{} heard: {}", handle(asked), last_line(asked)))
 }
@@ -53,7 +53,7 @@ impl Team {
         Self::with(script, &[])
     }
 
-    /// The same with options of the server.
+    /// Starts the team on a server with these options.
     pub(crate) fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
         let world = World::with(script, options);
         let bob = world.server.person("bob");
@@ -74,7 +74,7 @@ impl Team {
         self.of(&self.world.alice, arguments)
     }
 
-    /// Posts, and returns what came of it.
+    /// Posts a message; returns the created entry, its calls and its notes.
     pub(crate) fn post(&self, person: &Person, text: &str) -> Value {
         self.of(person, &["post", &self.group, text])
     }
@@ -83,7 +83,7 @@ impl Team {
         self.alice(&["log", &self.group])["entries"].as_array().unwrap().clone()
     }
 
-    /// The whole log, the newest part first: the command line shows 100 entries at a time.
+    /// The whole log, starting with the newest part: the command line shows 100 entries at a time.
     pub(crate) fn all_entries(&self) -> Vec<Value> {
         let mut all = self.entries();
         loop {
@@ -96,7 +96,7 @@ impl Team {
         }
     }
 
-    /// What agents said so far, each with its handle.
+    /// The agents' messages so far, each with the agent's handle.
     fn said(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let entries = self.entries();
@@ -121,13 +121,13 @@ impl Team {
             let call = self.call(id);
             assert!(
                 call["ended_at"].is_null() || call["state"] == state,
-                "it ended as {call} while {state} was waited for"
+                "the call ended as {call} instead of {state}"
             );
             (call["state"] == state).then_some(call)
         })
     }
 
-    /// Begins a run of a chain of these steps.
+    /// Starts a run of a chain with these steps.
     pub(crate) fn begin(&self, steps: &str) -> Value {
         let set = ["group", "chain", "set", &self.group, "story", "-"];
         let put = self.world.alice.with_stdin(&set, steps.as_bytes());
@@ -144,7 +144,7 @@ impl Team {
             let shown = self.run(run);
             assert!(
                 shown["ended_at"].is_null() || shown["state"] == state,
-                "it ended as {shown} while {state} was waited for"
+                "the run ended as {shown} instead of {state}"
             );
             (shown["state"] == state).then_some(shown)
         })
@@ -156,7 +156,7 @@ impl Team {
 }
 
 #[test]
-fn who_is_mentioned_answers_and_the_lead_where_nobody_is() {
+fn mentioned_agents_answer_and_the_lead_if_none_is_mentioned() {
     let team = Team::new(echo);
     let alice = &team.world.alice;
     team.of(&team.bob, &["grant", &team.group, "writer", "alice"]);
@@ -175,7 +175,7 @@ fn who_is_mentioned_answers_and_the_lead_where_nobody_is() {
     assert_eq!(team.post(alice, "and now?")["entry"]["asks"], json!(["coder"]));
     let said = team.until_said(3);
     assert_eq!(said[2], heard("coder", "and now?"));
-    // It was shown what was said meanwhile, with its author, and not its own words.
+    // The lead was shown the messages in between, with their authors, but not its own words.
     let asked = team.world.model.asked();
     let shown = asked.last().unwrap().last_of_user();
     assert!(
@@ -186,7 +186,7 @@ fn who_is_mentioned_answers_and_the_lead_where_nobody_is() {
 }
 
 #[test]
-fn what_an_agent_writes_asks_nobody() {
+fn mentions_in_an_agents_message_ask_nobody() {
     let team =
         Team::new(|asked| Reply::Say(format!("@writer @coder @all do something, says {}", handle(asked))));
     team.post(&team.world.alice, "@coder go on");
@@ -211,7 +211,7 @@ fn a_repeated_message_is_posted_once() {
 }
 
 #[test]
-fn anothers_machine_needs_a_grant_and_its_owner_approves_there() {
+fn another_persons_machine_needs_a_grant_and_its_owners_approval() {
     let script = |asked: &Asked| match asked.results().last() {
         Some(result) => Reply::Say(format!("it says {}", result.trim())),
         None => Reply::Call(vec![("Shell", json!({"command": "touch made; echo made"}))]),
@@ -222,17 +222,17 @@ fn anothers_machine_needs_a_grant_and_its_owner_approves_there() {
     assert_eq!(refused["calls"], json!([]));
     let note = refused["notes"][0].as_str().unwrap();
     assert!(note.contains("alice") && note.contains("grant"), "{note}");
-    // Only the owner grants.
+    // Only the agent's owner can grant this.
     assert_ne!(bob.run(&["group", "grant", &team.group, "coder", "bob", "--mode", "own"]).code, 0);
 
     team.alice(&["grant", &team.group, "coder", "bob"]);
     let call = team.post(bob, "@coder make it")["calls"][0]["id"].clone();
     let shown = |person| team.of(person, &["show", &team.group])["agents"][0]["chat_id"].clone();
     let chat = eventually("the agent has a chat", PATIENCE, || shown(alice).as_str().map(str::to_owned));
-    assert_eq!(shown(bob), Value::Null, "the chat is its owner's alone");
+    assert_eq!(shown(bob), Value::Null, "only the owner sees the chat");
     let (of_alice, of_bob) =
         (Client::login(&team.world.server, "alice"), Client::login(&team.world.server, "bob"));
-    // In the agent's own mode nothing is asked; for bob its owner is.
+    // In the agent's own approval mode nothing is asked, but for a request by bob its owner is asked.
     let ask = asking(&of_alice, &chat, "made");
     assert!(!team.world.path("made").exists());
     assert_eq!(of_bob.call("GET", &format!("/chats/{chat}/messages")).status, 404);
@@ -242,26 +242,26 @@ fn anothers_machine_needs_a_grant_and_its_owner_approves_there() {
     team.until_call(&call, "done");
     assert!(team.world.path("made").exists());
 
-    // Without the grant nothing is asked any more.
+    // Without the grant the agent cannot be asked any more.
     team.alice(&["revoke", &team.group, "coder", "bob"]);
     assert_eq!(team.post(bob, "@coder make it")["calls"], json!([]));
 }
 
 #[test]
-fn a_machine_that_is_away_is_waited_for_and_a_revoked_one_is_not() {
+fn a_call_waits_for_an_offline_machine_but_not_for_a_revoked_one() {
     let team = Team::new(echo);
     let token = team.world.alice.add_runner("box");
     team.alice(&["add-agent", &team.group, "builder", "--on", "box"]);
     let call = team.post(&team.world.alice, "@builder build")["calls"][0]["id"].clone();
     let waits = team.until_call(&call, "waiting");
     assert_eq!(waits["reason"], "runner box is offline");
-    assert!(team.said().is_empty(), "no other machine does it");
+    assert!(team.said().is_empty(), "no other machine runs it");
     let machine = Machine::start_with_token(&team.world.server, "box", &token, &[]);
     team.until_call(&call, "done");
     assert_eq!(team.said().len(), 1);
     drop(machine);
 
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    eventually("the machine is offline", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
     let call = team.post(&team.world.alice, "@builder again")["calls"][0]["id"].clone();
     team.until_call(&call, "waiting");
     team.world.run(&["runner", "revoke", "box"]);
@@ -273,7 +273,7 @@ fn a_machine_that_is_away_is_waited_for_and_a_revoked_one_is_not() {
 }
 
 #[test]
-fn who_is_not_in_a_group_learns_nothing_of_it_and_readers_read() {
+fn outsiders_learn_nothing_of_a_group_and_readers_only_read() {
     let team = Team::new(echo);
     let eve = team.world.server.person("eve");
     team.post(&team.world.alice, "@coder hello");
@@ -314,7 +314,7 @@ fn who_is_not_in_a_group_learns_nothing_of_it_and_readers_read() {
 }
 
 #[test]
-fn who_is_removed_loses_what_is_under_way() {
+fn removing_a_person_ends_their_calls_and_agents() {
     let team =
         Team::new(
             |asked| {
@@ -329,12 +329,12 @@ fn who_is_removed_loses_what_is_under_way() {
     team.until_call(&second, "stopped");
     assert!(team.said().is_empty());
     let agents = team.alice(&["show", &team.group])["agents"].as_array().unwrap().len();
-    assert_eq!(agents, 1, "their agent is gone");
+    assert_eq!(agents, 1, "their agent was removed");
     assert_ne!(team.bob.run(&["group", "log", &team.group]).code, 0);
 }
 
 #[test]
-fn a_chain_passes_outputs_on_and_asks_at_its_gates() {
+fn a_chain_passes_outputs_between_steps_and_asks_at_its_gates() {
     let team = Team::new(|asked| {
         let text = asked.last_of_user();
         let part = text.lines().last().unwrap_or_default();
@@ -386,7 +386,7 @@ fn a_chain_needs_the_right_to_ask_each_of_its_agents() {
         refused.code != 0 && refused.stderr.contains("step 2: @writer works on a machine of bob"),
         "{refused:?}"
     );
-    // A grant that is taken back meanwhile fails the step, with a question.
+    // Revoking a grant during a run fails the step, with a question.
     team.of(&team.bob, &["grant", &team.group, "writer", "alice"]);
     let run = team.begin("1. @coder: begin [gate]\n2. @writer: end\n");
     let gate = team.until_run(&run, "asking")["gate"].clone();

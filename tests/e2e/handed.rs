@@ -1,4 +1,4 @@
-//! Files that go from the agent of one step of a chain to the agent of the next one, machine to machine.
+//! Files that are handed over from the agent of one step of a chain to the agent of the next one, machine to machine.
 
 mod trouble;
 
@@ -17,23 +17,23 @@ use tests::{Asked, Machine, Reply, eventually, process};
 
 use crate::groups::{PATIENCE, Team, echo, handle};
 
-/// Hand-overs, one after the other; the goal is 50. `SANDBRIDGE_HANDED_COUNT` raises it.
+/// The number of hand-overs, one after the other; the goal is 50. `SANDBRIDGE_HANDED_COUNT` sets it.
 const COUNT: u64 = 5;
 
-/// Kills of the server while files are on their way. `SANDBRIDGE_HANDED_KILLS` raises it.
+/// The number of kills of the server while files are in transit. `SANDBRIDGE_HANDED_KILLS` sets it.
 const KILLS: u64 = 4;
 
-/// The size of a file that is large here, in MiB.
+/// The size of the large file, in MiB.
 const LARGE_MIB: usize = 100;
 
-/// How much the server's memory may grow while it passes, in KiB.
+/// The limit on the growth of the server's memory while the large file passes, in KiB.
 const GROWTH_KIB: u64 = 40 * 1024;
 
 fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Everything below a directory: kind, permission bits, and content or target, by path.
+/// Everything below a directory: the kind, permission bits, and content or target, by path.
 fn tree(root: &Path) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     let mut left = vec![root.to_owned()];
@@ -62,7 +62,7 @@ fn put(root: &Path, path: &str, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
-/// Alice's coder on her laptop and bob's writer on his desk, whom each other may ask.
+/// Alice's coder on her laptop and bob's writer on his desk; each of the two may ask the other's agent.
 fn team() -> Team {
     team_of(echo)
 }
@@ -74,7 +74,7 @@ fn team_of(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Team {
     team
 }
 
-/// The gate of a failed step, once it asks.
+/// The gate of a failed step, as soon as it is open.
 fn failure(team: &Team, run: &Value, step: u64) -> Value {
     eventually("the failed step asks", PATIENCE, || {
         Some(team.run(run)["gate"].clone()).filter(|gate| gate["kind"] == "failure" && gate["step"] == step)
@@ -97,7 +97,7 @@ fn is_half_written(workspace: &Path) -> bool {
     })
 }
 
-/// Files of 40 MiB in all: their transfer takes long enough to be interrupted.
+/// Writes files of 40 MiB in all: their transfer takes long enough to be interrupted.
 fn put_many(root: &Path) {
     for number in 0..40 {
         put(root, &format!("out/{number}"), &vec![number; 1 << 20]);
@@ -112,7 +112,7 @@ fn until_half_written(team: &Team, workspace: &Path, run: &Value) {
 }
 
 #[test]
-fn outputs_go_to_the_machine_of_the_next_step_with_modes_links_and_empty_directories() {
+fn outputs_are_copied_to_the_next_machine_with_modes_links_and_empty_directories() {
     let team = team();
     let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
     put(laptop, "report/index.html", b"<h1>rain</h1>");
@@ -188,11 +188,11 @@ fn on_one_machine_the_files_stay_where_they_are() {
     assert!(!team.world.path("handed").exists());
     let asked = team.world.model.asked();
     let told = asked.iter().find(|asked| handle(asked) == "tester").unwrap().last_of_user();
-    assert!(told.contains("- out/\n") && told.contains("The step before made these files."), "{told}");
+    assert!(told.contains("- out/\n") && told.contains("The previous step made these files."), "{told}");
 }
 
 #[test]
-fn a_step_without_its_outputs_fails_and_the_next_attempt_is_told() {
+fn a_step_without_its_outputs_fails_and_the_next_attempt_gets_the_reason() {
     let team = team();
     let run = team.begin("1. @coder: make it [outputs out/, *.csv, a.txt]\n2. @writer: read it\n");
     let gate = failure(&team, &run, 0);
@@ -212,14 +212,14 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_is_told() {
             .any(|asked| asked.last_of_user().contains("<failed>\nit ended without its outputs: out/"))
     );
 
-    // What a person writes in the place of a failed step has no files.
+    // A text that a person writes for a failed step comes without files.
     fs::remove_file(laptop.join("a.txt")).unwrap();
     let run = team.begin("1. @coder: make it [outputs a.txt]\n2. @writer: read it\n");
     let gate = failure(&team, &run, 0);
     team.answer(&team.world.alice, &gate, &["edit", "--text", "by hand"]);
     assert_eq!(team.until_run(&run, "done")["steps"][1]["received"], Value::Null);
 
-    // Nothing but an empty directory is something.
+    // An empty directory on its own is also an output.
     fs::remove_dir_all(laptop.join("out")).unwrap();
     fs::create_dir(laptop.join("out")).unwrap();
     let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
@@ -228,7 +228,7 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_is_told() {
 }
 
 #[test]
-fn large_files_pass_in_constant_memory() {
+fn large_files_are_handed_over_in_constant_memory() {
     let team = team();
     let content: Vec<u8> = (0..LARGE_MIB << 20).map(|at| (at * 31 + at / 251) as u8).collect();
     put(team.world.machine.workspace(), "out/large", &content);
@@ -259,7 +259,7 @@ fn large_files_pass_in_constant_memory() {
 }
 
 #[test]
-fn kills_of_the_server_double_and_lose_no_files() {
+fn kills_of_the_server_duplicate_and_lose_no_files() {
     let mut team = team();
     let laptop = team.world.machine.workspace().to_owned();
     put_many(&laptop);
@@ -273,8 +273,8 @@ fn kills_of_the_server_double_and_lose_no_files() {
     for kill in 0..from_environment("SANDBRIDGE_HANDED_KILLS", KILLS) {
         let run =
             team.begin("1. @coder: make it [outputs out/] [retries 5]\n2. @writer: read it [retries 5]\n");
-        // Each kill is at another moment of the hand-over: it takes some hundred milliseconds from here on.
-        let begun = eventually("the files are on their way", PATIENCE, || {
+        // Each kill is at another moment of the hand-over, which takes some hundred milliseconds from here on.
+        let begun = eventually("the files are in transit", PATIENCE, || {
             let shown = team.run(&run);
             (shown["steps"][1]["received"] != Value::Null || shown["state"] == "done").then_some(shown)
         });
@@ -295,16 +295,16 @@ fn kills_of_the_server_double_and_lose_no_files() {
         handed.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     directories.sort();
-    assert_eq!(names, directories, "one directory for each run, and nothing half-written");
+    assert_eq!(names, directories, "one directory for each run, and no partial file");
     let entries = team.all_entries();
     let said = entries.iter().filter(|entry| entry["text"].as_str().unwrap().contains("handed files to"));
-    // An answer that is interrupted is asked for again, and finds the files in their place.
+    // An interrupted answer is requested again, and finds the files already handed over.
     let said = said.count() as u64;
     assert!((directories.len() as u64..=attempts).contains(&said), "{said} times in {attempts} attempts");
 }
 
 #[test]
-fn every_hand_over_arrives_as_it_was() {
+fn every_hand_over_arrives_unchanged() {
     let team = Team::new(|_| Reply::Say("done".to_owned()));
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     let laptop = team.world.machine.workspace();
@@ -321,7 +321,7 @@ fn every_hand_over_arrives_as_it_was() {
 }
 
 #[test]
-fn the_outputs_of_a_step_that_was_handed_over_are_on_the_machine_of_the_agent_that_answered() {
+fn the_outputs_of_a_delegated_step_come_from_the_machine_of_the_agent_that_answered() {
     let team = team_of(|asked| {
         let is_new = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
         match handle(asked).as_str() {
@@ -333,7 +333,7 @@ fn the_outputs_of_a_step_that_was_handed_over_are_on_the_machine_of_the_agent_th
     });
     let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
     let steps = "1. @coder: measure [outputs out/]\n2. @coder: read it\n";
-    // A file of this name on the first agent's machine is not what the other one made.
+    // A file with this name on the first agent's machine is not the other agent's output.
     put(laptop, "out/a", b"old");
     let run = team.begin(steps);
     let gate = failure(&team, &run, 0);

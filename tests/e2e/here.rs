@@ -14,14 +14,15 @@ use tests::terminal::Terminal;
 use tests::tmux::Tmux;
 use tests::{Asked, Reply, ScriptedModel, binaries, eventually, process};
 
-/// How long anything may take.
+/// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// From an empty home to the answer of the first command: three seconds of a release build with the machine to itself.
+/// The limit from an empty home to the answer of the first command: a release build on an idle machine takes three
+/// seconds.
 const FIRST_ANSWER: Duration = Duration::from_secs(60);
-/// How many start at the same time in one directory.
+/// The number of processes that start at the same time in one directory.
 const AT_ONCE: usize = 4;
 
-/// A person with an empty home, and directories beside it.
+/// A person with an empty home, and other directories next to it.
 struct World {
     folder: TempDir,
 }
@@ -61,20 +62,20 @@ impl World {
         run(self.here(arguments), lines.as_bytes())
     }
 
-    /// The home of a directory's chats.
+    /// The home directory that belongs to the chats of a directory.
     fn home_of(&self, name: &str) -> PathBuf {
         let homes = std::fs::read_dir(self.path("person/.sandbridge/here")).unwrap();
         let mut homes = homes.map(|home| home.unwrap().path());
         homes.find(|home| home.file_name().unwrap().to_string_lossy().starts_with(name)).unwrap()
     }
 
-    /// All processes with one of this world's directories on their command line.
+    /// All processes with one of this world's directories on their command lines.
     fn processes(&self) -> Vec<i32> {
         process::with_marker(self.folder.path().file_name().unwrap().to_str().unwrap())
     }
 }
 
-/// A chat line by line whose input stays open.
+/// A line-by-line chat whose standard input stays open.
 struct Talk {
     child: Child,
     input: Option<ChildStdin>,
@@ -93,7 +94,7 @@ impl Talk {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// The next event of a kind.
+    /// The next event of this kind.
     fn hears(&mut self, kind: &str) -> Value {
         let lines =
             self.output.by_ref().lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
@@ -107,7 +108,7 @@ impl Talk {
         panic!("no {kind} in {seen:?}");
     }
 
-    /// Its end, and its other output.
+    /// Ends the chat; returns its exit code and its standard error.
     fn ends(mut self) -> (i32, String) {
         self.input = None;
         let mut said = String::new();
@@ -117,7 +118,7 @@ impl Talk {
 }
 
 #[test]
-fn a_command_runs_from_nothing_and_its_chat_is_there_the_next_time() {
+fn a_command_runs_in_an_empty_home_and_its_chat_is_there_the_next_time() {
     let world = World::new();
     let began = Instant::now();
     let first = world.says(&[], "!pwd; echo done > made\n");
@@ -127,7 +128,7 @@ fn a_command_runs_from_nothing_and_its_chat_is_there_the_next_time() {
     assert_eq!(std::fs::read_to_string(world.path("project/made")).unwrap(), "done\n");
     assert_eq!(world.processes(), [] as [i32; 0]);
 
-    // The chat continues, and meanwhile other commands reach it by its home.
+    // The chat continues, and meanwhile other commands reach its server through the home directory.
     let mut second = Talk::start(world.here(&["--json"]));
     second.says("!echo $((6 * 7))");
     let chat = second.hears("done")["chat_id"].as_str().unwrap().to_owned();
@@ -151,7 +152,7 @@ fn a_command_runs_from_nothing_and_its_chat_is_there_the_next_time() {
 }
 
 #[test]
-fn the_second_one_in_a_directory_joins_however_close_they_come() {
+fn a_second_process_in_a_directory_joins_even_if_they_start_together() {
     let world = World::new();
     let mut talks: Vec<Talk> = (0..AT_ONCE).map(|_| Talk::start(world.here(&["--json"]))).collect();
     for (number, talk) in talks.iter_mut().enumerate() {
@@ -176,7 +177,7 @@ fn the_second_one_in_a_directory_joins_however_close_they_come() {
 }
 
 #[test]
-fn nothing_outlives_it_however_it_ends() {
+fn no_process_outlives_the_here_command_however_it_ends() {
     for signal in [Signal::KILL, Signal::TERM, Signal::HUP] {
         let world = World::new();
         let mut terminal = Terminal::start(world.here(&["--lines"]), 24, 80);
@@ -196,15 +197,15 @@ fn nothing_outlives_it_however_it_ends() {
             let is_over = world.processes().is_empty() && process::with_command("sleep 7411").is_empty();
             (is_over && TcpStream::connect(&address).is_err()).then_some(())
         };
-        eventually("all of it is gone", PATIENCE, is_over);
-        // A killed process does not get in the way.
+        eventually("everything has ended", PATIENCE, is_over);
+        // A killed process does not prevent the next start.
         let again = world.says(&[], "!echo again\n");
         assert_eq!((again.code, again.stdout.trim()), (0, "again"), "{}", again.stderr);
     }
 }
 
 #[test]
-fn a_key_is_asked_for_once_and_answers_in_every_directory() {
+fn a_key_is_asked_for_once_and_used_in_every_directory() {
     let model = ScriptedModel::start(|asked: &Asked| {
         if asked.headers.contains("sk-right") {
             Reply::Say(format!("you said {}", asked.last_of_user()))
@@ -237,7 +238,7 @@ fn a_key_is_asked_for_once_and_answers_in_every_directory() {
     tmux.press(&["Enter"]);
     tmux.sees("you said hello");
     quits(&tmux);
-    // The database holds the key sealed, and the next directory has it without asking.
+    // The database contains the key sealed, and the next directory uses it without asking.
     let database = std::fs::read(world.home_of("project-").join("sandbridge.db")).unwrap();
     assert!(!database.windows(8).any(|window| window == b"sk-right"));
     start("other");
@@ -271,7 +272,7 @@ fn a_key_in_the_environment_is_enough() {
 }
 
 #[test]
-fn what_it_cannot_do_is_said_before_anything_is_made() {
+fn errors_are_reported_before_anything_is_created() {
     let world = World::new();
     let (person, folder) = (world.path("person"), world.path(""));
     for directory in [&person, &folder, Path::new("/"), &person.join("missing"), &binaries::runner()] {
@@ -281,7 +282,7 @@ fn what_it_cannot_do_is_said_before_anything_is_made() {
         assert!(refused.stderr.contains(shown) && refused.stdout.is_empty(), "{}", refused.stderr);
         assert!(!person.join(".sandbridge").exists());
     }
-    // A home in which nothing can be created.
+    // A home directory in which nothing can be created.
     let mut command = world.here(&[]);
     command.env("SANDBRIDGE_HOME", "/proc/sandbridge");
     let refused = run(command, b"!pwd\n");
@@ -291,7 +292,7 @@ fn what_it_cannot_do_is_said_before_anything_is_made() {
         let refused = world.says(&["--runner", runner], "!pwd\n");
         assert!(refused.code == 1 && refused.stderr.contains(words), "{}", refused.stderr);
     }
-    // Only this program.
+    // The program is alone in its directory, without the runner.
     let alone = TempDir::new_in(binaries::directory()).unwrap();
     let program = alone.path().join("sandbridge");
     std::fs::hard_link(binaries::sandbridge(), &program).unwrap();
@@ -300,7 +301,7 @@ fn what_it_cannot_do_is_said_before_anything_is_made() {
     assert_eq!(world.processes(), [] as [i32; 0]);
 }
 
-/// An answer to a POST: its status, and its whole text.
+/// Sends a POST; returns the status, and the whole response as text.
 fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let body = body.to_string();
@@ -317,7 +318,7 @@ fn post(address: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> (u
 }
 
 #[test]
-fn the_page_is_signed_in_once_by_its_address() {
+fn the_printed_address_signs_the_page_in_once() {
     let world = World::new();
     let mut first = Talk::start(world.here(&["--web", "--json"]));
     let mut line = String::new();
@@ -327,7 +328,8 @@ fn the_page_is_signed_in_once_by_its_address() {
     let address = base.trim_start_matches("http://");
     let redeem =
         |headers: &[(&str, &str)]| post(address, "/api/v1/sign-ins/redeem", headers, &json!({"code": code}));
-    // Another site's page, a DNS name that points here and a program are refused, and their attempts do not use up the code.
+    // Requests from another site's page, with a DNS name that points here, and from a program are refused, and these
+    // attempts do not use up the code.
     for (headers, status) in [
         (&[("Host", address), ("Origin", "http://evil.example")][..], 403),
         (&[("Host", "evil.example"), ("Origin", "http://evil.example")], 421),
@@ -340,7 +342,7 @@ fn the_page_is_signed_in_once_by_its_address() {
     let (status, again) = redeem(&[("Host", address), ("Origin", base)]);
     assert!(status == 401 && again.contains("used already"), "{again}");
 
-    // The page's session has two halves, the same rights as a person, and is not asked for a password.
+    // The page's session has two halves and the same rights as a person, and the page is not asked for a password.
     let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let bearer = format!("Bearer {}", body["token"].as_str().unwrap());
     let cookie = answer.split("et-cookie: ").nth(1).unwrap().split(';').next().unwrap();
@@ -350,9 +352,9 @@ fn the_page_is_signed_in_once_by_its_address() {
         post(address, path, &headers, &json!({"name": "mine", "scope": "read"})).0
     };
     assert_eq!((with("/api/v1/keys", "none=none"), with("/api/v1/keys", cookie)), (401, 201));
-    assert_eq!(with("/api/v1/sign-ins", cookie), 403, "a page makes no other");
+    assert_eq!(with("/api/v1/sign-ins", cookie), 403, "a page cannot create another code");
 
-    // A second start prints an address of the same server, and ends.
+    // A second start prints an address of the same server, and exits.
     let second = world.says(&["--web"], "");
     assert!(second.code == 0 && second.stdout.contains(&format!("open {base}/#sign-in=")), "{second:?}");
     process::signal(first.child.id() as i32, Signal::INT);

@@ -1,19 +1,19 @@
-//! Hooks whose handlers are questions to models, agents that read files, and tools of MCP servers.
+//! Hooks whose handlers are prompts to models, agents that read files, and tools of MCP servers.
 
 use serde_json::{Value, json};
 use tests::{Asked, Reply};
 
 use crate::world::World;
 
-/// A server in Python whose tool repeats a text.
+/// An MCP server in Python whose tool repeats a text.
 const ECHO: &str = include_str!("../fixtures/mcp_echo.py");
 
-/// True if the request comes from a hook, not from the chat.
+/// True if the request is from a hook, not from the chat.
 fn is_of_hook(asked: &Asked) -> bool {
     asked.body.to_string().contains("You are a hook of an agent")
 }
 
-/// A model that creates a file once, and gives this answer to hooks.
+/// A model that creates a file once; requests from hooks are answered by `judge`.
 fn judged(
     mut judge: impl FnMut(&Asked) -> Reply + Send + 'static,
 ) -> impl FnMut(&Asked) -> Reply + Send + 'static {
@@ -67,7 +67,7 @@ fn a_model_judges_a_call_and_its_cost_is_counted() {
 }
 
 #[test]
-fn an_unreadable_answer_is_a_failure_and_on_failure_decides() {
+fn an_invalid_answer_is_a_failure_and_on_failure_decides() {
     let world = World::new(judged(|_| Reply::Say("I would rather not say".to_owned())));
     set(&world, json!({"type": "prompt", "prompt": "well?", "onFailure": "deny"}));
     world.chat("full");
@@ -76,7 +76,7 @@ fn an_unreadable_answer_is_a_failure_and_on_failure_decides() {
     assert!(log[0]["outcome"].as_str().unwrap().contains("JSON"), "{log}");
     set(&world, json!({"type": "prompt", "prompt": "well?"}));
     world.chat("full");
-    assert!(world.path("mark").exists(), "without onFailure the action goes on");
+    assert!(world.path("mark").exists(), "without onFailure the call is made");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_agent_that_never_answers_is_stopped() {
 }
 
 #[test]
-fn a_tool_of_a_server_judges_and_one_of_a_workspace_needs_approval() {
+fn a_tool_of_an_mcp_server_judges_and_one_of_a_workspace_needs_approval() {
     let world = World::new(judged(|_| Reply::Say("{}".to_owned())));
     world.put("tool/echo.py", ECHO);
     world.put("about.txt", "Repeats a text.");
@@ -147,7 +147,7 @@ fn a_tool_of_a_server_judges_and_one_of_a_workspace_needs_approval() {
     world.chat("full");
     let log = world.alice.json(&["hook", "log", "--json"]);
     assert!(!log[0]["outcome"].as_str().unwrap().starts_with("failed"), "{log}");
-    // A denying rule applies to hooks as well.
+    // A deny rule applies to hooks as well.
     world.run(&["rule", "add", "deny", "mcp__echo__echo", "--because", "not by hooks"]);
     world.chat("full");
     let log = world.alice.json(&["hook", "log", "--json"]);

@@ -1,4 +1,4 @@
-//! Hooks: they run with the names that they ask for, on the user's machine, and their decisions are carried out.
+//! Hooks: they run on the user's machine, under the tool names that they expect, and their decisions are enforced.
 
 mod sessions;
 mod trouble;
@@ -16,7 +16,7 @@ use crate::world::{World, put};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A model that makes this call once, and then repeats the result.
+/// A model that makes this call once, and then ends its answer.
 fn calls(tool: &'static str, arguments: Value) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| {
         let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
@@ -35,7 +35,7 @@ impl World {
         assert_eq!(set.code, 0, "{set:?}");
     }
 
-    /// What a hook wrote into a file.
+    /// The JSON document that a hook wrote into a file.
     fn written(&self, name: &str) -> Value {
         let text = eventually("the hook wrote", PATIENCE, || {
             fs::read_to_string(self.path(name)).ok().filter(|text| text.ends_with('\n'))
@@ -69,7 +69,7 @@ fn a_command_gets_the_call_and_denies_it_in_every_mode() {
 }
 
 #[test]
-fn a_hook_is_tried_on_a_sample_and_on_a_payload_and_a_workspaces_only_after_its_approval() {
+fn a_hook_is_tried_on_a_sample_or_payload_and_a_workspaces_only_after_its_approval() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     let guard = "cat > seen.json; echo >> seen.json; grep -q 'git push' seen.json && { echo 'not today' >&2; exit 2; }; exit 0";
     world.hooks(json!({"PreToolUse": command("Shell", guard)}));
@@ -88,7 +88,7 @@ fn a_hook_is_tried_on_a_sample_and_on_a_payload_and_a_workspaces_only_after_its_
         "{denied:?}"
     );
     assert_eq!(world.written("seen.json")["tool_input"]["command"], "git push --force");
-    assert_eq!(world.alice.json(&["hook", "log", "--json"]), json!([]), "a trial is no run");
+    assert_eq!(world.alice.json(&["hook", "log", "--json"]), json!([]), "a trial is not logged as a run");
     let wrong = world.alice.with_stdin(&["hook", "test", hash, "--payload", "-"], b"[1]");
     assert!(wrong.code != 0 && wrong.stderr.contains("JSON object"), "{wrong:?}");
     let unknown = test(&["--event", "PreTool"]);
@@ -109,7 +109,7 @@ fn a_hook_is_tried_on_a_sample_and_on_a_payload_and_a_workspaces_only_after_its_
     world.run(&["hook", "approve", hash, "--yes"]);
     assert_eq!(test(&[id]).code, 0);
     assert!(world.path("ran").exists());
-    // A model is asked only in a chat.
+    // A hook that asks a model needs a chat.
     let asks = json!({"Stop": [{"hooks": [{"type": "prompt", "prompt": "Is it done? $ARGUMENTS"}]}]});
     world.hooks(asks);
     let alone = test(&["--event", "Stop"]);
@@ -124,7 +124,7 @@ fn a_hook_is_tried_on_a_sample_and_on_a_payload_and_a_workspaces_only_after_its_
 }
 
 #[test]
-fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_approval_and_not_before() {
+fn a_published_hook_gets_claude_codes_tool_names_after_its_approval() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
         1 => Reply::Call(vec![("FileCreate", json!({"path": "new.txt", "content": "new"}))]),
@@ -145,7 +145,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
     let chat = new_chat(&client, "full");
     say(&client, &chat, "go");
     ended(&client, &chat, 1);
-    assert!(!world.path("calls").exists(), "it was not approved");
+    assert!(!world.path("calls").exists(), "the hook was not approved");
     let said: Vec<Value> =
         messages(&client, &chat).into_iter().map(|message| message["text"].clone()).collect();
     assert!(said.iter().any(|text| text.as_str().unwrap().contains("Waiting for your approval")), "{said:?}");
@@ -159,7 +159,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
         .clone();
     let hash = hook["hash"].as_str().unwrap();
     let refused = world.alice.run(&["hook", "approve", &hash[..12]]);
-    assert!(refused.code != 0, "without a terminal nobody said yes: {refused:?}");
+    assert!(refused.code != 0, "without a terminal nobody could confirm: {refused:?}");
     let approved = world.alice.run(&["hook", "approve", &hash[..12], "--yes"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     fs::remove_file(world.path("new.txt")).unwrap();
@@ -171,7 +171,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
         "Edit ['file_path', 'new_string', 'old_string']",
     ];
     assert_eq!(calls.lines().collect::<Vec<_>>(), expected);
-    // Another content of the script is another hook.
+    // A script with other content is another hook.
     world.put(".claude/hooks/log.sh", &format!("{log}touch \"$CLAUDE_PROJECT_DIR/evil\"\n"));
     fs::remove_file(world.path("new.txt")).unwrap();
     world.chat("full");
@@ -181,7 +181,7 @@ fn a_published_hook_that_asks_for_bash_edit_and_write_finds_them_after_its_appro
 }
 
 #[test]
-fn an_approval_is_of_one_workspace_and_of_files_whose_content_is_known() {
+fn an_approval_covers_one_workspace_and_only_files_that_can_be_hashed() {
     let world = World::new(|_| Reply::Say("hello".to_owned()));
     let other = Machine::start(&world.server, &world.alice, "other");
     let settings = json!({"hooks": {"SessionStart": command("", "sh hook.sh")}}).to_string();
@@ -195,7 +195,7 @@ fn an_approval_is_of_one_workspace_and_of_files_whose_content_is_known() {
     assert_eq!(listed("laptop")["hooks"][0]["state"], "runs");
     assert_eq!(listed("other")["hooks"][0]["state"], "waiting");
 
-    // A machine hashes no file of more than 1 GiB: its content could change after it was approved.
+    // The runner does not hash files of more than 1 GiB: their content could change after the approval.
     world.put("hook.sh", "exit 0\n");
     fs::File::options().write(true).open(world.path("hook.sh")).unwrap().set_len((1 << 30) + 1).unwrap();
     let list = listed("laptop");
@@ -218,7 +218,7 @@ fn a_workspace_denies_and_never_allows_or_rewrites() {
     let listed = world.alice.json(&["hook", "list", "--json"]);
     let hash = listed["hooks"][0]["hash"].as_str().unwrap().to_owned();
     assert_eq!(world.alice.run(&["hook", "approve", &hash, "--yes"]).code, 0);
-    // Nobody can be asked, so the call is denied: an `allow` of the workspace does not spare the question.
+    // Nobody can be asked, so the call is denied: an `allow` of the workspace does not replace the question.
     let output = world.alice.run(&["chat", "--new", "--json", "--approval", "ask", "go"]);
     assert!(lines(&output).iter().any(|line| line["type"] == "approval"), "{output:?}");
     assert!(!world.path("one").exists() && !world.path("two").exists());
@@ -227,7 +227,7 @@ fn a_workspace_denies_and_never_allows_or_rewrites() {
 }
 
 #[test]
-fn a_users_hook_changes_a_command_and_the_changed_one_is_what_runs_and_is_judged() {
+fn a_users_hook_changes_a_command_and_the_changed_one_is_checked_and_run() {
     let world = World::new(calls("Shell", json!({"command": "touch one"})));
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"command": "touch two"}}});
     world.hooks(json!({"PreToolUse": command("Shell", &format!("echo '{answer}'"))}));
@@ -244,7 +244,7 @@ fn a_users_hook_changes_a_command_and_the_changed_one_is_what_runs_and_is_judged
 }
 
 #[test]
-fn context_reaches_the_model_and_a_prompt_can_be_refused() {
+fn a_hooks_context_reaches_the_model_and_a_hook_can_refuse_a_prompt() {
     let world = World::new(|_| Reply::Say("hello".to_owned()));
     world.hooks(json!({
         "SessionStart": command("", "echo 'the build is red'"),
@@ -260,7 +260,7 @@ fn context_reaches_the_model_and_a_prompt_can_be_refused() {
 }
 
 #[test]
-fn results_are_commented_and_the_model_goes_on_until_the_hook_is_content() {
+fn hooks_comment_on_results_and_keep_the_model_working_until_satisfied() {
     let script = |asked: &Asked| match asked.last_of_user().contains("not yet") {
         true => Reply::Say("now it is done".to_owned()),
         false if asked.results().is_empty() => Reply::Call(vec![("Shell", json!({"command": "echo built"}))]),
@@ -284,7 +284,7 @@ fn results_are_commented_and_the_model_goes_on_until_the_hook_is_content() {
 }
 
 #[test]
-fn a_hook_that_fails_is_told_and_one_of_the_administrators_denies() {
+fn a_failing_hook_is_reported_and_an_administrators_one_denies() {
     let world = World::new(calls("Shell", json!({"command": "touch mark"})));
     world.hooks(json!({"PreToolUse": command("Shell", "echo 'the disk is full' >&2; exit 1")}));
     let client = Client::login(&world.server, "alice");
@@ -295,7 +295,10 @@ fn a_hook_that_fails_is_told_and_one_of_the_administrators_denies() {
     let notices = messages(&client, &chat);
     let notice = notices.iter().find(|message| message["text"].as_str().unwrap().contains("A hook failed"));
     assert!(
-        notice.expect("it is told")["text"].as_str().unwrap().contains("the disk is full"),
+        notice.expect("a notice about the failed hook")["text"]
+            .as_str()
+            .unwrap()
+            .contains("the disk is full"),
         "{notices:?}"
     );
     fs::remove_file(world.path("mark")).unwrap();
@@ -304,7 +307,7 @@ fn a_hook_that_fails_is_told_and_one_of_the_administrators_denies() {
     let managed = json!({"enable_command_hooks": true, "hooks": {"PreToolUse": command("Shell", "exit 1")}});
     fs::write(&file, managed.to_string()).unwrap();
     world.chat("full");
-    assert!(!world.path("mark").exists(), "the administrator's fail closed");
+    assert!(!world.path("mark").exists(), "the administrator's hooks fail closed");
     fs::write(&file, "{").unwrap();
     world.chat("full");
     assert!(
@@ -356,7 +359,7 @@ fn a_cancelled_turn_ends_its_hook_and_runs_nothing() {
 }
 
 #[test]
-fn a_request_gets_the_payload_and_reaches_no_address_of_the_servers_own_network() {
+fn an_http_hook_sends_the_payload_and_reaches_no_address_of_the_servers_network() {
     let answer = json!({"decision": "block", "reason": "the service says no"}).to_string().into_bytes();
     let pages = Pages::start(move |_| Page::Is("application/json", answer.clone()));
     let url = format!("http://127.0.0.1:{}/check", pages.port());
@@ -367,7 +370,7 @@ fn a_request_gets_the_payload_and_reaches_no_address_of_the_servers_own_network(
     closed.chat("full");
     assert!(
         closed.path("mark").exists() && pages.asked().is_empty(),
-        "it leads into the server's own network"
+        "the address is in the server's own network"
     );
     let open = World::with(calls("Shell", json!({"command": "touch mark"})), &["--fetch-allow", "127.0.0.1"]);
     open.hooks(hook(&url));
@@ -382,7 +385,7 @@ fn a_request_gets_the_payload_and_reaches_no_address_of_the_servers_own_network(
 }
 
 #[test]
-fn a_document_that_is_none_is_refused_with_the_place_and_the_old_one_stays() {
+fn an_invalid_document_is_refused_with_its_error_and_the_old_one_kept() {
     let world = World::new(|_| Reply::Say("hello".to_owned()));
     world.hooks(json!({"Stop": command("", "true")}));
     let handlers: Vec<Value> =
@@ -396,8 +399,8 @@ fn a_document_that_is_none_is_refused_with_the_place_and_the_old_one_stays() {
         assert!(refused.code != 0 && refused.stderr.contains(why), "{document}: {refused:?}");
     }
     let shown = world.alice.run(&["hook", "show"]).stdout;
-    assert!(shown.contains("Stop") && !shown.contains("PreToolUse"), "the old one stays: {shown}");
-    // An event has ten of all layers together: the eleventh is named where the hooks are listed.
+    assert!(shown.contains("Stop") && !shown.contains("PreToolUse"), "the old document is kept: {shown}");
+    // An event may have ten hooks in all layers together: the list of hooks names the eleventh as a problem.
     let eleven = json!({"enable_command_hooks": true, "hooks": {"Stop": [{"hooks": handlers}]}}).to_string();
     assert_eq!(world.alice.with_stdin(&["hook", "set", "-"], eleven.as_bytes()).code, 0);
     let listed = world.alice.json(&["hook", "list", "--json"]);
@@ -431,7 +434,7 @@ fn a_script_that_a_model_changes_or_replaces_within_a_turn_does_not_run() {
 }
 
 #[test]
-fn an_answer_in_the_users_place_changes_no_arguments_and_continue_false_ends_the_turn() {
+fn a_permission_hook_changes_no_arguments_and_continue_false_ends_the_turn() {
     let world = World::new(calls("Shell", json!({"command": "touch one"})));
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
         "decision": {"behavior": "allow", "updatedInput": {"command": "touch two"}}}});

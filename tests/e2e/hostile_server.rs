@@ -14,14 +14,14 @@ use testkit::corpus::{Attempt, Case, Expected, cases};
 use testkit::judge::{Refusal, judge};
 use testkit::tar::{Tar, pax};
 
-/// How many archives are tried at least.
+/// The minimum number of archives that are tried.
 const ARCHIVES_MIN: usize = 50;
 
 /// Serves one archive to any client that asks for a tree; returns its URL.
 fn serve(archive: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // The thread ends with the process; it answers one connection at a time, which is enough for a test.
+    // The thread ends with the process; it handles one connection at a time, which is enough for a test.
     std::thread::spawn(move || listener.incoming().flatten().for_each(|socket| answer(socket, &archive)));
     url
 }
@@ -32,11 +32,11 @@ fn answer(mut socket: TcpStream, archive: &[u8]) {
     lines.take_while(|line| !line.is_empty()).for_each(drop);
     let body: &[u8] = if asks_for_tree { archive } else { br#"{"kind":"directory","size":0,"mode":493}"# };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    // A client that has seen enough hangs up.
+    // A client that has read enough closes the connection.
     let _ = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
 }
 
-/// Copies the server's data into a directory; returns the output, and whether it worked.
+/// Copies the archive from the server into a directory; returns the standard error, as an error if the copy failed.
 fn copy(archive: Vec<u8>, to: &Path, delete: bool) -> Result<String, String> {
     let url = serve(archive);
     let home = TempDir::with_prefix("sandbridge-client-").unwrap();
@@ -51,12 +51,12 @@ fn copy(archive: Vec<u8>, to: &Path, delete: bool) -> Result<String, String> {
 
 fn play(case: &Case) -> Option<Result<(), String>> {
     let (members, delete) = match case.attempt {
-        // Into an existing directory a copy would be placed under its own name.
+        // Into an existing directory a copy would be placed under the source's name.
         Attempt::Unpack(members) if case.plants.is_empty() => (members, false),
         Attempt::Mirror(members) => (members, true),
         _ => return None,
     };
-    // The target is the user's own choice, and so are the links in it.
+    // The user chooses the target, and trusts the links in it.
     if case.expected == Expected::Escapes {
         return None;
     }
@@ -64,14 +64,14 @@ fn play(case: &Case) -> Option<Result<(), String>> {
     let before = arena.snapshot();
     let to = arena.root().join(arena.expand(case.path));
     let copied = copy(archive(members, &arena), &to, delete);
-    // The command line does not say which refusal it was.
+    // The command line does not report the kind of the refusal.
     let kind = if case.expected == Expected::Inside { Expected::Other } else { case.expected };
     let answer = copied.map_err(|message| Refusal { kind, message });
     Some(judge(case, &arena, &before, &arena.snapshot(), &answer))
 }
 
 #[test]
-fn no_archive_of_the_corpus_gets_out_on_the_users_machine() {
+fn no_archive_of_the_corpus_escapes_on_the_users_machine() {
     let played: Vec<_> = cases().filter_map(play).collect();
     assert!(played.len() >= ARCHIVES_MIN, "only {} archives", played.len());
     let failures: Vec<_> = played.into_iter().filter_map(Result::err).collect();
@@ -79,7 +79,7 @@ fn no_archive_of_the_corpus_gets_out_on_the_users_machine() {
 }
 
 #[test]
-fn what_an_archive_says_of_itself_does_not_steer_the_terminal() {
+fn texts_in_an_archive_cannot_control_the_terminal() {
     let directory = TempDir::new().unwrap();
     let remark = pax(&[("comment", "done\u{1b}]0;evil\u{7}\u{1b}[2J")]);
     let remarked = Tar::new().entry(b'g', "records", "", remark.len() as u64, &remark).file("f", b"x").end();

@@ -9,7 +9,7 @@ use crate::http_tools::{OPEN, SECRET, Tools, document, echo, forms};
 use crate::mcp_servers::calls;
 use crate::world::World;
 
-/// Values that try to be more than a value.
+/// Values that try to break out of their place in a request.
 const VALUES: [&str; 24] = [
     "x\r\nX-Admin: 1",
     "x\nX-Admin: 1",
@@ -38,7 +38,7 @@ const VALUES: [&str; 24] = [
 ];
 
 #[test]
-fn no_value_is_more_than_a_value_to_a_service() {
+fn no_value_breaks_out_of_its_place_in_a_request() {
     let service = echo();
     let world = World::with(calls(Vec::new()), OPEN);
     let tools = Tools::of(&world);
@@ -98,10 +98,10 @@ fn no_value_is_more_than_a_value_to_a_service() {
     let whole = VALUES.len();
     let expected =
         [("form", whole), ("header", 20), ("json", whole), ("path", 15), ("query", whole), ("text", whole)];
-    assert_eq!(sent_by, expected.into(), "what can be sent is");
+    assert_eq!(sent_by, expected.into(), "every value that can be sent was sent");
 }
 
-/// True if a service that got this request found the value in its place, and nothing else that was not in the document.
+/// True if a service that got this request finds the value in its place, and nothing else that was not in the document.
 fn is_plain(name: &str, value: &str, request: &str) -> bool {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let (line, headers) = head.split_once("\r\n").unwrap();
@@ -136,7 +136,7 @@ fn is_plain(name: &str, value: &str, request: &str) -> bool {
         "path" => {
             let segments: Vec<&str> = path.split('/').collect();
             let [_, "v1", segment, "end"] = segments[..] else { return false };
-            // A service that decodes the path first finds no way up in it.
+            // A service that decodes the path first must not find a `..` in it.
             let has_no_way_up = !decoded(segment).split(['/', '\\']).any(|part| part == "..");
             return method == "GET"
                 && known
@@ -160,7 +160,7 @@ fn is_plain(name: &str, value: &str, request: &str) -> bool {
 }
 
 #[test]
-fn no_document_reaches_where_it_may_not() {
+fn no_document_or_redirect_reaches_a_forbidden_address() {
     let (service, other) = (Pages::start(moving), echo());
     let world = World::with(calls(Vec::new()), OPEN);
     let tools = Tools::of(&world);
@@ -215,7 +215,7 @@ fn no_document_reaches_where_it_may_not() {
     }
     assert_eq!(tools.list()["tools"], json!([]));
 
-    // What a service answers: redirects elsewhere, answers without an end, and packed ones.
+    // Responses of a service: redirects elsewhere, endless responses, and compressed ones.
     let elsewhere = format!("http://127.0.0.1:{}/stolen", other.port());
     for (name, path, words) in [
         ("inside", "/to/http://169.254.169.254/latest".to_owned(), "own network"),
@@ -243,7 +243,7 @@ fn no_document_reaches_where_it_may_not() {
         assert!(forms().iter().all(|form| !told.contains(form)), "{name}: {told}");
     }
     assert_eq!(other.asked(), Vec::<String>::new(), "nothing was sent to another origin");
-    // Within its own origin a redirect is followed, with the secret.
+    // A redirect within the service's own origin is followed, with the secret.
     let more = json!({"headers": {"X-Key": "{{secret.KEY}}"}, "timeout": 20_000});
     tools.put(&document("home", &format!("http://127.0.0.1:{port}/to/%2Fend"), more)).unwrap();
     assert_eq!(tools.set("home", "KEY", SECRET), 204);
@@ -259,14 +259,14 @@ fn no_document_reaches_where_it_may_not() {
     assert!(!sent && told.contains("within 500 ms"), "{told}");
 }
 
-/// Redirects to what the path says.
+/// Redirects to the target in the path.
 fn moving(path: &str) -> Page {
     let plain = |to: &str| to.replace("%2F", "/").replace("%5B", "[").replace("%5D", "]");
     match path {
         "/end" => Page::Echo,
         "/round" => Page::MovedBy(307, "/round".to_owned()),
         "/endless" => Page::Endless,
-        // A kilobyte of it would be a megabyte of blanks.
+        // A kilobyte of compressed data could unpack to a megabyte of blanks.
         "/packed" => Page::Packed("gzip", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]),
         "/slow" => {
             std::thread::park();

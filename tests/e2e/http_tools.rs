@@ -1,4 +1,5 @@
-//! HTTP tools without code: what they send, which hosts they reach, and what they never reveal.
+//! HTTP tools without code: the requests that they send, the hosts that they reach, and the secrets that they never
+//! reveal.
 
 use std::fs;
 
@@ -10,13 +11,13 @@ use crate::agent::{messages, new_chat, say};
 use crate::mcp_servers::calls;
 use crate::world::World;
 
-/// A secret with characters that each position has to escape.
+/// A secret with characters that must be escaped in each position.
 pub(crate) const SECRET: &str = "s3cr3t-\"key\"/+&=42";
 
 /// The options of a server that lets tools reach this machine.
 pub(crate) const OPEN: &[&str] = &["--fetch-allow", "127.0.0.1"];
 
-/// A service that sends back what it gets.
+/// A service that sends back each request that it gets.
 pub(crate) fn echo() -> Pages {
     Pages::start(|_| Page::Echo)
 }
@@ -52,7 +53,7 @@ fn openapi(port: u16) -> String {
     .to_string()
 }
 
-/// A document of a tool at this address.
+/// The document of a tool at this URL.
 pub(crate) fn document(name: &str, url: &str, more: Value) -> Value {
     let mut document = json!({"name": name, "description": "Asks the shop", "url": url});
     for (field, value) in more.as_object().unwrap() {
@@ -91,7 +92,7 @@ impl Tools {
         answer.json()
     }
 
-    /// Tries a tool: true if it was sent and succeeded, and what is told.
+    /// Tries a tool: true if the request was sent and succeeded, and the reported text.
     pub(crate) fn call(&self, tool: &str, arguments: Value) -> (bool, String) {
         let call = json!({"arguments": arguments.to_string()}).to_string();
         let answer = self.0.send("POST", &format!("/http-tools/{tool}/try"), call.as_bytes());
@@ -113,7 +114,7 @@ impl Tools {
     }
 }
 
-/// The texts in which the secret would be found, whatever form it is written in.
+/// The forms in which the secret could appear in a text.
 pub(crate) fn forms() -> Vec<String> {
     let json = Value::from(SECRET).to_string();
     vec![
@@ -158,7 +159,7 @@ fn a_tool_of_an_openapi_file_calls_a_service_with_a_secret_that_nobody_sees() {
     assert!(sent, "{tried}");
     let body = service.asked()[1].rsplit("\r\n\r\n").next().unwrap().to_owned();
     assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), json!({"title": "a \"book\"", "price": 2.5}));
-    // A service that is away, and one that redirects, do not tell it either.
+    // A service that is unreachable, and one that redirects, do not reveal the secret either.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let headers = json!({"headers": {"X-Key": "{{secret.k}}"}, "queryParams": {"k": "{{secret.k}}"}});
     tools.put(&document("away", &format!("http://127.0.0.1:{closed}/"), headers)).unwrap();
@@ -207,7 +208,7 @@ fn a_tool_of_an_openapi_file_calls_a_service_with_a_secret_that_nobody_sees() {
 }
 
 #[test]
-fn a_deny_rule_holds_in_every_mode_by_name_and_by_host() {
+fn a_deny_rule_applies_in_every_mode_by_name_and_by_host() {
     let service = echo();
     let script =
         calls(vec![("http__get_item", json!({"id": "1"})), ("http__add_item", json!({"title": "x"}))]);
@@ -225,7 +226,7 @@ fn a_deny_rule_holds_in_every_mode_by_name_and_by_host() {
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         world.run(&["rule", "remove", &id]);
     }
-    // Without such a rule it is not allowed either, unless an allow rule covers it.
+    // Without a deny rule the tool is still not allowed, unless an allow rule covers it.
     world.chat("ask");
     world.chat("plan");
     assert_eq!(service.asked(), Vec::<String>::new());
@@ -236,7 +237,7 @@ fn a_deny_rule_holds_in_every_mode_by_name_and_by_host() {
 }
 
 #[test]
-fn the_card_shows_the_request_and_no_secret_and_a_change_is_another_tool() {
+fn the_approval_shows_the_request_without_secrets_and_a_changed_tool_is_not_called() {
     let service = echo();
     let world = World::with(calls(vec![("http__get_item", json!({"id": "a b", "view": "x"}))]), OPEN);
     let tools = Tools::of(&world);
@@ -253,7 +254,7 @@ fn the_card_shows_the_request_and_no_secret_and_a_change_is_another_tool() {
         assert!(approval.contains(shown), "{shown}: {approval}");
     }
     assert!(forms().iter().all(|form| !approval.contains(form)), "{approval}");
-    // What was allowed is what was shown: a tool that changed meanwhile is not called.
+    // The approved request is the one that was shown: a tool that changed meanwhile is not called.
     let mut changed: Value =
         serde_json::from_str(tools.named("get_item")["document"].as_str().unwrap()).unwrap();
     changed["url"] = json!(format!("http://{host}/elsewhere/{{{{id}}}}"));
@@ -266,7 +267,7 @@ fn the_card_shows_the_request_and_no_secret_and_a_change_is_another_tool() {
 }
 
 #[test]
-fn a_workspaces_tool_waits_for_approval_until_it_changes_and_has_no_secrets() {
+fn a_workspaces_tool_needs_an_approval_that_ends_with_a_change_and_has_no_secrets() {
     let service = echo();
     let world = World::with(calls(vec![("http__repo", json!({"a": "from the repository"}))]), OPEN);
     let tools = Tools::of(&world);
@@ -306,7 +307,7 @@ fn a_workspaces_tool_waits_for_approval_until_it_changes_and_has_no_secrets() {
     assert_eq!(tools.named("repo")["state"], "ready");
     world.run(&["http-tool", "revoke", "repo"]);
     assert_eq!(tools.named("repo")["state"], "waiting");
-    // A tool of the user's own, and the administrator's before it, have its name.
+    // A tool of the user's own with this name takes precedence, and the administrator's tool over that.
     tools.put(&of("own")).unwrap();
     assert_eq!(tools.named("repo")["layer"], "user");
     let managed = json!({"tools": [of("managed")], "secrets": {}});
@@ -317,7 +318,7 @@ fn a_workspaces_tool_waits_for_approval_until_it_changes_and_has_no_secrets() {
 }
 
 #[test]
-fn a_secret_goes_to_the_host_that_it_was_set_for_and_to_no_other() {
+fn a_secret_is_sent_to_the_host_that_it_was_set_for_and_to_no_other() {
     let (service, other) = (echo(), echo());
     let world = World::with(calls(Vec::new()), OPEN);
     let tools = Tools::of(&world);
@@ -347,11 +348,11 @@ fn a_secret_goes_to_the_host_that_it_was_set_for_and_to_no_other() {
     assert_eq!(
         tools.put(&at(service.port(), "one")).unwrap()["missing_secrets"],
         json!(["KEY"]),
-        "it does not come back"
+        "the secret does not come back"
     );
     assert_eq!(service.asked().len(), 2);
 
-    // Everybody can use the administrator's secrets, and nobody can read them.
+    // Everybody can use the administrator's secrets, but nobody can read them.
     let managed = json!({
         "tools": [document("shared", &format!("http://127.0.0.1:{}/", service.port()), json!({"headers": {"X-Key": "{{secret.SHARED}}"}}))],
         "secrets": {"SHARED": {"server": format!("http://127.0.0.1:{}", service.port()), "value": SECRET}},

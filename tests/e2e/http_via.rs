@@ -22,7 +22,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A network with alice's machine `inner`; her active machine, `laptop`, is outside.
+/// A network with alice's machine `inner`; her active machine, `laptop`, is outside of it.
 struct Private {
     world: World,
     inner: Machine,
@@ -32,7 +32,7 @@ struct Private {
 }
 
 impl Private {
-    /// `allowed` are the hosts that the machine's user named.
+    /// Starts the network; `allowed` are the hosts that the machine's user named.
     fn new(world: World, network: Network, allowed: &str) -> Self {
         let proxy = network.proxy(&world.server);
         let token = world.alice.add_runner("inner");
@@ -42,7 +42,7 @@ impl Private {
         Self { world, inner, proxy, token, network }
     }
 
-    /// The requests in the audit trail, the newest first: the place that sent each, its target, and its outcome.
+    /// The requests in the audit trail, newest first: the sender, the target, and the outcome of each.
     fn audit(&self) -> Vec<(String, String, String)> {
         let client = Client::login(&self.world.server, "alice");
         let trail = client.call("GET", "/audit?action=http.request&limit=1000").json();
@@ -128,7 +128,7 @@ fn an_mcp_server_in_a_private_network_is_used_through_the_runner_there() {
 }
 
 #[test]
-fn a_login_and_a_client_of_its_own_go_through_the_runner_too() {
+fn a_login_and_client_credentials_go_through_the_runner_too() {
     let network = Network::new();
     let guarded = network.inside(|| Guarded::start(3_600));
     let url = format!("http://127.0.0.1:{}/mcp", guarded.1);
@@ -214,7 +214,7 @@ fn an_http_tool_reaches_a_private_service_and_its_secret_stays_in_that_network()
     tools.put(&through("endless", &format!("{origin}/endless"), json!({}))).unwrap();
     let (_, told) = tools.call("endless", json!({}));
     assert!(told.contains("the rest is left out"), "{}", &told[..200]);
-    // The same address in another network is another service, so the secret is not sent there.
+    // The same address in another network counts as another service, so the secret is not sent there.
     let mut elsewhere = shop.clone();
     elsewhere["via"] = json!("laptop");
     assert_eq!(tools.put(&elsewhere).unwrap()["dropped_secrets"], json!(["KEY"]));
@@ -223,7 +223,7 @@ fn an_http_tool_reaches_a_private_service_and_its_secret_stays_in_that_network()
 }
 
 #[test]
-fn only_hosts_that_the_machines_user_named_are_reached_and_each_refusal_says_what_to_do() {
+fn only_named_hosts_are_reached_and_each_refusal_says_what_to_do() {
     let network = Network::new();
     let service = network.inside(|| Pages::start(|_| Page::Echo));
     let port = service.port();
@@ -249,13 +249,13 @@ fn only_hosts_that_the_machines_user_named_are_reached_and_each_refusal_says_wha
         assert!(!answer["answer"].as_str().unwrap().contains("secret"), "{told}");
     }
     assert!(service.asked().is_empty());
-    // Addresses that a document may not contain.
+    // Addresses that a tool's document may not contain.
     for url in [format!("http://user:word@127.0.0.1:{port}/"), "file:///etc/passwd".to_owned()] {
         assert!(put(&url, "inner").is_err(), "{url}");
     }
     assert!(put("http://10.0.0.1/", "auto").unwrap_err().contains("runner list"));
 
-    // A runner that is too old, one that does not exist, another user's, and one that is offline.
+    // A runner that is too old, one that does not exist, another user's runner, and an offline one.
     let _legacy = XbotRunner::start(&private.world.server, alice, "old");
     let url = format!("http://127.0.0.1:{port}/");
     let bob = private.world.server.person("bob");
@@ -276,20 +276,20 @@ fn only_hosts_that_the_machines_user_named_are_reached_and_each_refusal_says_wha
     let Private { mut inner, .. } = private;
     inner.stop();
     put(&url, "inner").unwrap();
-    eventually("it is known to be away", PATIENCE, || {
+    eventually("the runner is known to be offline", PATIENCE, || {
         let (is_fine, told) = tools.call("x", json!({}));
         (!is_fine && told.contains("offline")).then_some(())
     });
 }
 
-/// A service that answers one request after the other: a function of the test gets each connection.
+/// A service that handles one request at a time: the test gets each connection.
 struct Slow {
     port: u16,
     asked: Receiver<TcpStream>,
 }
 
 impl Slow {
-    /// Begins each answer with one event.
+    /// Starts the service, which begins each response with one event.
     fn start(network: &Network) -> Self {
         let listener = network.inside(|| TcpListener::bind("127.0.0.1:0").unwrap());
         let (port, (send, asked)) = (listener.local_addr().unwrap().port(), channel());
@@ -356,12 +356,12 @@ fn an_endless_answer_ends_with_its_caller_or_its_runner() {
     private.inner = inner;
     tools.put(&through("slow", &url, json!({"timeout": 1_000}))).unwrap();
     let (_, told) = tools.call("slow", json!({}));
-    assert!(told.contains("within 1000 ms"), "it is asked again: {told}");
+    assert!(told.contains("within 1000 ms"), "the request is sent again: {told}");
     drop(slow.asked.recv_timeout(PATIENCE).unwrap());
 }
 
 #[test]
-fn a_service_near_a_users_container_is_reached_and_a_changed_name_leads_nowhere_else() {
+fn a_service_near_a_users_container_is_reached_and_a_rebound_name_is_refused() {
     ready();
     let allowed = ["--docker-http-allow", "shop.internal:8000", "--docker-http-allow", "127.0.0.1:8000"];
     let server = Server::start_with(&[&["--docker", "on", "--docker-image", IMAGE][..], &allowed].concat());
@@ -385,7 +385,7 @@ fn a_service_near_a_users_container_is_reached_and_a_changed_name_leads_nowhere_
     for url in ["http://127.0.0.1:8000/", "http://shop.internal:8000/index.html"] {
         assert!(call(url).contains("from the container"), "{url}: {}", call(url));
     }
-    // The name now resolves to an address at which clouds give out credentials.
+    // The name now resolves to an address at which clouds hand out credentials.
     for address in ["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "0.0.0.0"] {
         inside(&format!("echo {address} shop.internal > /etc/hosts"));
         let told = call("http://shop.internal:8000/index.html");

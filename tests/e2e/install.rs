@@ -12,9 +12,9 @@ use tests::{BareRoot, Person, Server, Who, eventually};
 
 pub(crate) use downloads::here;
 
-/// How long it may take from the paste to the first command's output.
+/// The limit from pasting the line to the output of the first command.
 const FIRST_COMMAND_WITHIN: Duration = Duration::from_secs(60);
-/// How long anything else may take.
+/// The timeout for every other step.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Adds a runner; returns its one-use token, and the line to paste.
@@ -48,7 +48,7 @@ fn uninstall(server: &Server, root: &BareRoot, who: Who) -> Output {
 }
 
 #[test]
-fn one_paste_brings_a_bare_machine_online_and_uninstall_leaves_it_as_it_was() {
+fn one_pasted_line_connects_a_bare_machine_and_uninstall_restores_it() {
     let server = Server::start();
     let person = server.person("alice");
     for (who, name) in [(Who::Root, "box"), (Who::Dev, "laptop")] {
@@ -57,12 +57,12 @@ fn one_paste_brings_a_bare_machine_online_and_uninstall_leaves_it_as_it_was() {
 }
 
 #[test]
-fn one_paste_brings_a_fresh_debian_online_and_uninstall_leaves_it_as_it_was() {
+fn one_pasted_line_connects_a_fresh_debian_and_uninstall_restores_it() {
     let Some(root) = BareRoot::debian() else { return };
     let server = Server::start();
     let person = server.person("alice");
     install_and_uninstall(&server, &person, &root, Who::Root, "box");
-    // With only GNU's wget.
+    // The machine has only GNU's wget.
     assert_eq!(root.run(Who::Root, "rm /usr/bin/curl").code, 0);
     install_and_uninstall(&server, &person, &root, Who::Dev, "laptop");
 }
@@ -92,7 +92,8 @@ fn install_and_uninstall(server: &Server, person: &Person, root: &BareRoot, who:
     assert!(again.code == 1 && again.stderr.contains("nothing was changed"), "{}", again.stderr);
 }
 
-/// Neither the one-use token nor the one it was exchanged for is anywhere but in the token's file.
+/// Checks that neither the one-use token nor the token that it was exchanged for is anywhere except in the token's
+/// file.
 fn check_secrets(root: &BareRoot, person: &Person, name: &str, token: &str) {
     assert_eq!(root.holding(token), Vec::<std::path::PathBuf>::new());
     let own =
@@ -103,7 +104,7 @@ fn check_secrets(root: &BareRoot, person: &Person, name: &str, token: &str) {
     assert_eq!(root.holding(&own_token), [own]);
     let environment = person.run(&["exec", "--on", name, "--", "env"]);
     let processes = root.processes();
-    assert!(processes.len() > 2, "the runner's are among them: {processes:?}");
+    assert!(processes.len() > 2, "the runner's processes are among them: {processes:?}");
     for secret in [token, &own_token] {
         assert!(!environment.stdout.contains(secret), "{}", environment.stdout);
         for pid in &processes {
@@ -116,7 +117,7 @@ fn check_secrets(root: &BareRoot, person: &Person, name: &str, token: &str) {
 }
 
 #[test]
-fn the_same_line_works_again_on_its_machine_and_is_refused_at_once_on_another() {
+fn the_same_line_works_again_on_its_machine_and_is_refused_on_another() {
     let server = Server::start();
     let person = server.person("alice");
     let (home, elsewhere) = (BareRoot::new(), BareRoot::new());
@@ -134,7 +135,7 @@ fn the_same_line_works_again_on_its_machine_and_is_refused_at_once_on_another() 
     eventually("laptop is offline", PATIENCE, || (!person.is_online("laptop")).then_some(()));
     let mut again = paste(&home, Who::Dev, &line);
     wait_online(&person, "laptop");
-    // A token that was never issued, in the same line.
+    // The same line with a token that was never issued.
     let wrong =
         elsewhere.run(Who::Dev, &line.replace(&token, &format!("sbe_{}", "x".repeat(token.len() - 4))));
     assert!(wrong.code == 5 && wrong.stderr.contains("runner add"), "{}: {}", wrong.code, wrong.stderr);
@@ -142,7 +143,7 @@ fn the_same_line_works_again_on_its_machine_and_is_refused_at_once_on_another() 
 }
 
 #[test]
-fn two_installs_at_once_are_both_whole() {
+fn two_simultaneous_installs_both_succeed() {
     let server = Server::start();
     let person = server.person("alice");
     let root = BareRoot::new();
@@ -163,7 +164,7 @@ fn two_installs_at_once_are_both_whole() {
 }
 
 #[test]
-fn what_cannot_work_is_said_before_anything_is_changed() {
+fn errors_are_reported_before_anything_on_the_machine_is_changed() {
     let server = Server::start();
     let person = server.person("alice");
     let (_, line) = line(&person, "laptop");
@@ -205,7 +206,7 @@ fn what_cannot_work_is_said_before_anything_is_changed() {
 }
 
 #[test]
-fn a_service_is_installed_and_replaced_or_it_is_said_how_without_one() {
+fn a_service_is_installed_and_replaced_or_the_alternative_is_explained() {
     let server = Server::start();
     let person = server.person("alice");
     let root = BareRoot::new();
@@ -252,7 +253,7 @@ fn a_service_is_installed_and_replaced_or_it_is_said_how_without_one() {
 }
 
 #[test]
-fn in_wsl_without_systemd_it_is_said_how_to_have_it() {
+fn in_wsl_without_systemd_the_error_says_how_to_enable_it() {
     let server = Server::start();
     let person = server.person("alice");
     let root = BareRoot::new();
@@ -265,11 +266,11 @@ fn in_wsl_without_systemd_it_is_said_how_to_have_it() {
 }
 
 #[test]
-fn uninstall_takes_what_it_brought_and_keeps_what_others_made() {
+fn uninstall_removes_only_what_install_created() {
     let server = Server::start();
     let person = server.person("alice");
     let root = BareRoot::new();
-    // A repository as old versions of git created it, and one with everything.
+    // A repository as old versions of git created it, and one with additional files.
     let made = root.run(
         Who::Dev,
         "for place in . inner/deep; do

@@ -1,4 +1,4 @@
-//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, also after kills and among hostile files.
+//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, even after kills and among hostile files.
 
 mod hostile;
 mod kills;
@@ -101,12 +101,12 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     let (start, end) = (hit["start"].as_u64().unwrap() as usize, hit["end"].as_u64().unwrap() as usize);
     let page = opened["pages"][0]["text"].as_str().unwrap();
     assert!(page[start..end].contains("two years"), "{opened}");
-    // Other users see the collection while it is shared.
+    // Other users see the collection only while it is shared.
     let bob = world.server.person("bob");
     assert!(found(&bob, "guarantee").is_empty());
     run(alice, &["share", "manuals", "bob"]);
     assert_eq!(found(&bob, "guarantee").len(), 1);
-    assert_ne!(bob.run(&["knowledge", "delete", "manuals"]).code, 0, "it is not bob's");
+    assert_ne!(bob.run(&["knowledge", "delete", "manuals"]).code, 0, "only the owner may delete it");
     run(alice, &["unshare", "manuals", "bob"]);
     assert!(found(&bob, "guarantee").is_empty());
     assert_eq!(Client::login(&world.server, "bob").call("GET", &path).status, 404);
@@ -121,7 +121,7 @@ fn documents_are_added_found_cited_shared_and_deleted() {
 }
 
 #[test]
-fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
+fn a_folder_of_a_runner_is_synced_and_missing_files_need_confirmation() {
     let mut world = World::new(|_| Reply::Say("ok".to_owned()));
     let docs = world.path("docs");
     for at in 0..12 {
@@ -145,7 +145,7 @@ fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     for other in ["zzignoredzz", "zzhiddenzz", "zzoutsidezz"] {
         assert!(found(&world.alice, other).is_empty(), "{other}");
     }
-    // One file is changed, one is gone, one is new; the others are not read again.
+    // One file is changed, one is deleted, one is new; the others are not read again.
     let before = documents(&world.alice, "docs");
     put(&docs, "part3/note.md", "# Note\n\nNow it is zzchangedzz, and longer.");
     fs::remove_file(docs.join("part4/note.md")).unwrap();
@@ -159,9 +159,9 @@ fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     let after = indexed(&world.alice, "docs");
     assert_eq!(after.len(), 12);
     let same = after.iter().filter(|document| before.contains(document)).count();
-    assert_eq!(same, 10, "only what changed was indexed again: {after:?}");
+    assert_eq!(same, 10, "only changed files were indexed again: {after:?}");
     assert!(found(&world.alice, "zz4zz").is_empty() && found(&world.alice, "zz3zz").is_empty());
-    // The folder is emptied; its documents stay until their owner confirms that.
+    // The folder is moved away; its documents stay until their owner confirms their removal.
     fs::rename(&docs, world.path("moved")).unwrap();
     run(&world.alice, &["sync", "docs"]);
     synced("gone");
@@ -174,10 +174,10 @@ fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     assert_eq!(found(&world.alice, "zz7zz").len(), 1);
     run(&world.alice, &["sync", "docs", "--remove-missing"]);
     eventually("it is confirmed", PATIENCE, || found(&world.alice, "zz7zz").is_empty().then_some(()));
-    // The runner is offline, which the collection's state says.
+    // The runner is offline, and the collection's state says so.
     world.machine.stop();
     run(&world.alice, &["sync", "docs"]);
-    eventually("the runner is missed", PATIENCE, || {
+    eventually("the runner is reported as unreachable", PATIENCE, || {
         run(&world.alice, &["show", "docs"]).contains("could not be reached").then_some(())
     });
 }

@@ -1,4 +1,4 @@
-//! A runner's life: enrolled with a one-use token, its token rotated during work, asleep and awake again, killed.
+//! A runner's life: enrolled with a one-use token, its token rotated during work, suspended and resumed, killed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -13,13 +13,13 @@ use tests::proxy::{Fate, Proxy};
 use tests::random::{Random, count};
 use tests::{Machine, Person, Server, binaries, eventually, process};
 
-/// How long a runner may take to be back once it can connect.
+/// The longest time in which a runner must be back once it can connect.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// The server drops a silent runner after half a minute.
+/// The longest time in which the server must drop a silent runner: it does so after half a minute.
 const SILENT_WITHIN: Duration = Duration::from_secs(60);
 
-/// Starts a command that runs until there is a file `go`.
+/// Starts a command that runs until the file `go` exists.
 fn start_waiting(person: &Person) -> Child {
     let script = "echo up; while [ ! -e go ]; do sleep 0.05; done; echo done; exit 7";
     let mut command = person.command(&["exec", "--", "sh", "-c", script]);
@@ -52,7 +52,7 @@ fn enrol(person: &Person, name: &str) -> String {
 }
 
 #[test]
-fn rotating_disturbs_nothing_that_runs_and_the_new_token_is_taken_up() {
+fn rotating_a_token_disturbs_no_command_and_the_new_token_is_used() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let (_directory, file) = token_file(&alice.add_runner("laptop"));
@@ -69,7 +69,7 @@ fn rotating_disturbs_nothing_that_runs_and_the_new_token_is_taken_up() {
 }
 
 #[test]
-fn a_runner_that_slept_is_back_at_once_and_nothing_is_lost() {
+fn a_suspended_runner_is_back_at_once_and_nothing_is_lost() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -84,12 +84,12 @@ fn a_runner_that_slept_is_back_at_once_and_nothing_is_lost() {
     process::signal(runner, Signal::CONT);
     eventually("the runner is back", BACK_WITHIN, || alice.is_online("laptop").then_some(()));
     assert_done(caller);
-    assert_eq!(machine.runner_pid(), runner, "it is the same one");
+    assert_eq!(machine.runner_pid(), runner, "it is the same process");
     assert_eq!(alice.run(&["exec", "--", "true"]).code, 0);
 }
 
 #[test]
-fn what_a_killed_runner_was_doing_is_shown_as_waiting_within_3_s() {
+fn a_killed_runners_command_is_shown_as_waiting_within_3_s() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -111,7 +111,7 @@ fn what_a_killed_runner_was_doing_is_shown_as_waiting_within_3_s() {
 }
 
 #[test]
-fn an_enrolled_runner_keeps_a_token_of_its_own() {
+fn an_enrolled_runner_stores_a_token_of_its_own() {
     let server = Server::start();
     let alice = server.person("alice");
     let (_directory, file) = token_file(&enrol(&alice, "laptop"));
@@ -121,7 +121,7 @@ fn an_enrolled_runner_keeps_a_token_of_its_own() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     machine.restart_with_token_file(&server, "laptop", &file);
     machine.wait_online(&alice, "laptop");
-    // A token from standard input is exchanged as well, and the same command line works again.
+    // A token from standard input is exchanged as well, and the same command line works a second time.
     let token = enrol(&alice, "tower");
     let mut machine = Machine::start_with_token(&server, "tower", &token, &[]);
     machine.wait_online(&alice, "tower");
@@ -130,7 +130,7 @@ fn an_enrolled_runner_keeps_a_token_of_its_own() {
 }
 
 #[test]
-fn a_second_runner_is_told_that_the_enrolment_token_was_used() {
+fn a_second_runner_gets_an_error_that_the_enrolment_token_was_used() {
     let server = Server::start();
     let alice = server.person("alice");
     let token = enrol(&alice, "laptop");
@@ -153,14 +153,14 @@ fn a_second_runner_is_told_that_the_enrolment_token_was_used() {
     let refusal = told.find(|line| line.contains("refused")).unwrap();
     assert!(refusal.contains("this enrolment token was already used"), "{refusal}");
     process::terminate(&mut second);
-    assert_eq!(content(&other_file), token, "what it was given is left alone");
+    assert_eq!(content(&other_file), token, "the second runner's token file is unchanged");
     std::fs::write(machine.workspace().join("here"), "").unwrap();
-    assert_eq!(alice.run(&["exec", "--", "test", "-e", "here"]).code, 0, "the first one works on");
+    assert_eq!(alice.run(&["exec", "--", "test", "-e", "here"]).code, 0, "the first runner still works");
 }
 
-/// A flaky network. In a soak each link lives for 1 to 20 s.
+/// A flaky network. In a soak each link lasts for 1 to 20 s.
 #[test]
-fn a_runner_whose_link_is_cut_again_and_again_is_back_soon_each_time() {
+fn a_runner_whose_link_is_cut_repeatedly_reconnects_soon_each_time() {
     let server = Server::start();
     let alice = server.person("alice");
     let proxy = Proxy::before(&server);
@@ -192,7 +192,7 @@ fn a_runner_whose_link_is_cut_again_and_again_is_back_soon_each_time() {
 }
 
 #[test]
-fn a_command_that_is_typed_before_the_runner_is_back_after_a_servers_death_waits_for_it() {
+fn a_command_sent_before_the_runner_is_back_after_a_restart_waits_for_it() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
@@ -209,7 +209,7 @@ fn a_command_that_is_typed_before_the_runner_is_back_after_a_servers_death_waits
         let posted = client.send("POST", &path, br#"{"text": "!echo back; exit 4"}"#);
         assert_eq!(posted.status, 202);
         let runners = client.call("GET", "/runners").json();
-        assert_eq!(runners[0]["online"], false, "it cannot be back yet");
+        assert_eq!(runners[0]["online"], false, "the runner cannot be back yet");
         process::signal(runner, Signal::CONT);
         let message = eventually("the command has run", BACK_WITHIN, || {
             let messages = client.call("GET", &path).json()["messages"].as_array().unwrap().clone();
@@ -218,9 +218,9 @@ fn a_command_that_is_typed_before_the_runner_is_back_after_a_servers_death_waits
         });
         assert_eq!(message["exec"]["exit_code"], 4, "{message}");
     }
-    // One that was already disconnected is offline at once.
+    // A runner that was disconnected before the restart is offline at once.
     drop(machine);
-    eventually("the server knows that it is gone", SILENT_WITHIN, || {
+    eventually("the server notices the disconnect", SILENT_WITHIN, || {
         (!alice.is_online("laptop")).then_some(())
     });
     server.restart(&["--docker", "off"]);

@@ -1,11 +1,11 @@
-//! Commands that list or show something also have output for programs.
+//! Commands that list or show something also print JSON for programs.
 
 use serde_json::Value;
 use tests::{Person, Server};
 
 use crate::world::put;
 
-/// Every command that lists or shows something, with the fields of its list's entries, or its own.
+/// Every command that lists or shows something, with the shape of its output.
 const LISTINGS: &[(&str, Shape)] = &[
     ("user list", Shape::List(&["admin", "created_at", "name"])),
     ("runner list", Shape::List(&["active", "last_seen", "name", "online", "profile", "version"])),
@@ -61,11 +61,11 @@ enum Shape {
     List(&'static [&'static str]),
     /// A document with at least these fields.
     Document(&'static [&'static str]),
-    /// Nothing to show here: an error of this kind.
+    /// An error of this kind, since there is nothing to show.
     Refusal(&'static str),
 }
 
-/// All commands below one that list or show something, according to `--help`.
+/// All commands at or below `above` that list or show something, according to `--help`.
 fn listings(person: &Person, above: &str) -> Vec<String> {
     let mut words: Vec<&str> = above.split_whitespace().collect();
     words.push("--help");
@@ -88,7 +88,7 @@ fn listings(person: &Person, above: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_listing_is_for_programs_too() {
+fn every_listing_also_prints_json() {
     let server = Server::start();
     let alice = server.person("alice");
     alice.add_runner("laptop");
@@ -123,9 +123,9 @@ fn every_listing_is_for_programs_too() {
     found.sort_unstable();
     let mut known: Vec<&str> = LISTINGS.iter().map(|(path, _)| *path).collect();
     known.sort_unstable();
-    assert_eq!(found, known, "a listing is told with --json, and stands in the table with its shape");
+    assert_eq!(found, known, "every listing must support --json and be in the table LISTINGS");
     for (path, shape) in LISTINGS {
-        // Of these, one is shown by its name.
+        // The names for those of the commands that need one.
         let name = match *path {
             "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs"
             | "channel status" => Some("time"),
@@ -147,8 +147,8 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command, no hook and no trigger runs here, no model proposes anything, nobody is linked, no agent was asked, and one server
-                // is no node.
+                // No command, hook or trigger runs here, no model proposes anything, nobody is linked, no agent was asked, and a single server
+                // is not a node.
                 let Some(first) = list.first() else {
                     assert!(
                         [

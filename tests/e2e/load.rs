@@ -1,5 +1,5 @@
-//! Load on real processes: memory stays flat with a reader that stopped, small requests overtake bulk data, and many
-//! commands leave nothing behind.
+//! Load on real processes: memory does not grow for a client that stopped reading, small requests overtake bulk data,
+//! and many commands leave nothing behind.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use tests::{Machine, Person, Server, eventually, process};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-/// How much resident memory may grow where it should be flat, in KiB.
+/// The tolerance for memory that must not grow, in KiB.
 const FLAT_KIB: u64 = 2 * 1024;
 
 /// The interval of memory checks.
@@ -33,14 +33,14 @@ fn quiet(mut command: Command, stdout: Stdio) -> Child {
 }
 
 #[test]
-fn memory_is_flat_behind_a_reader_that_stopped() {
+fn memory_does_not_grow_for_a_client_that_stopped_reading() {
     let (server, person, machine) = setup();
     let mut caller = quiet(person.command(&["exec", "--", "yes"]), Stdio::piped());
     caller.stdout.as_mut().unwrap().read_exact(&mut [0; 1024]).unwrap();
     let programs = [server.pid(), machine.runner_pid(), caller.id() as i32];
     let resident = || programs.map(process::resident_kib);
     let mut before = resident();
-    eventually("all that is under way has filled", Duration::from_secs(60), || {
+    eventually("all buffers are full", Duration::from_secs(60), || {
         thread::sleep(LOOK);
         let now = resident();
         (std::mem::replace(&mut before, now) == now).then_some(())
@@ -57,7 +57,7 @@ fn memory_is_flat_behind_a_reader_that_stopped() {
 }
 
 #[test]
-fn small_requests_pass_bulk_both_ways() {
+fn small_requests_overtake_bulk_data_both_ways() {
     let (server, person, machine) = setup();
     let bytes = count("SANDBRIDGE_BULK_MIB", 256) << 20;
     std::fs::write(machine.workspace().join("file"), "content").unwrap();
@@ -105,7 +105,7 @@ fn run(server: &Server, client: &Client, number: u64) -> Value {
             Message::Text(text) => {
                 let frame: Value = serde_json::from_str(&text).unwrap();
                 if frame["type"] != "started" {
-                    // The server's goodbye.
+                    // Reads to the server's close frame.
                     while socket.read().is_ok() {}
                     return frame;
                 }
@@ -132,7 +132,7 @@ fn many_commands_in_a_row_leave_nothing_behind() {
             );
         }
     };
-    // Things that are created once exist by then.
+    // Creates everything that is created only once.
     run_all(0..100);
     let at_rest = || process::children(runner).is_empty().then(descriptors);
     let before = eventually("no child is left", Duration::from_secs(60), at_rest);
@@ -141,7 +141,7 @@ fn many_commands_in_a_row_leave_nothing_behind() {
     eventually("no child and no descriptor is left", Duration::from_secs(60), || {
         at_rest().filter(|now| *now <= before)
     });
-    eventually("memory is back", Duration::from_secs(60), || {
+    eventually("the memory is released", Duration::from_secs(60), || {
         (process::resident_kib(runner) <= resident + FLAT_KIB).then_some(())
     });
 }

@@ -1,4 +1,4 @@
-//! End-to-end tests: the built programs, used as people and programs use them.
+//! End-to-end tests: the built programs, used the way people and other programs use them.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;

@@ -1,5 +1,4 @@
-//! A server of the Model Context Protocol from npm, as an example of a program there: its lines in and out over `exec
-//! --stdin`.
+//! An MCP server from npm as an example of a line-based program: its lines go in and out over `exec --stdin`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -10,13 +9,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tests::{Machine, Person, Server};
 
-/// How long an answer may take; node has to start first.
+/// The timeout for an answer; node has to start first.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
-/// Relative to the workspace.
+/// The server's program, relative to the workspace.
 const PROGRAM: &str = "mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
 
-/// A server there, and its output.
+/// An MCP server on the machine, and its output.
 struct Mcp {
     process: Child,
     stdin: ChildStdin,
@@ -40,10 +39,10 @@ impl Mcp {
         writeln!(self.stdin, "{message}").unwrap();
     }
 
-    /// The next line, which must be JSON-RPC.
+    /// Reads the next line, which must be JSON-RPC.
     fn hear(&self) -> Value {
         let line = self.lines.recv_timeout(ANSWER_WITHIN).expect("a line in time");
-        let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{message}");
         message
     }
@@ -64,7 +63,7 @@ impl Mcp {
         result
     }
 
-    /// Closes its standard input; returns its remaining output on both streams, and its exit code.
+    /// Closes the server's standard input; returns the remaining output on both streams, and the exit code.
     fn close(mut self) -> (Vec<String>, String, Option<i32>) {
         drop(self.stdin);
         let mut stderr = String::new();
@@ -87,7 +86,7 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
     lines
 }
 
-/// A machine whose workspace has the package in it.
+/// A machine whose workspace contains the package.
 fn machine(server: &Server, person: &Person) -> Machine {
     let machine = Machine::start(server, person, "laptop");
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
@@ -98,7 +97,7 @@ fn machine(server: &Server, person: &Person) -> Machine {
 }
 
 #[test]
-fn an_mcp_server_from_npm_answers_in_order_and_ends_with_its_input() {
+fn an_mcp_server_from_npm_answers_every_request_and_ends_with_its_input() {
     let server = Server::start();
     let person = server.person("alice");
     let machine = machine(&server, &person);
@@ -117,7 +116,7 @@ fn an_mcp_server_from_npm_answers_in_order_and_ends_with_its_input() {
     let read = mcp.ask(2, "tools/call", read);
     assert_eq!(read["content"][0]["text"], "zweite Zeile: äöü 😀\n", "{read}");
 
-    // Many at once, each answered by one whole line.
+    // Many requests at once, each answered by one whole line.
     for id in 3..53 {
         mcp.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
     }
@@ -137,7 +136,7 @@ fn an_mcp_server_is_confined_like_every_command() {
     let machine = machine(&server, &person);
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::write(elsewhere.path().join("secret"), "secret words").unwrap();
-    // Told to serve the whole machine, it still sees only what commands see.
+    // Even if it is asked to serve the whole machine, the server sees only the files that commands see.
     let mut mcp = Mcp::start(&person, Path::new("/"));
     mcp.initialize();
     let path = elsewhere.path().join("secret");

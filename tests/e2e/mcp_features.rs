@@ -1,5 +1,4 @@
-//! What MCP servers offer and request besides tools: prompts, log messages, resources that change, and answers of the user's
-//! model.
+//! Features of MCP servers other than tools: prompts, log messages, resources that change, and requests to the user's model.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +24,7 @@ impl World {
     }
 }
 
-/// Answers the question that has these words.
+/// Answers the question that contains this text.
 fn answer(client: &Client, chat: &str, words: &str, answer: &str) -> Value {
     let card = eventually("it asks", PATIENCE, || {
         messages(client, chat).into_iter().find(|message| message.to_string().contains(words))
@@ -54,7 +53,7 @@ fn a_prompt_of_a_server_is_a_slash_command() {
     assert!(asked.contains("What's weather in New York, NY?"), "{asked}");
     assert_eq!(messages(&client, &chat)[0]["text"], "What's weather in New York, NY?");
 
-    // A repetition of the same message is not another one.
+    // A repetition of the same message does not ask the server again.
     let repeated = json!({"text": "/everything:args-prompt Oslo", "send_id": "one"}).to_string();
     for _ in 0..2 {
         let sent = client.send("POST", &format!("/chats/{chat}/messages"), repeated.as_bytes());
@@ -71,7 +70,7 @@ fn a_prompt_of_a_server_is_a_slash_command() {
         refused.json()
     );
     say(&client, &chat, "/help");
-    eventually("the list", PATIENCE, || {
+    eventually("the usage is shown", PATIENCE, || {
         messages(&client, &chat).iter().any(|message| message.to_string().contains(usage)).then_some(())
     });
     let begun = encode("/everything:completable-prompt Eng");
@@ -80,7 +79,7 @@ fn a_prompt_of_a_server_is_a_slash_command() {
 }
 
 #[test]
-fn a_server_of_either_era_asks_the_model_if_its_user_allows_it() {
+fn a_server_of_either_era_can_ask_the_model_if_its_user_allows_it() {
     let is_sample = |asked: &Asked| {
         let is_ours =
             asked.raw.contains("You are a helpful test server.") || asked.raw.contains("Write a poem.");
@@ -122,7 +121,7 @@ fn a_server_of_either_era_asks_the_model_if_its_user_allows_it() {
 }
 
 #[test]
-fn what_a_server_logs_during_a_call_is_shown() {
+fn a_servers_log_messages_during_a_call_are_shown() {
     let world = World::new(calls(vec![("mcp__logs__work", json!({}))]));
     world.put("logs.py", include_str!("../fixtures/mcp_logs.py"));
     world.run(&["mcp-server", "add", "logs", "--", "python3", "logs.py"]);
@@ -134,7 +133,7 @@ fn what_a_server_logs_during_a_call_is_shown() {
 }
 
 #[test]
-fn a_watched_resource_that_changed_is_told_until_it_is_read() {
+fn a_change_of_a_watched_resource_is_reported_until_it_is_read() {
     let uri = "demo://resource/dynamic/text/1";
     let world = World::new(calls(vec![
         ("mcp__everything__mcp_resource", json!({"uri": uri, "watch": true})),
@@ -147,7 +146,7 @@ fn a_watched_resource_that_changed_is_told_until_it_is_read() {
     let told = |asked: &Asked| {
         asked.raw.contains("resources that you watch have changed") && asked.raw.contains(uri)
     };
-    assert!(!told(&asked[1]), "it was just read: {}", asked[1].raw);
+    assert!(!told(&asked[1]), "the resource was just read: {}", asked[1].raw);
     assert!(told(asked.last().unwrap()), "{}", asked.last().unwrap().raw);
 }
 
@@ -181,7 +180,7 @@ fn a_task_is_followed_to_its_end_and_a_cancel_ends_it() {
 }
 
 #[test]
-fn a_program_that_ends_when_it_is_asked_for_the_newer_era_is_started_again_and_known_from_then_on() {
+fn a_program_that_exits_at_the_newer_era_is_restarted_in_the_older_one() {
     let world = World::new(calls(vec![("mcp__old__echo", json!({"text": "hello"}))]));
     let (loop_head, known) = ("for line in sys.stdin:\n", include_str!("../fixtures/mcp_echo.py"));
     let note = "with open('starts', 'a') as file:\n    file.write('x')\n";
@@ -191,7 +190,7 @@ fn a_program_that_ends_when_it_is_asked_for_the_newer_era_is_started_again_and_k
     world.put("old.py", &program);
     let starts = || std::fs::read_to_string(world.path("starts")).unwrap().len();
     world.run(&["mcp-server", "add", "old", "--", "python3", "old.py"]);
-    assert_eq!(starts(), 2, "once in each era");
+    assert_eq!(starts(), 2, "one start for each era");
     world.chat("full");
     assert_eq!((world.last_result().as_str(), starts()), ("hello", 3));
 }

@@ -1,4 +1,4 @@
-//! The published MCP servers in a container: its image has Node.js, Python, git and the servers, as a team would build one.
+//! Published MCP servers in a container: its image has Node.js, Python, git and the servers, as a team would build it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::docker::Cleanup;
 use crate::mcp_python::site_packages;
 use crate::world::put;
 
-/// The image of the other container tests with the programs and the servers.
+/// The image of the other container tests, with these programs and servers added.
 const WITH_SERVERS: &str = "sandbridge-test:mcp";
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ fn program(name: &str) -> PathBuf {
     Path::new(found.trim()).canonicalize().unwrap()
 }
 
-/// The image's files, each at the same path as here, except for the servers, which are in `/opt`.
+/// The files of the image, each at the same path as on this machine, except for the servers, which are in `/opt`.
 struct Root(TempDir);
 
 impl Root {
@@ -51,7 +51,7 @@ impl Root {
         told(Path::new("cp"), &arguments);
     }
 
-    /// Copies the contents of a directory, except for these, to a directory in `/opt`.
+    /// Copies the contents of a directory, except for `left_out`, to a directory in `/opt`.
     fn add_to_opt(&self, from: &Path, name: &str, left_out: &[&str]) {
         let target = self.0.path().join("opt").join(name);
         fs::create_dir_all(&target).unwrap();
@@ -61,7 +61,7 @@ impl Root {
         told(Path::new("cp"), &arguments);
     }
 
-    /// Copies the libraries that programs and libraries load.
+    /// Copies the libraries that these programs and libraries load.
     fn add_libraries_of(&self, files: &BTreeSet<PathBuf>) {
         let mut libraries = BTreeSet::new();
         for file in files {
@@ -73,7 +73,7 @@ impl Root {
     }
 }
 
-/// The entries of a directory, except for these.
+/// The entries of a directory, except for `left_out`.
 fn parts(directory: &Path, left_out: &[&str]) -> Vec<PathBuf> {
     let parts = fs::read_dir(directory).unwrap().map(|part| part.unwrap());
     parts
@@ -88,12 +88,13 @@ fn native(directory: &Path) -> impl Iterator<Item = PathBuf> {
     found.lines().map(PathBuf::from).collect::<Vec<_>>().into_iter()
 }
 
-/// Builds the image; returns the path of its Python.
+/// Builds the image once; returns the path of its Python.
 fn image() -> PathBuf {
     static ONCE: Once = Once::new();
     ready();
     let python = binaries::directory().join("../third-party/mcp-server-time/bin/python3");
-    let python = python.canonicalize().expect("it is there: run the tests through scripts/test");
+    let python =
+        python.canonicalize().expect("mcp-server-time is not installed: run the tests through scripts/test");
     ONCE.call_once(|| build(&python));
     python
 }
@@ -112,11 +113,11 @@ fn build(python: &Path) {
     }
     root.add_libraries_of(&loading);
     root.add(programs.iter().map(PathBuf::as_path));
-    // Leaves out the library's tests and packages installed on this machine.
+    // Leaves out the tests of Python's library, and packages that are installed on this machine.
     let parts = parts(library, &["site-packages", "dist-packages", "test", "__pycache__"]);
     root.add(parts.iter().map(PathBuf::as_path));
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");
-    // The package `node` is another Node.js.
+    // The package `node` contains another Node.js, which is not needed.
     root.add_to_opt(&installed, "node_modules", &["node", "@octokit"]);
     put(&root.0.path().join("Dockerfile"), &format!("FROM {IMAGE}\nCOPY . /\nRUN rm /Dockerfile\n"));
     docker(&["build", "-q", "-t", WITH_SERVERS, root.path()]).expect("the image is built");
@@ -135,7 +136,7 @@ fn run(person: &Person, arguments: &[&str]) {
 }
 
 #[test]
-fn real_servers_work_in_a_container_and_one_that_is_killed_is_started_again() {
+fn published_servers_work_in_a_container_and_a_killed_one_is_restarted() {
     let python = image();
     let python = python.to_str().unwrap();
     let script = [
@@ -208,7 +209,7 @@ fn real_servers_work_in_a_container_and_one_that_is_killed_is_started_again() {
         process::signal(processes[0], Signal::KILL);
         eventually("it is killed", PATIENCE, || running(&container, mark).is_empty().then_some(()));
     }
-    // The memories from before the kill are still there.
+    // The memories that were stored before the kill are still there.
     works("[]");
     for mark in marks {
         assert_eq!(running(&container, mark).len(), 1, "{mark}");

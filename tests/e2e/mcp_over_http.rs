@@ -1,4 +1,4 @@
-//! MCP servers over HTTP: what the guard lets through, and logins.
+//! MCP servers over HTTP: addresses that the server lets through, and logins.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -45,7 +45,7 @@ impl Drop for OverHttp {
 }
 
 #[test]
-fn a_server_over_http_is_reached_through_the_guard_only() {
+fn a_server_over_http_is_reached_only_at_allowed_addresses() {
     let http = OverHttp::start();
     let url = format!("http://127.0.0.1:{}/mcp", http.1);
     let sum = || calls(vec![("mcp__far__get-sum", json!({"a": 1, "b": 2}))]);
@@ -63,7 +63,7 @@ fn a_server_over_http_is_reached_through_the_guard_only() {
     assert!(open.last_result().contains('3'), "{}", open.last_result());
 }
 
-/// A server over HTTP that wants a login.
+/// A server over HTTP that requires a login.
 pub(crate) struct Guarded(Child, pub(crate) u16);
 
 impl Guarded {
@@ -91,7 +91,7 @@ impl Drop for Guarded {
     }
 }
 
-/// Where a provider sends the browser that opens its page.
+/// The URL to which a provider redirects a browser that opens its page.
 pub(crate) fn sent_back(page: &str) -> String {
     let agent: ureq::Agent =
         ureq::Agent::config_builder().max_redirects(0).max_redirects_will_error(false).build().into();
@@ -99,7 +99,7 @@ pub(crate) fn sent_back(page: &str) -> String {
 }
 
 #[test]
-fn a_client_of_its_own_needs_no_login_and_ten_checks_with_an_expired_token_get_one() {
+fn client_credentials_need_no_login_and_ten_checks_with_an_expired_token_share_one() {
     let guarded = Guarded::start(3);
     let world = World::with(calls(vec![("mcp__far__whoami", json!({}))]), &["--fetch-allow", "127.0.0.1"]);
     let import = |secret: &str| {
@@ -123,7 +123,7 @@ fn a_client_of_its_own_needs_no_login_and_ten_checks_with_an_expired_token_get_o
     for mut check in checks {
         assert!(check.wait().unwrap().success());
     }
-    assert_eq!(guarded.count("refreshes"), 2, "one token serves all");
+    assert_eq!(guarded.count("refreshes"), 2, "all checks share one token");
     world.chat("full");
     assert_eq!(world.last_result(), "you are logged in");
     let shown = world.server_named("far");
@@ -134,7 +134,7 @@ fn a_client_of_its_own_needs_no_login_and_ten_checks_with_an_expired_token_get_o
 }
 
 #[test]
-fn a_login_is_its_users_and_ten_calls_with_an_expired_token_refresh_it_once() {
+fn a_login_belongs_to_its_user_and_ten_calls_with_an_expired_token_refresh_it_once() {
     let guarded = Guarded::start(3);
     let world = World::with(calls(vec![("mcp__far__whoami", json!({}))]), &["--fetch-allow", "127.0.0.1"]);
     let url = format!("http://127.0.0.1:{}/mcp", guarded.1);
@@ -150,7 +150,7 @@ fn a_login_is_its_users_and_ten_calls_with_an_expired_token_refresh_it_once() {
     let end = |client: &Client, url: &str| {
         client.send("POST", "/mcp-logins", json!({"url": url}).to_string().as_bytes())
     };
-    // Neither another user nor another address ends it, and neither does another issuer.
+    // Neither another user nor another redirect URL can end the login, and neither can another issuer.
     let back = begin();
     let _bob = world.server.person("bob");
     assert_ne!(end(&Client::login(&world.server, "bob"), &back).status, 200);
@@ -172,7 +172,7 @@ fn a_login_is_its_users_and_ten_calls_with_an_expired_token_refresh_it_once() {
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && told.contains("you are logged in"), "{told}");
     }
-    assert_eq!(guarded.count("refreshes"), 1, "one refresh serves all calls");
+    assert_eq!(guarded.count("refreshes"), 1, "all calls share one refresh");
     world.run(&["mcp-server", "logout", "far"]);
     assert_eq!(world.server_named("far")["logged_in"], false);
 }

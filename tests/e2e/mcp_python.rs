@@ -1,4 +1,4 @@
-//! Published MCP servers in Python, as PyPI has them, on a remote runner: `scripts/test` installs them once.
+//! Published MCP servers in Python from PyPI, on a remote runner; `scripts/test` installs them once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tests::{Asked, Reply, binaries};
 
 use crate::world::World;
 
-/// A package of PyPI with what it needs, as `scripts/test` installed it.
+/// The directory of a package from PyPI and its dependencies, as `scripts/test` installed them.
 pub(crate) fn site_packages(package: &str) -> PathBuf {
     let lib = binaries::directory().join(format!("../third-party/{package}/lib"));
     let version = fs::read_dir(&lib).ok().and_then(|mut found| found.next()).and_then(Result::ok);
@@ -20,8 +20,8 @@ pub(crate) fn site_packages(package: &str) -> PathBuf {
 }
 
 impl World {
-    /// Copies a package and what it needs from where `scripts/test` installed it into the workspace, since commands of a runner see
-    /// nothing else of the home directory; adds its server.
+    /// Copies a package and its dependencies to the workspace, since commands of a runner see nothing else of the home directory;
+    /// adds its server.
     fn add_python(&self, package: &str, module: &str, arguments: &[&str]) {
         let copy = self.path(package);
         assert!(
@@ -36,7 +36,7 @@ impl World {
 }
 
 #[test]
-fn real_servers_from_pypi_work_on_a_remote_runner_from_a_program() {
+fn published_servers_from_pypi_work_on_a_remote_runner() {
     let script = [
         ("search_tools", json!({"query": "convert a time between timezones"})),
         (

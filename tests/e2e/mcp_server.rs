@@ -1,4 +1,4 @@
-//! The server's own MCP endpoint, over HTTP and over `sandbridge mcp`, used by the protocol's official client.
+//! The server's own MCP endpoint, over HTTP and over `sandbridge mcp`, used by the official MCP client.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use tests::http::Client;
 use tests::{Machine, Person, Server, eventually, process};
 use ureq::Agent;
 
-/// How long anything here may take; node has to start first.
+/// The timeout for every step; node has to start first.
 const WITHIN: Duration = Duration::from_secs(60);
 
 /// The official client, in a separate process.
@@ -47,7 +47,7 @@ impl Official {
         Self { process, stdin, answers, waiting: Vec::new(), asked: 0 }
     }
 
-    /// Sends a request; returns its number.
+    /// Sends a request to the client's process; returns the request's number.
     fn begin(&mut self, mut what: Value) -> u64 {
         self.asked += 1;
         what["id"] = json!(self.asked);
@@ -55,7 +55,7 @@ impl Official {
         self.asked
     }
 
-    /// Its result.
+    /// The result of the request with this number.
     fn end(&mut self, id: u64) -> Value {
         loop {
             if let Some(at) = self.waiting.iter().position(|answer| answer["id"] == id) {
@@ -91,7 +91,7 @@ impl Official {
             variables.map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap())).collect();
         if let Some(key) = key {
             env["SANDBRIDGE_API_KEY"] = json!(key);
-            // The key is enough.
+            // With the key no other login is needed.
             env["SANDBRIDGE_HOME"] = json!("/nonexistent");
         }
         let program = command.get_program().to_str().unwrap();
@@ -114,7 +114,7 @@ fn key(person: &Person, name: &str, scope: &str) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// Checks that apply to both transports.
+/// Checks for each transport.
 fn works(official: &mut Official, name: &str, machine: &Machine) {
     let tools = official.ask(json!({"do": "list", "name": name}));
     let names: Vec<&str> =
@@ -218,7 +218,7 @@ fn the_official_client_works_on_a_runner_over_http_and_over_stdio() {
 }
 
 #[test]
-fn a_cancelled_call_ends_its_command_and_progress_is_told_meanwhile() {
+fn a_cancelled_call_ends_its_command_and_progress_is_reported_before() {
     let server = Server::start();
     let person = server.person("alice");
     let _machine = Machine::start(&server, &person, "laptop");
@@ -238,7 +238,7 @@ fn a_cancelled_call_ends_its_command_and_progress_is_told_meanwhile() {
         official.ask(json!({"do": "cancel", "call": call}));
         let cancelled = official.end(call);
         assert!(cancelled["error"].as_str().unwrap().contains("the test wants it to stop"), "{cancelled}");
-        eventually("the command is gone", WITHIN, || {
+        eventually("the command has ended", WITHIN, || {
             process::with_command(&sleeping).is_empty().then_some(())
         });
 
@@ -255,7 +255,7 @@ fn a_cancelled_call_ends_its_command_and_progress_is_told_meanwhile() {
 }
 
 #[test]
-fn two_sessions_work_side_by_side_and_a_task_outlives_the_one_that_started_it() {
+fn two_sessions_work_in_parallel_and_a_task_outlives_its_session() {
     let server = Server::start();
     let person = server.person("alice");
     let mut machine = Machine::start(&server, &person, "laptop");
@@ -290,7 +290,7 @@ fn two_sessions_work_side_by_side_and_a_task_outlives_the_one_that_started_it() 
     let started = official.call("one", "task_start", json!({"command": "echo up; sleep 87654"}));
     let id = started["structuredContent"]["id"].as_str().unwrap().to_owned();
     official.ask(json!({"do": "close", "name": "one"}));
-    let read = eventually("the task has spoken", WITHIN, || {
+    let read = eventually("the task has printed its output", WITHIN, || {
         let read = official.call("two", "task_read", json!({"id": id}));
         (text(&read) == "up\n").then_some(read)
     });
@@ -305,7 +305,7 @@ fn two_sessions_work_side_by_side_and_a_task_outlives_the_one_that_started_it() 
     });
 
     machine.stop();
-    eventually("the runner is gone", WITHIN, || (!person.is_online("laptop")).then_some(()));
+    eventually("the runner is offline", WITHIN, || (!person.is_online("laptop")).then_some(()));
     let offline = official.call("two", "exec", json!({"command": "true"}));
     assert!(
         offline["isError"] == true && text(&offline).starts_with("runner laptop is offline"),
@@ -313,7 +313,7 @@ fn two_sessions_work_side_by_side_and_a_task_outlives_the_one_that_started_it() 
     );
 }
 
-/// A request as another program would make it; returns its status, headers and body.
+/// Sends a request like another program; returns the status, a header and the body.
 fn post(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Option<String>, String) {
     let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
     let mut request = ureq::http::Request::post(format!("{}/mcp", server.url()))
@@ -328,7 +328,7 @@ fn post(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Option<S
     (response.status().as_u16(), told, response.body_mut().read_to_string().unwrap())
 }
 
-/// The server's answer to an announced body of this size, before it is sent.
+/// The server's answer to a body of this size that is announced and not sent.
 fn announce(server: &Server, authorization: &str, session: &str, bytes: usize) -> String {
     let host = server.url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).unwrap();
@@ -356,7 +356,7 @@ fn initialize() -> String {
 }
 
 #[test]
-fn strangers_hostile_pages_and_nonsense_are_refused() {
+fn strangers_hostile_pages_and_invalid_requests_are_refused() {
     let server = Server::start();
     let (alice, bob) = (server.person("alice"), server.person("bob"));
     let [mine, his] =
@@ -375,7 +375,7 @@ fn strangers_hostile_pages_and_nonsense_are_refused() {
     let session = session.unwrap();
     let in_session = |authorization| [("authorization", authorization), ("mcp-session-id", session.as_str())];
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
-    assert_eq!(post(&server, &in_session(&his), &list).0, 404, "another user's session is none");
+    assert_eq!(post(&server, &in_session(&his), &list).0, 404, "another user's session is not found");
     assert_eq!(post(&server, &[mine_header, ("mcp-session-id", "made-up")], &list).0, 404);
     let (status, _, body) = post(&server, &in_session(&mine), &list);
     assert!(status == 200 && body.contains("task_kill"), "{status} {body}");
@@ -386,11 +386,15 @@ fn strangers_hostile_pages_and_nonsense_are_refused() {
         let (status, _, body) = post(&server, &in_session(&mine), nonsense);
         assert!((400..500).contains(&status), "{nonsense:.20}: {status} {body}");
     }
-    assert_eq!(post(&server, &in_session(&mine), &list).0, 200, "nothing of it harmed the session");
+    assert_eq!(
+        post(&server, &in_session(&mine), &list).0,
+        200,
+        "the invalid requests did not harm the session"
+    );
 }
 
 #[test]
-fn a_key_for_reading_reads_and_neither_runs_nor_writes() {
+fn a_key_for_reading_cannot_run_or_write() {
     let server = Server::start();
     let person = server.person("alice");
     let machine = Machine::start(&server, &person, "laptop");
@@ -415,7 +419,7 @@ fn a_key_for_reading_reads_and_neither_runs_nor_writes() {
 }
 
 #[test]
-fn standard_output_of_the_bridge_carries_messages_alone_and_it_survives_a_new_server() {
+fn the_stdio_bridge_prints_only_messages_and_survives_a_server_restart() {
     let mut server = Server::start();
     let person = server.person("alice");
     let _machine = Machine::start(&server, &person, "laptop");

@@ -1,4 +1,4 @@
-//! The official conformance suite of the Model Context Protocol, server side: against this server's own endpoint.
+//! The official conformance suite of the Model Context Protocol for servers, run against this server's own endpoint.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tests::{Machine, Server, process};
 
-/// The endpoint has tools of its own, and none of those that the suite wants to call.
+/// The reason for scenarios that call tools of the suite, which the endpoint does not have.
 const OWN_TOOLS: &str = "calls a tool that only a server made for the suite has";
 /// Features that the endpoint does not offer, and does not declare.
 const NO_PROMPTS: &str = "prompts are not offered";
 const NO_RESOURCES: &str = "resources are not offered";
 const NO_COMPLETION: &str = "completion is not offered";
 const NO_LOGGING: &str = "log messages are not offered";
-const NO_INPUT: &str = "tools ask their client nothing, and wait for no input";
+const NO_INPUT: &str = "tools send no requests to the client";
 
 /// The scenarios for features that the endpoint does not declare, each with the reason.
 const UNCLAIMED: &[(&str, &str)] = &[
@@ -69,7 +69,7 @@ const UNCLAIMED_CHECKS: &[(&str, &str)] = &[
     ("sep-2549-resources-templates-list-caching-hints", NO_RESOURCES),
 ];
 
-/// A proxy with a key, since the suite has no place for one.
+/// A proxy that adds the key, since the suite cannot send one.
 struct Keyed(Child, String);
 
 impl Keyed {
@@ -99,7 +99,7 @@ fn mcp() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp")
 }
 
-/// The suite's command.
+/// The command of the suite, without arguments.
 fn suite() -> Command {
     let mut command = Command::new("timeout");
     command.arg("120").arg(mcp().join("node_modules/node/bin/node"));
@@ -107,7 +107,8 @@ fn suite() -> Command {
     command
 }
 
-/// The suite's scenarios for servers of a revision. It has others for extensions, none of which the endpoint declares.
+/// The suite's scenarios for servers of this revision. It has other scenarios for extensions, none of which the
+/// endpoint declares.
 fn scenarios(revision: &str) -> Vec<String> {
     let listed = suite().arg("list").output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -125,7 +126,7 @@ fn run(revision: &str) {
     let key = alice.json(&["key", "add", "suite", "--scope", "exec", "--json"]);
     let keyed = Keyed::start(&server, key["key"].as_str().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    // All in one process: starting the suite takes longer than a scenario.
+    // All scenarios in one process: starting the suite takes longer than a scenario.
     let output = suite()
         .args(["server", "--url", &keyed.1, "--suite", "all", "--spec-version", revision, "--output-dir"])
         .arg(folder.path())
@@ -141,7 +142,7 @@ fn run(revision: &str) {
         let with = |status: &str| checks.iter().filter(|check| check["status"] == status).collect::<Vec<_>>();
         let failed = with("FAILURE");
         if is_among(UNCLAIMED, &scenario) {
-            // A scenario that passes although its feature is not declared must not stay in the list.
+            // A scenario that passes, although its feature is not declared, must not stay in the list.
             if failed.is_empty() && !with("SUCCESS").is_empty() {
                 wrong.push(format!("{scenario} passes"));
             }
@@ -150,21 +151,21 @@ fn run(revision: &str) {
             wrong.push(format!("{scenario}: {failed:#?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} are not as expected\n{}", wrong.len(), wrong.join("\n---\n"));
-    assert!(!unclaimed.is_empty(), "the suite names its scenarios otherwise");
+    assert!(wrong.is_empty(), "{} scenarios are not as expected\n{}", wrong.len(), wrong.join("\n---\n"));
+    assert!(!unclaimed.is_empty(), "the suite has none of these scenario names");
 }
 
 fn is_among(list: &[(&str, &str)], name: &str) -> bool {
     list.iter().any(|(known, _)| *known == name)
 }
 
-/// The results of a scenario, in a folder whose name is `server-SCENARIO-TIME`; `None` if it has none.
+/// The results of a scenario, from a folder whose name is `server-SCENARIO-TIME`; `None` if there is none.
 fn checks(results: &Path, scenario: &str) -> Option<Vec<Value>> {
     let prefix = format!("server-{scenario}-2");
     let mut folders = std::fs::read_dir(results).unwrap().map(|entry| entry.unwrap());
     let folder = folders.find(|folder| {
         let name = folder.file_name().into_string().unwrap();
-        // A time has 24 characters: another scenario's name may begin with this one's.
+        // The time has 24 characters; the length is checked, since another scenario's name may begin with this one.
         name.starts_with(&prefix) && name.len() == prefix.len() + 23
     })?;
     serde_json::from_slice(&std::fs::read(folder.path().join("checks.json")).ok()?).ok()

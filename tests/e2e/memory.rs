@@ -1,5 +1,5 @@
 //! Memory from the command line, and across a restart: memories are added, found, changed with their history, forgotten, and private to
-//! each user. Forgotten memories are found on no path.
+//! each user. Forgotten memories cannot be found in any way.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,7 +67,7 @@ fn memories_are_added_found_changed_and_forgotten_and_are_private_to_their_user(
 }
 
 #[test]
-fn what_a_model_proposes_waits_for_its_user() {
+fn a_models_proposal_waits_for_its_user() {
     let model = ScriptedModel::start(|asked| match asked.results().is_empty() {
         true => {
             Reply::Call(vec![("memory_write", json!({"text": "The user works at night", "replaces": [1]}))])
@@ -91,22 +91,22 @@ fn what_a_model_proposes_waits_for_its_user() {
     );
 }
 
-/// The memories that are forgotten, unless `SANDBRIDGE_ROUNDS` says otherwise.
+/// The number of memories that are forgotten, unless `SANDBRIDGE_ROUNDS` sets it.
 const FORGOTTEN: usize = 200;
-/// How many of them one message matches.
+/// The number of them that one message matches.
 const AT_ONCE: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A word in every memory that is forgotten; nobody writes it in a chat.
+/// A word in every memory that is forgotten; no message in a chat contains it.
 const SECRET: &str = "quetzal";
 
-/// A chat as a program sees it.
+/// A chat as an API client uses it.
 struct Chat<'a> {
     client: &'a Client,
     id: String,
 }
 
 impl Chat<'_> {
-    /// Posts a message and waits until its answer is over.
+    /// Posts a message and waits for the end of its answer.
     fn say(&self, text: &str) -> Value {
         let body = json!({"text": text}).to_string();
         let posted = self.client.send("POST", &format!("/chats/{}/messages", self.id), body.as_bytes());
@@ -128,7 +128,7 @@ impl Chat<'_> {
     }
 }
 
-/// Calls the tool that the user's message names at its end, and never repeats the tool's output.
+/// Calls the tool that is named at the end of the user's message, and never repeats the tool's output.
 fn shows(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
     let is_new = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
@@ -147,7 +147,7 @@ fn shows(asked: &Asked) -> Reply {
 }
 
 #[test]
-fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
+fn none_of_two_hundred_forgotten_memories_can_be_found() {
     let model = ScriptedModel::start(shows);
     let server = Server::start_in_a_file(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
@@ -171,7 +171,7 @@ fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
         })
         .collect();
 
-    // Each is recalled with a message, and shown by tools, commands and cards, in a chat and a copy of it.
+    // Each memory is recalled with a message, and shown by tools, commands and cards, in a chat and in a copy of it.
     let chat = Chat { client: &client, id: new_chat(&client, "full") };
     let about: Vec<String> = (0..count).map(|n| format!("harbour{n}x")).collect();
     for words in about.chunks(AT_ONCE) {
@@ -202,7 +202,7 @@ fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
     let copy = Chat { client: &client, id: copy.as_str().unwrap().to_owned() };
     assert!(copy.shown("/export?format=json").contains(SECRET) && holds(&bytes("sandbridge.db")));
 
-    // One is forgotten by the agent, one in the chat, one through the API, and the rest by a word in them.
+    // One memory is forgotten by the agent, one in the chat, one through the API, and the rest by a word in them.
     chat.say(&format!("Forget that the harbour0x has a bird and a gate: {} memory_edit", ids[0]));
     assert_eq!(model.asked().pop().unwrap().results().pop().unwrap(), "forgotten");
     chat.say(&format!("/memory forget {}", ids[1]));
@@ -233,7 +233,7 @@ fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
     }
     let found = client.call("GET", &format!("/chats?query={SECRET}"));
     assert!(found.status == 200 && !holds(&found.body), "{found:?}");
-    eventually("the database's file has none of it", PATIENCE, || {
+    eventually("the database file no longer contains it", PATIENCE, || {
         ["sandbridge.db", "sandbridge.db-wal"].iter().all(|file| !holds(&bytes(file))).then_some(())
     });
     let backup = folder.path().join("backup");

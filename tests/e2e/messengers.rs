@@ -1,4 +1,5 @@
-//! The official client of each messenger against the stand-in that our side is tested with: only what it accepts is a stand-in.
+//! The official client of each messenger against the stand-in with which our own client is tested: a stand-in counts only if
+//! the official client accepts it.
 
 use std::thread;
 use std::time::Duration;
@@ -17,7 +18,7 @@ fn saw(lines: &[Value], expected: &Value) {
 }
 
 #[test]
-fn aiogram_accepts_telegrams_stand_in() {
+fn aiogram_accepts_the_stand_in_of_telegram() {
     let telegram = Telegram::start();
     telegram.unhurried();
     telegram.file("photos/1.jpg", b"picture");
@@ -63,7 +64,7 @@ fn aiogram_accepts_telegrams_stand_in() {
 }
 
 #[test]
-fn the_official_client_accepts_slacks_stand_in() {
+fn the_official_client_of_slack_accepts_the_stand_in() {
     let stand_in = Slack::start();
     stand_in.unhurried();
     stand_in.say("U1", "hello");
@@ -74,7 +75,7 @@ fn the_official_client_accepts_slacks_stand_in() {
     let asked = eventually("the bot asks", PATIENCE, || stand_in.messages().first().cloned());
     stand_in.press("U1", &asked, "yes-1");
     eventually("it answers the press with a file", PATIENCE, || stand_in.files().first().cloned());
-    eventually("what was not acknowledged came again", PATIENCE, || {
+    eventually("the unacknowledged event is redelivered", PATIENCE, || {
         (stand_in.acknowledged() == 3).then_some(())
     });
     stand_in.disconnect("refresh_requested");
@@ -96,14 +97,14 @@ fn the_official_client_accepts_slacks_stand_in() {
 }
 
 #[test]
-fn the_official_client_accepts_discords_stand_in() {
+fn the_official_client_of_discord_accepts_the_stand_in() {
     let stand_in = Discord::start_with(500);
     stand_in.fault_in("56", discord::Fault::TooFast(Some(3.0)));
     stand_in.say("hello");
     let api = stand_in.api();
     let client = thread::spawn(move || official::node("discord.mjs", &[&api, discord::TOKEN]));
     let asked = eventually("the bot asks", PATIENCE, || stand_in.messages().first().cloned());
-    eventually("it beats", PATIENCE, || (stand_in.beats() > 2).then_some(()));
+    eventually("heartbeats arrive", PATIENCE, || (stand_in.beats() > 2).then_some(()));
     stand_in.press("1", &asked, "yes-1");
     eventually("it answers the press with a file", PATIENCE, || {
         stand_in.messages().into_iter().find(|message| message.file.is_some())

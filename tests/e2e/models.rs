@@ -1,9 +1,9 @@
-//! Models that a provider lists, from here and through a runner that alone has its key.
+//! The list of a provider's models, requested by the server and through a runner that alone has the key.
 
 use tests::{Machine, Reply, ScriptedModel, Server};
 
 #[test]
-fn a_model_that_is_not_named_is_answered_with_those_of_the_provider() {
+fn a_missing_model_name_is_answered_with_the_providers_models() {
     let model = ScriptedModel::with(vec![Reply::Say("ready".to_owned())]);
     let server = Server::start_with(&["--docker", "off"]);
     let alice = server.person("alice");

@@ -1,4 +1,5 @@
-//! The network policy of a runner that dials in: the link is the runner's, the policy applies to its commands.
+//! The network policy of a runner that connects to its server: the connection is the runner's own, and the policy
+//! applies to its commands.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use tests::proxy::{Fate, Proxy};
 use tests::terminal::Terminal;
 use tests::{Machine, Server, eventually};
 
-/// How long a runner may take to be back after a cut.
+/// The longest time in which a runner must be back after a cut.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
 /// Tries to connect to a port of the machine, and prints the result.
@@ -17,7 +18,7 @@ try: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5); print('reache
 except OSError as error: print('refused', error.errno)";
 
 #[test]
-fn commands_reach_what_the_policy_says_and_the_runner_its_server() {
+fn commands_reach_what_the_policy_allows_and_the_runner_reaches_its_server() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = Server::start();
@@ -54,7 +55,7 @@ fn commands_reach_what_the_policy_says_and_the_runner_its_server() {
 }
 
 #[test]
-fn two_commands_meet_on_the_runners_own_loopback() {
+fn two_commands_can_connect_on_the_runners_own_loopback() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start_with(&server, &alice, "laptop", &["--network", "loopback"]);
@@ -70,7 +71,7 @@ fn two_commands_meet_on_the_runners_own_loopback() {
 }
 
 #[test]
-fn a_download_goes_no_further_than_commands() {
+fn a_download_reaches_no_more_than_commands_do() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/file", listener.local_addr().unwrap());
     let server = Server::start();
@@ -84,7 +85,7 @@ fn a_download_goes_no_further_than_commands() {
 }
 
 #[test]
-fn a_download_reaches_the_machines_own_network_where_its_user_allowed_the_host_alone() {
+fn a_download_reaches_the_machines_own_network_only_at_allowed_hosts() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = Server::start();

@@ -1,4 +1,4 @@
-//! Servers as nodes of one PostgreSQL database: one dies, freezes, loses its database, stops in order.
+//! Servers as nodes of one PostgreSQL database: a node dies, freezes, loses its database, or stops in order.
 
 use std::fs;
 use std::path::Path;
@@ -15,12 +15,12 @@ use tests::http::Client;
 use tests::server::run;
 use tests::{Machine, Output, Reply, ScriptedModel, Server, binaries, eventually, process};
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a node's lease lasts without a renewal.
+/// The duration of a node's lease without a renewal.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// The options of a node that has the encryption key of the others.
+/// The database of the nodes, and the encryption key that they share.
 struct Cluster {
     url: String,
     key: TempDir,
@@ -59,7 +59,7 @@ fn messages(client: &Client, chat: &str) -> Vec<Value> {
     client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
 }
 
-/// Says something in a chat; returns the status and the kind of a refusal.
+/// Posts a message in a chat; returns the status, and the kind of the error if it was refused.
 fn say(client: &Client, chat: &str, text: &str) -> (u16, String) {
     let body = json!({ "text": text }).to_string();
     let answer = client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
@@ -96,7 +96,7 @@ fn ended(client: &Client, chat: &str) -> Value {
 }
 
 #[test]
-fn a_killed_node_is_replaced_by_one_of_its_url_and_then_by_another() {
+fn a_killed_node_is_replaced_by_one_with_its_url_and_then_by_another() {
     let cluster = Cluster::on(testkit::postgres::database());
     let mut server = cluster.start("http://node-a:1", &[]);
     wait_ready(&server);
@@ -128,7 +128,7 @@ fn a_killed_node_is_replaced_by_one_of_its_url_and_then_by_another() {
         "{list:?}"
     );
     let live = alice.run(&["node", "forget", "http://node-b:1"]);
-    assert!(live.code != 0 && live.stderr.contains("still at work"), "{live:?}");
+    assert!(live.code != 0 && live.stderr.contains("still running"), "{live:?}");
     assert_eq!(alice.run(&["node", "forget", "http://node-a:1"]).code, 0);
     let gone = alice.run(&["node", "forget", "http://node-a:1"]);
     assert!(gone.code != 0 && gone.stderr.contains("there is no node"), "{gone:?}");
@@ -137,7 +137,7 @@ fn a_killed_node_is_replaced_by_one_of_its_url_and_then_by_another() {
 }
 
 #[test]
-fn a_node_that_froze_over_its_lease_changes_nothing_more_and_stops() {
+fn a_node_that_froze_beyond_its_lease_changes_nothing_more_and_stops() {
     let cluster = Cluster::on(testkit::postgres::database());
     let frozen = cluster.start("http://node-a:1", &[]);
     frozen.person("alice");
@@ -146,7 +146,7 @@ fn a_node_that_froze_over_its_lease_changes_nothing_more_and_stops() {
     assert!(is_taken(say(&client, &chat, "/help").0));
     let before = messages(&client, &chat).len();
     process::signal(frozen.pid(), Signal::STOP);
-    // It arrives while the node sleeps, and is read when the node wakes up.
+    // The request arrives while the node is frozen, and is read when the node resumes.
     let (said, answer) = mpsc::channel();
     let late = std::thread::spawn({
         let chat = chat.clone();
@@ -159,18 +159,18 @@ fn a_node_that_froze_over_its_lease_changes_nothing_more_and_stops() {
     assert!(is_taken(say(&client, &chat, "/help").0));
     let after = messages(&client, &chat).len();
     process::signal(frozen.pid(), Signal::CONT);
-    // Refused with a word of what to do, or cut off because it stops.
+    // The request gets an error that says what to do, or its connection is cut because the node stops.
     if late.join().is_ok() {
         let answer = answer.recv().unwrap();
         assert_eq!(answer, (503, "unavailable".to_owned()));
     }
     eventually("it stops by itself", PATIENCE, || (!process::is_alive(frozen.pid())).then_some(()));
-    assert_eq!(messages(&client, &chat).len(), after, "nothing of the late request");
+    assert_eq!(messages(&client, &chat).len(), after, "the late request changed nothing");
     assert!(is_taken(say(&client, &chat, "/help").0));
 }
 
 #[test]
-fn a_database_that_is_away_longer_than_the_lease_costs_a_node_nothing() {
+fn a_node_survives_a_database_outage_that_is_longer_than_its_lease() {
     let database = Postgres::own();
     let cluster = Cluster::on(database.empty());
     let server = cluster.start("http://node-a:1", &[]);
@@ -188,19 +188,19 @@ fn a_database_that_is_away_longer_than_the_lease_costs_a_node_nothing() {
     });
     assert!(reason.contains("database is unavailable"), "{reason}");
     assert_eq!(tests::http::text(&format!("{}/healthz", server.url())), "ok");
-    // The command ends meanwhile, and its end cannot be recorded.
+    // The command ends meanwhile, and its end cannot be recorded yet.
     fs::write(machine.workspace().join("go"), "").unwrap();
     eventually("the lease is over", PATIENCE, || (away.elapsed() > LEASE).then_some(()));
     database.start();
     wait_ready(&server);
     assert!(ended(&client, &chat)["text"].as_str().unwrap().contains("of the user"));
     eventually("changes are made again", PATIENCE, || is_taken(say(&client, &chat, "/help").0).then_some(()));
-    assert!(alice.is_online("laptop"), "its link stayed");
+    assert!(alice.is_online("laptop"), "its link was not lost");
     assert!(process::is_alive(server.pid()));
 }
 
 #[test]
-fn what_cannot_be_a_node_is_one_line() {
+fn errors_at_the_start_of_a_node_are_one_line() {
     let cluster = Cluster::on(testkit::postgres::database());
     let home = TempDir::new().unwrap();
     let serve = |more: &[&str]| {
@@ -240,7 +240,7 @@ fn a_node_with_another_key_is_refused_although_nothing_is_sealed_yet() {
     let refused = sandbridge(home.path(), &serve);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("give all nodes the same key"), "{refused:?}");
-    // It left in order: nobody waits for its lease.
+    // The first node stopped in order, so the next one does not have to wait for its lease.
     let begun = Instant::now();
     let node = cluster.start("http://node-b:1", &[]);
     assert!(begun.elapsed() < LEASE);
@@ -248,7 +248,7 @@ fn a_node_with_another_key_is_refused_although_nothing_is_sealed_yet() {
 }
 
 #[test]
-fn a_node_that_drains_finishes_its_answers_and_takes_no_new_users() {
+fn a_draining_node_finishes_its_answers_and_accepts_no_new_users() {
     let cluster = Cluster::on(testkit::postgres::database());
     let may_end = Arc::new(AtomicBool::new(false));
     let model = ScriptedModel::start({
@@ -274,7 +274,7 @@ fn a_node_that_drains_finishes_its_answers_and_takes_no_new_users() {
     });
     assert!(reason.contains("the server is draining"), "{reason}");
     // The node first stops taking new requests, and records its drain afterwards.
-    eventually("the others know", PATIENCE, || {
+    eventually("the other nodes know of the drain", PATIENCE, || {
         (client.call("GET", "/nodes").json()[0]["state"] == "draining").then_some(())
     });
     may_end.store(true, Ordering::Release);

@@ -1,12 +1,12 @@
-//! The numbers in the specification of the agent's engine: one table of the constants that hold them, each with the test at
+//! The numbers in the specification of the agent's engine: one table of the constants that define them, each with a test at
 //! its boundary.
 
 use std::fs;
 use std::path::Path;
 
-/// A constant's location, its definition, and a test of it.
+/// The location of each constant, its definition, and the name of a test for it.
 const NUMBERS: &[(&str, &str, &str)] = &[
-    // A request to a model.
+    // Requests to a model.
     (LLM, "RETRY_ATTEMPTS: u32 = 5;", "pauses_double_up_to_their_limit_and_end_with_the_attempts"),
     (
         LLM,
@@ -79,7 +79,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;",
         "a_sub_agent_that_has_a_name_waits_for_30_minutes_and_no_longer",
     ),
-    // The contents that a model is shown.
+    // Contents that are shown to a model.
     (AGENT, "OFFLOAD_TOKENS: usize = 2_000;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (AGENT, "OFFLOAD_BYTES: usize = 10_240;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (TOOLS, "RECALL_CHARS: usize = 16_000;", "a_page_has_16_000_characters_at_most"),
@@ -127,8 +127,8 @@ fn each_number_of_the_engine_is_a_constant_with_a_test_at_its_boundary() {
     let tests = sources(&[&root.join("server-bridge"), &root.join("tests")]);
     for (file, constant, test) in NUMBERS {
         let limits = fs::read_to_string(root.join(file)).unwrap();
-        assert!(limits.contains(&format!("pub const {constant}")), "{file} does not say {constant}");
-        assert!(tests.contains(&format!("fn {test}()")), "there is no test {test} of {constant}");
+        assert!(limits.contains(&format!("pub const {constant}")), "{file} does not contain {constant}");
+        assert!(tests.contains(&format!("fn {test}()")), "there is no test {test} for {constant}");
     }
 }
 

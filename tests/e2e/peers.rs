@@ -1,4 +1,4 @@
-//! Several nodes that work at once: people, programs and runners reach any of them.
+//! Several nodes that work at the same time: people, programs and runners can connect to any of them.
 
 mod faults;
 mod metrics;
@@ -19,14 +19,14 @@ use tests::terminal::Terminal;
 use tests::{Machine, Person, Reply, ScriptedModel, Server, eventually, process};
 use tungstenite::client::IntoClientRequest;
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// How soon another node works for the users of one that died.
+/// The longest time until another node works for the users of a node that died.
 pub(crate) const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(15);
 /// The size of a large file, in bytes.
 const LARGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Nodes on one database.
+/// The database of the nodes, and the encryption key that they share.
 struct Cluster {
     url: String,
     key: TempDir,
@@ -72,13 +72,13 @@ pub(crate) fn wait_ready(node: &Server) {
     });
 }
 
-/// The number of users at home at each node, by URL.
+/// The number of users whose home is at each node, in the order of the node list.
 fn homes(person: &Person) -> Vec<i64> {
     let nodes = person.json(&["node", "list", "--json"]);
     nodes.as_array().unwrap().iter().map(|node| node["homes"].as_i64().unwrap()).collect()
 }
 
-/// A runner of a user that is connected to this node, and the user there.
+/// Starts a user's runner that connects to this node; returns the user as a client of the node, and the machine.
 fn online_at(user: &Person, node: &Server) -> (Person, Machine) {
     let token = user.add_runner("laptop");
     let there = user.at(node.url());
@@ -92,11 +92,11 @@ fn messages(client: &Client, chat: &str) -> Vec<Value> {
 }
 
 #[test]
-fn everything_works_at_a_node_that_is_not_the_users_home() {
+fn all_features_work_at_a_node_that_is_not_the_users_home() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[]), cluster.start(&[])];
     let alice = nodes[0].person("alice");
-    // The first work for her makes this node her home.
+    // The first work for alice makes this node her home.
     let token = alice.add_runner("laptop");
     let elsewhere = alice.at(nodes[1].url());
     let machine = Machine::start_with_token(&nodes[2], "laptop", &token, &[]);
@@ -132,7 +132,7 @@ fn everything_works_at_a_node_that_is_not_the_users_home() {
 }
 
 #[test]
-fn a_page_logs_in_at_one_node_and_fetches_at_the_others() {
+fn a_page_logs_in_at_one_node_and_downloads_at_the_others() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[])];
     let alice = nodes[0].person("alice");
@@ -150,7 +150,7 @@ fn a_page_logs_in_at_one_node_and_fetches_at_the_others() {
             }
         }
     }
-    // What nodes ask each other is no route for anybody else, at a home or through another node.
+    // The routes between nodes do not exist for anybody else, neither at a user's home nor through another node.
     for node in &nodes {
         let ask = |path: &str| {
             let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
@@ -163,7 +163,7 @@ fn a_page_logs_in_at_one_node_and_fetches_at_the_others() {
 }
 
 #[test]
-fn a_killed_home_is_replaced_by_a_live_node_and_its_turn_goes_on_once() {
+fn a_killed_home_is_replaced_by_a_live_node_and_its_turn_resumes_once() {
     let cluster = Cluster::new();
     let asked = Arc::new(AtomicUsize::new(0));
     let model = ScriptedModel::start({
@@ -242,10 +242,12 @@ fn a_frozen_home_is_replaced_and_changes_nothing_when_it_wakes_up() {
     assert!(frozen.elapsed() < TAKEN_OVER_WITHIN + Duration::from_secs(5));
     let before = messages(&client, &chat).len();
     process::signal(home.pid(), Signal::CONT);
-    // Forwarded to the new home, refused, or cut off: never done twice, and never beside the new home.
+    // The late request is forwarded to the new home, refused, or cut off: it is never done twice, and never alongside
+    // the new home.
     let late = late.join().unwrap();
-    let after =
-        eventually("its change is whole or missing", PATIENCE, || Some(messages(&client, &chat).len()));
+    let after = eventually("the late change is complete or absent", PATIENCE, || {
+        Some(messages(&client, &chat).len())
+    });
     match late {
         Ok(200..=299) => assert!(after > before),
         Ok(503) | Err(_) => {}
@@ -255,7 +257,7 @@ fn a_frozen_home_is_replaced_and_changes_nothing_when_it_wakes_up() {
 }
 
 #[test]
-fn a_node_that_drains_gives_its_users_up_and_their_commands_go_on() {
+fn a_draining_node_hands_over_its_users_and_their_commands_continue() {
     let cluster = Cluster::new();
     let home = cluster.start(&["--drain", "60s"]);
     let other = cluster.start(&[]);
@@ -279,7 +281,7 @@ fn a_node_that_drains_gives_its_users_up_and_their_commands_go_on() {
 }
 
 #[test]
-fn an_administrator_drains_a_node_that_goes_on_running() {
+fn an_administrator_drains_a_node_that_keeps_running() {
     let cluster = Cluster::new();
     let (home, other) = (cluster.start(&[]), cluster.start(&[]));
     let alice = home.person("alice");
@@ -295,7 +297,7 @@ fn an_administrator_drains_a_node_that_goes_on_running() {
     let other_url =
         nodes.as_array().unwrap().iter().find(|node| node["homes"] == 0).unwrap()["url"].as_str().unwrap();
     let drained = elsewhere.run(&["node", "drain", url]);
-    assert!(drained.code == 0 && drained.stdout.contains("drains"), "{drained:?}");
+    assert!(drained.code == 0 && drained.stdout.contains("is draining"), "{drained:?}");
     eventually("the other node is the home", PATIENCE, || {
         (node(&elsewhere, url) == ("draining".to_owned(), 0) && node(&elsewhere, other_url).1 == 1)
             .then_some(())
@@ -313,7 +315,7 @@ fn an_administrator_drains_a_node_that_goes_on_running() {
         assert_eq!(ran.stdout, "ran\n");
     }
     assert_eq!(fs::read_to_string(machine.workspace().join("all")).unwrap(), "ran\nran\n");
-    assert_eq!(node(&elsewhere, url).1, 0, "it takes on nobody");
+    assert_eq!(node(&elsewhere, url).1, 0, "a draining node becomes no user's home");
     let last = elsewhere.run(&["node", "drain", other_url]);
     assert!(last.code != 0 && last.stderr.contains("the only one that takes on users"), "{last:?}");
     let bob = other.person("bob");
@@ -325,7 +327,7 @@ fn an_administrator_drains_a_node_that_goes_on_running() {
 }
 
 #[test]
-fn what_a_client_claims_of_itself_counts_for_nothing() {
+fn headers_between_nodes_are_ignored_from_clients() {
     let cluster = Cluster::new();
     let (home, other) = (cluster.start(&[]), cluster.start(&[]));
     let alice = home.person("alice");
@@ -373,7 +375,7 @@ fn the_peer_port_answers_nobody_but_nodes() {
 }
 
 #[test]
-fn a_url_that_leads_to_another_node_is_named_in_the_log() {
+fn a_node_url_that_leads_to_another_node_is_logged() {
     let cluster = Cluster::new();
     let port = free_port();
     let options = cluster.options(port, &format!("http://127.0.0.1:{port}"), &[]);
@@ -385,7 +387,7 @@ fn a_url_that_leads_to_another_node_is_named_in_the_log() {
     let wrong = Server::start_logged_on(&cluster.url, &wrong);
     wait_ready(&wrong);
     eventually("it says so", PATIENCE, || wrong.log().contains("leads to another program").then_some(()));
-    // A user whose home is there cannot be reached from here.
+    // A user whose home is at the wrong node cannot be reached from the right one.
     let alice = wrong.person("alice");
     alice.add_runner("laptop");
     let client = Client::login(&right, "alice");
@@ -395,7 +397,7 @@ fn a_url_that_leads_to_another_node_is_named_in_the_log() {
 }
 
 #[test]
-fn a_node_that_forwards_works_beside_no_other_kind() {
+fn a_node_with_a_peer_port_refuses_other_kinds_of_servers() {
     let cluster = Cluster::new();
     let _node = cluster.start(&[]);
     let home = TempDir::new().unwrap();

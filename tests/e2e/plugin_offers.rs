@@ -1,4 +1,4 @@
-//! Marketplaces and the server's shelf: plugins are listed there, looked at, and installed by name.
+//! Marketplaces and the server's shelf: plugins are listed there, inspected, and installed by name.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tests::{Page, Pages, Reply};
 
 use crate::world::{World, put};
 
-/// Writes a marketplace with one plugin of its own, and others that are elsewhere.
+/// Writes a marketplace with one plugin that it contains, and others that are elsewhere.
 fn marketplace(root: &Path, text: &str) {
     let document = json!({"name": "tools", "owner": {"name": "Ada"}, "description": "Tools", "plugins": [
         {"name": "style", "source": "./plugins/style", "description": "How we write", "version": "1.0", "category": "docs"},
@@ -32,7 +32,7 @@ fn update_of(world: &World, name: &str) -> bool {
 }
 
 #[test]
-fn a_directory_of_a_runner_is_a_marketplace_and_another_copy_there_is_noticed_by_its_hash() {
+fn a_directory_of_a_runner_is_a_marketplace_and_changes_are_detected_by_hash() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     marketplace(&world.path("market"), FIRST);
     let add = |source: &str| world.alice.run(&["plugin", "marketplace", "add", source, "--json"]);
@@ -58,7 +58,7 @@ fn a_directory_of_a_runner_is_a_marketplace_and_another_copy_there_is_noticed_by
     assert!(unknown.code != 0 && unknown.stderr.contains("no marketplace"), "{unknown:?}");
     world.run(&["plugin", "install", "style@tools", "--yes"]);
     assert!(!update_of(&world, "style"));
-    // Nothing changes before the marketplace is read again, and then only the notice.
+    // Nothing changes before the marketplace is read again, and then only the update notice appears.
     put(&world.path("market/plugins/style/skills/write/SKILL.md"), &FIRST.replace("short", "very short"));
     assert!(!update_of(&world, "style"));
     let read = world.alice.json(&["plugin", "marketplace", "update", "--json"]);
@@ -67,7 +67,7 @@ fn a_directory_of_a_runner_is_a_marketplace_and_another_copy_there_is_noticed_by
     assert!(world.run(&["plugin", "list"]).stdout.contains("sandbridge plugin install style@tools"));
     world.run(&["plugin", "install", "style@tools", "--yes"]);
     assert!(!update_of(&world, "style"));
-    // A link in it could lead anywhere.
+    // A link in a plugin could lead anywhere.
     std::os::unix::fs::symlink("/etc/passwd", world.path("market/plugins/style/link")).unwrap();
     let linked = world.alice.run(&["plugin", "install", "style@tools", "--yes"]);
     assert!(linked.code != 0 && linked.stderr.contains("link"), "{linked:?}");
@@ -77,7 +77,7 @@ fn a_directory_of_a_runner_is_a_marketplace_and_another_copy_there_is_noticed_by
 }
 
 #[test]
-fn an_archive_is_a_marketplace_and_a_plugin_of_it_is_installed_by_name() {
+fn an_archive_is_a_marketplace_and_its_plugin_is_installed_by_name() {
     let archive = Arc::new(Mutex::new(Vec::new()));
     let pages = {
         let archive = Arc::clone(&archive);
@@ -98,11 +98,11 @@ fn an_archive_is_a_marketplace_and_a_plugin_of_it_is_installed_by_name() {
     world.run(&["plugin", "install", "style@tools", "--yes"]);
     let list = world.alice.json(&["plugin", "list", "--json"]);
     assert_eq!(list["plugins"][0]["skills"][0]["name"], "style:write", "{list}");
-    // Another marketplace of this name does not take its place unasked.
+    // Another marketplace with this name does not replace the known one without asking.
     marketplace(&world.path("market"), FIRST);
     let other = world.alice.run(&["plugin", "marketplace", "add", "runner:laptop:market"]);
     assert!(other.code != 0 && other.stderr.contains("marketplace remove tools"), "{other:?}");
-    // A marketplace that is an archive no more is refused, and the known one stays.
+    // Content that is no longer a valid archive is refused, and the known marketplace is kept.
     *archive.lock().unwrap() = b"nothing".to_vec();
     let broken = world.alice.run(&["plugin", "marketplace", "update", "tools"]);
     assert!(broken.code != 0 && broken.stderr.contains("cannot be read"), "{broken:?}");
@@ -133,7 +133,7 @@ fn a_shared_plugin_is_installed_by_others_as_a_copy_until_it_is_taken_off_the_sh
         (&json!("shelf:bob/style"), &json!(false))
     );
     run(&eve, &["plugin", "install", "shelf:bob/style", "--yes"]);
-    // The owner's next copy is offered, and replaces nothing by itself.
+    // The owner's next copy is offered as an update, and replaces nothing by itself.
     fs::write(root.join("skills/write/SKILL.md"), FIRST.replace("short", "long")).unwrap();
     run(&bob, &["plugin", "install", root.to_str().unwrap(), "--yes"]);
     let list = eve.json(&["plugin", "list", "--json"]);
@@ -148,7 +148,7 @@ fn a_shared_plugin_is_installed_by_others_as_a_copy_until_it_is_taken_off_the_sh
     assert_eq!(
         eve.json(&["plugin", "list", "--json"])["plugins"].as_array().unwrap().len(),
         1,
-        "the copy stays"
+        "the installed copy is kept"
     );
     assert!(eve.run(&["plugin", "install", "shelf:bob/style", "--yes"]).code != 0);
 }

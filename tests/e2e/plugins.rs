@@ -1,4 +1,5 @@
-//! Plugins: what is installed after it was looked at is used, on the user's machine alone, and as it was installed.
+//! Plugins: after inspection and installation they are used, on the user's machine only, and exactly as they were
+//! installed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,12 +17,12 @@ use crate::world::{World, put};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A hook that denies Bash, and says so.
+/// A hook that denies Bash with a message.
 const GUARD: &str =
     "#!/bin/sh\ncat > \"$CLAUDE_PROJECT_DIR/seen.json\"\necho 'the plugin says no' >&2\nexit 2\n";
 
 impl World {
-    /// A plugin in the form of Claude Code, in a directory of this test.
+    /// A plugin in Claude Code's format, in a directory of this test.
     fn plugin(&self, version: &str) -> PathBuf {
         let root = self.alice.home().join(format!("plugin-{version}"));
         let manifest = json!({
@@ -60,7 +61,7 @@ impl World {
     }
 }
 
-/// A model that runs a command, and then says what it got.
+/// A model that runs a command, and then repeats the result.
 fn runs(asked: &Asked) -> Reply {
     match asked.results().last() {
         Some(result) => Reply::Say(format!("got: {result}")),
@@ -69,13 +70,13 @@ fn runs(asked: &Asked) -> Reply {
 }
 
 #[test]
-fn a_plugins_hook_fires_by_the_peers_names_after_its_installation_and_not_before() {
+fn a_plugins_hook_matches_claude_codes_tool_names_after_its_installation() {
     let world = World::new(runs);
     let plugin = world.plugin("1.0");
     world.chat("full");
     assert!(world.path("mark").exists());
     fs::remove_file(world.path("mark")).unwrap();
-    // Looking keeps nothing, and shows all that runs.
+    // Inspecting stores nothing, and shows everything that would run.
     let looked = world.alice.run(&["plugin", "install", plugin.to_str().unwrap()]);
     assert_eq!(looked.code, 1, "nobody can be asked: {looked:?}");
     for part in [
@@ -100,7 +101,7 @@ fn a_plugins_hook_fires_by_the_peers_names_after_its_installation_and_not_before
     world.chat("full");
     assert!(!world.path("mark").exists());
     assert_eq!(fs::read_to_string(copies[0].join("hooks/guard.sh")).unwrap(), GUARD);
-    // A file that somebody put beside the plugin's files is removed before the plugin runs: a program could load it.
+    // A file that somebody added to the plugin's files is removed before the plugin runs: a program could load it.
     put(&copies[0].join("hooks/json.py"), "");
     put(&copies[0].join("node_modules/x/index.js"), "");
     std::os::unix::fs::symlink("/etc", copies[0].join("etc")).unwrap();
@@ -111,18 +112,18 @@ fn a_plugins_hook_fires_by_the_peers_names_after_its_installation_and_not_before
     }
     world.run(&["plugin", "disable", "guard"]);
     world.chat("full");
-    assert!(world.path("mark").exists(), "it is not used");
+    assert!(world.path("mark").exists(), "a disabled plugin is not used");
     fs::remove_file(world.path("mark")).unwrap();
     world.run(&["plugin", "enable", "guard"]);
     world.chat("full");
     assert!(!world.path("mark").exists());
     world.run(&["plugin", "remove", "guard"]);
     world.chat("full");
-    assert!(world.path("mark").exists(), "it is gone");
+    assert!(world.path("mark").exists(), "a removed plugin is not used");
 }
 
 #[test]
-fn a_plugins_skills_and_roles_are_offered_and_its_files_are_brought_to_the_machine() {
+fn a_plugins_skills_and_roles_are_offered_and_its_files_copied_to_the_machine() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Skill", json!({"name": "guard:release"}))]),
         1 => Reply::Call(vec![("SubAgent", json!({"task": "look", "role": "guard:looker"}))]),
@@ -145,14 +146,14 @@ fn a_plugins_skills_and_roles_are_offered_and_its_files_are_brought_to_the_machi
     assert_eq!(fs::read_to_string(copies[0].join("skills/release/notes.md")).unwrap(), "Be careful.");
     let name = copies[0].file_name().unwrap().to_str().unwrap();
     assert!(skill.contains(&format!(".sandbridge/plugins/{name}/skills/release")), "{skill}");
-    // The sub-agent has its role's text, and its role's tools alone.
+    // The sub-agent has its role's text, and only its role's tools.
     let sub_agent = asked.iter().find(|asked| system(asked).contains("You only look."));
     let sub_agent = sub_agent.unwrap_or_else(|| panic!("no sub-agent was asked: {asked:?}"));
     assert_eq!(tools(sub_agent), ["Read", "Grep"]);
 }
 
 #[test]
-fn commands_of_plugins_and_workspaces_become_the_users_message_and_run_nothing_by_themselves() {
+fn commands_of_plugins_and_workspaces_become_messages_and_run_nothing() {
     let world = World::new(|_: &Asked| Reply::Say("that is all".to_owned()));
     let root = world.plugin("1.0");
     let review = "---\ndescription: Reviews\nargument-hint: BRANCH\n---\nReview $1.\n!`touch pwned`\n";
@@ -179,7 +180,7 @@ fn commands_of_plugins_and_workspaces_become_the_users_message_and_run_nothing_b
     let text = asked().last_of_user();
     assert!(text.contains("Review main;.") && text.contains("run this first"), "{text}");
     assert!(!world.path("pwned").exists());
-    assert!(!system(&asked()).contains("Ships it"), "models are not told of it");
+    assert!(!system(&asked()).contains("Ships it"), "models do not see the command");
     for (typed, told) in [
         ("/tidy the shed", "Tidy the shed, please."),
         ("/ship", "Ship it."),
@@ -199,7 +200,7 @@ fn commands_of_plugins_and_workspaces_become_the_users_message_and_run_nothing_b
     for part in ["/guard:git:review BRANCH", "Reviews", "/tidy", "/ship"] {
         assert!(commands.contains(part), "{part}: {commands}");
     }
-    // An argument that a line of shell could not take as one word is reported, and nothing is sent.
+    // An argument that the shell could not take as one word is reported, and nothing is sent.
     put(&root.join("commands/git/review.md"), "!`sh -c \"git log $1\"`");
     world.install(root.to_str().unwrap());
     let body = json!({"text": "/guard:git:review $(touch pwned)"}).to_string();
@@ -247,7 +248,7 @@ fn a_plugin_cannot_turn_off_its_users_own_hooks() {
 }
 
 #[test]
-fn another_copy_is_another_installation_and_says_what_changed() {
+fn a_new_copy_is_a_new_installation_that_lists_the_changes() {
     let world = World::new(runs);
     world.install(world.plugin("1.0").to_str().unwrap());
     let next = world.plugin("2.0");
@@ -264,7 +265,7 @@ fn another_copy_is_another_installation_and_says_what_changed() {
     world.install(next.to_str().unwrap());
     world.chat("full");
     assert!(world.path("mark").exists());
-    // A hash that was not looked at installs nothing.
+    // A hash that was not inspected installs nothing.
     let client = Client::login(&world.server, "alice");
     let body = json!({"files": [{"path": "skills/a/SKILL.md", "content": "eA==", "executable": false}], "name": "other", "hash": "00"});
     let refused = client.send("POST", "/plugins", body.to_string().as_bytes());
@@ -273,7 +274,7 @@ fn another_copy_is_another_installation_and_says_what_changed() {
 }
 
 #[test]
-fn a_plugin_is_fetched_from_an_address_and_only_while_its_files_are_those_that_were_looked_at() {
+fn a_downloaded_plugin_is_installed_only_with_the_inspected_files() {
     let version = Arc::new(Mutex::new(Vec::new()));
     let pages = {
         let version = Arc::clone(&version);
@@ -295,7 +296,11 @@ fn a_plugin_is_fetched_from_an_address_and_only_while_its_files_are_those_that_w
     assert_eq!((&looked["name"], &looked["version"]), (&json!("guard"), &json!("1.0")));
     *version.lock().unwrap() = packed("2.0");
     let install = json!({"source": source, "hash": looked["hash"]});
-    assert_eq!(post("/plugins", install.clone()).kind(), "conflict", "it changed meanwhile");
+    assert_eq!(
+        post("/plugins", install.clone()).kind(),
+        "conflict",
+        "the archive changed after the inspection"
+    );
     *version.lock().unwrap() = packed("1.0");
     assert!(post("/plugins", install).json()["installed_at"].is_i64());
     world.chat("full");
@@ -303,7 +308,7 @@ fn a_plugin_is_fetched_from_an_address_and_only_while_its_files_are_those_that_w
 }
 
 #[test]
-fn hostile_plugins_are_refused_with_the_reason_and_broken_parts_do_not_take_the_others_along() {
+fn hostile_plugins_are_refused_with_the_reason_and_broken_parts_are_skipped() {
     let pages = Pages::start(|path| match path {
         "/none.tar.gz" => Page::Is("application/gzip", b"this is no archive".to_vec()),
         _ => Page::Status(404),

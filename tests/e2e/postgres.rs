@@ -1,4 +1,4 @@
-//! A server that keeps everything in PostgreSQL: its start, a database that goes away, and the commands that need no server.
+//! A server that stores everything in PostgreSQL: its start, a database outage, and the commands that need no server.
 
 use std::fs;
 use std::path::Path;
@@ -14,9 +14,9 @@ use tests::http::Client;
 use tests::server::run;
 use tests::{Machine, Output, Reply, ScriptedModel, Server, binaries, eventually};
 
-/// How long any single answer may take.
+/// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A secret that must not be readable.
+/// A password that must not appear in any output.
 const PASSWORD: &str = "s3cret-of-postgres";
 
 fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
@@ -25,7 +25,7 @@ fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
     run(command, b"correct horse battery\n")
 }
 
-/// The same address with a password, which the server does not ask for.
+/// The address of the database with a password, which the test's PostgreSQL does not require.
 fn with_password(url: &str) -> String {
     url.replacen("sandbridge@", &format!("sandbridge:{PASSWORD}@"), 1)
 }
@@ -35,7 +35,7 @@ fn messages(client: &Client, chat: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_database_that_cannot_be_used_at_the_start_is_one_line_and_no_password() {
+fn an_unusable_database_at_the_start_is_reported_in_one_line_without_password() {
     let server = Postgres::own();
     let url = with_password(&server.empty());
     server.stop();
@@ -58,11 +58,11 @@ fn a_database_that_cannot_be_used_at_the_start_is_one_line_and_no_password() {
         }
     }
     assert!(long_ago.elapsed() < PATIENCE);
-    assert!(!home.path().join("sandbridge.db").exists(), "nothing is kept elsewhere");
+    assert!(!home.path().join("sandbridge.db").exists(), "nothing is stored elsewhere");
 }
 
 #[test]
-fn commands_without_a_server_find_the_database_as_the_server_does() {
+fn commands_without_a_server_find_the_same_database_as_the_server() {
     let url = with_password(&testkit::postgres::database());
     let home = TempDir::new().unwrap();
     fs::write(home.path().join("config.json"), json!({"database": url}).to_string()).unwrap();
@@ -84,21 +84,21 @@ fn commands_without_a_server_find_the_database_as_the_server_does() {
 }
 
 #[test]
-fn one_server_at_a_time_works_with_a_database() {
+fn only_one_server_at_a_time_uses_a_database() {
     let url = testkit::postgres::database();
     let mut server = Server::start_on(&url, &["--docker", "off"]);
     let home = TempDir::new().unwrap();
     let second = sandbridge(home.path(), &["serve", "--listen", "127.0.0.1:0", "--database", &url]);
     assert_eq!(second.code, 1, "{second:?}");
     assert!(second.stderr.contains("another server uses the database"), "{second:?}");
-    // A killed one does not get in the way.
+    // A killed server does not prevent the next start.
     server.kill();
     let other = Server::start_on(&url, &["--docker", "off"]);
     assert_eq!(other.person("alice").run(&["runner", "list"]).code, 0);
 }
 
 #[test]
-fn a_database_that_goes_away_is_said_and_is_used_again_when_it_is_back() {
+fn a_database_outage_is_reported_and_the_database_is_used_again_afterwards() {
     let database = Postgres::own();
     let server = Server::start_on(&with_password(&database.empty()), &["--docker", "off"]);
     let alice = server.person("alice");
@@ -118,7 +118,11 @@ fn a_database_that_goes_away_is_said_and_is_used_again_when_it_is_back() {
         }
         let login = json!({"user": "alice", "password": tests::server::PASSWORD}).to_string();
         let anonymous = Client::anonymous(&server);
-        assert_eq!(anonymous.send("POST", "/login", login.as_bytes()).status, 503, "no word of a wrong one");
+        assert_eq!(
+            anonymous.send("POST", "/login", login.as_bytes()).status,
+            503,
+            "the password is not reported as wrong"
+        );
         let refused = alice.run(&["exec", "true"]);
         assert!(refused.code != 0 && refused.stderr.contains("database is unavailable"), "{refused:?}");
         database.start();
@@ -126,25 +130,25 @@ fn a_database_that_goes_away_is_said_and_is_used_again_when_it_is_back() {
             (client.call("GET", "/chats").status == 200).then_some(())
         });
     }
-    assert_eq!(messages(&client, &chat).len(), 0, "what was answered with an error was not done");
+    assert_eq!(messages(&client, &chat).len(), 0, "the failed requests changed nothing");
     for _ in 0..2 {
         let answer = say(&client);
         assert!((200..300).contains(&answer.status), "{answer:?}");
     }
     let said = messages(&client, &chat);
     assert_eq!(said.iter().filter(|message| message["role"] == "user").count(), 1, "{said:?}");
-    assert!(alice.is_online("laptop"), "its link stayed");
+    assert!(alice.is_online("laptop"), "its link was not lost");
     assert_eq!(alice.run(&["exec", "true"]).code, 0);
 }
 
 #[test]
-fn what_goes_on_while_the_database_is_away_is_on_record_when_it_is_back() {
+fn results_during_a_database_outage_are_recorded_afterwards() {
     let database = Arc::new(Postgres::own());
     let is_away = Arc::new(AtomicBool::new(false));
     let model = ScriptedModel::start({
         let (database, is_away) = (Arc::clone(&database), Arc::clone(&is_away));
         move |asked| match asked.results().len() {
-            // It goes away while the model thinks.
+            // The database stops while the model thinks.
             0 => {
                 database.stop();
                 is_away.store(true, Ordering::Release);
@@ -169,11 +173,11 @@ fn what_goes_on_while_the_database_is_away_is_on_record_when_it_is_back() {
             .then_some(())
     });
     crate::agent::say(&client, &chat, "go");
-    eventually("the database is away", PATIENCE, || is_away.load(Ordering::Acquire).then_some(()));
+    eventually("the database is down", PATIENCE, || is_away.load(Ordering::Acquire).then_some(()));
     // The command ends meanwhile, and its result cannot be recorded, so it does not count as done.
     fs::write(machine.workspace().join("go"), "").unwrap();
     for _ in 0..2 {
-        // Each is answered after the time that a request waits for a connection.
+        // Each request is answered after the longest wait for a connection.
         assert_eq!(client.call("GET", "/chats").status, 503);
     }
     assert!(!machine.workspace().join("log").exists());
@@ -188,7 +192,7 @@ fn what_goes_on_while_the_database_is_away_is_on_record_when_it_is_back() {
 }
 
 #[test]
-fn a_store_is_copied_into_postgres_and_back_while_no_server_has_it() {
+fn a_store_is_copied_to_postgres_and_back_while_no_server_uses_it() {
     let mut server = Server::start_in_a_file(&["--docker", "off"]);
     let alice = server.person("alice");
     alice.run(&["chat", "--new", "/help"]);
@@ -216,7 +220,7 @@ fn a_store_is_copied_into_postgres_and_back_while_no_server_has_it() {
     let chats = client.call("GET", "/chats").json();
     assert_eq!(chats[0]["title"], "/help", "{chats}");
     assert_eq!(client.call("GET", "/about").json()["storage"], "postgres");
-    assert_eq!(alice.run(&["runner", "list"]).code, 0, "the session is there");
+    assert_eq!(alice.run(&["runner", "list"]).code, 0, "the session is still valid");
     let other = TempDir::new().unwrap();
     let back = other.path().join("sandbridge.db");
     let refused = copy(&url, back.to_str().unwrap());
@@ -228,7 +232,7 @@ fn a_store_is_copied_into_postgres_and_back_while_no_server_has_it() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_shown_alike_with_either_database() {
+fn bytes_that_are_not_text_are_shown_alike_with_either_database() {
     let shown = |server: Server| {
         let alice = server.person("alice");
         let _machine = Machine::start(&server, &alice, "laptop");
@@ -242,7 +246,7 @@ fn bytes_that_are_no_text_are_shown_alike_with_either_database() {
         let texts: Vec<_> =
             messages(&client, id).into_iter().map(|message| message["text"].clone()).collect();
         let raw = alice.run(&["exec", "printf", r"a\000b\377"]);
-        assert_eq!(raw.stdout_bytes, b"a\0b\xff", "what a program reads is never changed");
+        assert_eq!(raw.stdout_bytes, b"a\0b\xff", "the bytes that a program reads are never changed");
         let title = chat["title"].clone();
         let exit = (output.code, output.stdout);
         (texts, title, exit)

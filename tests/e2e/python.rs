@@ -1,4 +1,4 @@
-//! A runner in another language, written from `proto/PROTOCOL.md` alone: the document is sufficient.
+//! A runner in another language, written from `proto/PROTOCOL.md` alone: this shows that the document is sufficient.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 use tests::{Person, Server, eventually, process};
 
-/// How long the runner may take to be online, or back after a lost connection.
+/// The longest time in which the runner must be online, or back after a lost connection.
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A running `tests/python/runner.py`; it is stopped when this is dropped.
@@ -40,11 +40,12 @@ impl PythonRunner {
         Self { process, workspace, state }
     }
 
-    /// Makes it drop its connection, whatever is running, and dial again; returns when it is dropped.
+    /// Makes the runner drop its connection, whatever is running, and reconnect; returns when the connection was
+    /// dropped.
     fn cut(&self) {
         let before = self.lost_links();
         eventually("the link is lost", ONLINE_WITHIN, || {
-            // Between two links there is none to drop.
+            // The signal is repeated, since between two links there is none to drop.
             process::signal(self.process.id() as i32, Signal::USR1);
             (self.lost_links() > before).then_some(())
         });
@@ -83,7 +84,7 @@ fn python_codec_agrees_with_every_golden_frame() {
 }
 
 #[test]
-fn python_runner_keeps_the_rules_that_a_good_server_never_tests() {
+fn python_runner_enforces_rules_that_a_correct_server_never_tests() {
     check(&["check_rules.py"]);
 }
 
@@ -110,11 +111,15 @@ fn python_runner_runs_commands() {
     let output = alice.run(&["exec", "--timeout", "1", "--", "sh", "-c", "echo partial; sleep 60"]);
     assert_eq!((output.stdout.as_str(), output.code), ("partial\n", 124), "{}", output.stderr);
     let output = shell("sleep 60 & echo x");
-    assert_eq!((output.stdout.as_str(), output.code), ("x\n", 0), "a descendant does not hold the exec");
+    assert_eq!(
+        (output.stdout.as_str(), output.code),
+        ("x\n", 0),
+        "a descendant does not delay the end of the exec"
+    );
 }
 
 #[test]
-fn python_runner_is_told_of_an_interrupt() {
+fn python_runner_ends_a_command_after_an_interrupt() {
     let (_server, alice, _runner) = setup();
     let marker = format!("{}", 51_000_000 + std::process::id());
     let mut caller = alice
@@ -149,7 +154,7 @@ fn python_runner_streams_files() {
         assert!(refused.code != 0 && refused.stderr.contains(error), "{path}: {}", refused.stderr);
     }
     let left = fs::read_dir(runner.workspace.path().join("made")).unwrap().count();
-    assert_eq!(left, 1, "no temporary file stays");
+    assert_eq!(left, 1, "no temporary file remains");
 }
 
 #[test]
@@ -161,12 +166,12 @@ fn python_runner_resumes_output_after_cuts() {
     let mut lines = BufReader::new(caller.stdout.take().unwrap()).lines();
     for number in 1..=60_000 {
         assert_eq!(lines.next().unwrap().unwrap(), format!("line {number}"));
-        // Of the data in transit at the cut, part has arrived and part must be sent again.
+        // Some of the data in transit at the cut has arrived, and the rest must be sent again.
         if number % 10_000 == 5_000 {
             runner.cut();
         }
     }
-    assert!(lines.next().is_none(), "nothing comes twice");
+    assert!(lines.next().is_none(), "no line arrives twice");
     assert_eq!(caller.wait().unwrap().code(), Some(9));
 }
 
@@ -197,7 +202,7 @@ fn python_runner_resumes_standard_input_after_a_cut() {
 }
 
 #[test]
-fn python_runner_keeps_a_result_that_came_while_it_was_cut_off() {
+fn python_runner_keeps_a_result_from_while_it_was_disconnected() {
     let (_server, alice, runner) = setup();
     let gate = runner.workspace.path().join("gate");
     let script = "echo ready; while [ ! -e gate ]; do sleep 0.01; done; echo after; exit 5";

@@ -1,4 +1,4 @@
-//! How a runner finds its server: by name, on machines of all kinds, and through a proxy.
+//! The ways in which a runner finds its server: by name, on machines of all kinds, and through a proxy.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -14,14 +14,14 @@ use tests::{Authority, BareRoot, Person, Server, Who, binaries, eventually, proc
 
 use crate::install::here;
 
-/// How long a runner may take to be online, or to report why it is not.
+/// The longest time in which a runner must be online, or report why it is not.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A name that this machine cannot resolve.
 const NAME: &str = "bridge.test";
 /// The credentials that these proxies require, and their encoded form.
 const LOGIN: &str = "me:s3cret";
 const CREDENTIALS: &str = "Basic bWU6czNjcmV0";
-/// How long a runner may take to report that no DNS server answers, its start included.
+/// The longest time in which a runner must report that no DNS server answers, including its start.
 const NO_ANSWER_SAID_WITHIN: Duration = Duration::from_secs(12);
 
 /// A runner that is stopped at the end of the test.
@@ -32,9 +32,9 @@ impl Running {
         Self(command.spawn().unwrap())
     }
 
-    /// Reads its output until these words come; returns all of it.
+    /// Reads the output until it contains `words`; returns all of it.
     fn says(&mut self, words: &str) -> String {
-        let mut stderr = self.0.stderr.take().expect("it is listened to once");
+        let mut stderr = self.0.stderr.take().expect("`says` is called only once");
         let said = Arc::<Mutex<String>>::default();
         let heard = Arc::clone(&said);
         std::thread::spawn(move || {
@@ -70,8 +70,8 @@ fn wait_online(person: &Person, name: &str) {
     eventually(&format!("{name} is online"), PATIENCE, || person.is_online(name).then_some(()));
 }
 
-/// A DNS server that knows a single name, whose address is the machine's own, and whether it answers at all; its thread ends
-/// with the test.
+/// Starts a DNS server that knows a single name, whose address is the machine's own; returns a switch for whether it answers
+/// at all. Its thread ends with the test.
 fn dns_server(address: &str, known: &'static [u8]) -> Arc<AtomicBool> {
     let socket = UdpSocket::bind((address, 53)).unwrap();
     let answers = Arc::new(AtomicBool::new(true));
@@ -82,7 +82,7 @@ fn dns_server(address: &str, known: &'static [u8]) -> Arc<AtomicBool> {
             if !may_answer.load(Ordering::Relaxed) {
                 continue;
             }
-            // The question is the name, a type and a class; what follows it is left out of the answer.
+            // The question is the name, a type and a class; the rest of the query is left out of the answer.
             let name_end = 12 + query[12..size].iter().position(|byte| *byte == 0).unwrap() + 1;
             let question = &query[12..name_end + 4];
             let is_known = question.starts_with(known);
@@ -110,7 +110,7 @@ fn dns_server(address: &str, known: &'static [u8]) -> Arc<AtomicBool> {
     answers
 }
 
-/// A machine with a runner, which is started by lines of shell.
+/// A machine with the runner's program, on which lines of shell start it.
 fn bare_root(set_up: &str) -> BareRoot {
     let root = BareRoot::new();
     assert_eq!(root.run(Who::Root, set_up).code, 0);
@@ -130,7 +130,7 @@ fn start_there(root: &BareRoot, url: &str, token: &str) -> Running {
 }
 
 #[test]
-fn a_static_runner_finds_its_server_by_name_whatever_the_machine_asks_for_names() {
+fn a_static_runner_finds_its_server_by_name_on_any_name_service_setup() {
     let (_server, person, url) = server();
     dns_server("127.0.0.77", b"\x06bridge\x04test\x00");
     dns_server("127.0.0.78", b"\x05other\x04test\x00");
@@ -139,7 +139,7 @@ fn a_static_runner_finds_its_server_by_name_whatever_the_machine_asks_for_names(
         "echo 'nameserver 127.0.0.77' >/etc/resolv.conf
          echo 'hosts: resolve [!UNAVAIL=return] mdns4_minimal [NOTFOUND=return] files dns' >/etc/nsswitch.conf",
         "echo '127.0.0.1 other bridge.test # ours' >>/etc/hosts; echo 'nameserver 127.0.0.78' >/etc/resolv.conf",
-        // As on a machine that resolves it through mDNS or LDAP.
+        // The name is resolved by `getent` only, as on a machine that uses mDNS or LDAP.
         "printf '#!/bin/sh\\n[ \"$*\" = \"ahosts -- bridge.test\" ] && echo 127.0.0.1 STREAM bridge.test\\n' >/bin/getent
          chmod 755 /bin/getent; echo 'nameserver 127.0.0.78' >/etc/resolv.conf",
     ]
@@ -154,7 +154,7 @@ fn a_static_runner_finds_its_server_by_name_whatever_the_machine_asks_for_names(
 }
 
 #[test]
-fn a_dns_server_that_never_answers_is_named_in_time_and_asked_again() {
+fn a_dns_timeout_is_reported_and_the_lookup_is_repeated() {
     let (_server, person, url) = server();
     let answers = dns_server("127.0.0.79", b"\x06bridge\x04test\x00");
     answers.store(false, Ordering::Relaxed);
@@ -168,14 +168,14 @@ fn a_dns_server_that_never_answers_is_named_in_time_and_asked_again() {
 }
 
 #[test]
-fn the_static_runner_never_asks_the_c_library_for_names() {
+fn the_static_runner_never_resolves_names_with_the_c_library() {
     let (server, person, url) = server();
     let client = Client::login(&server, "alice");
     dns_server("127.0.0.80", b"\x06bridge\x04test\x00");
     let root = bare_root("echo 'nameserver 127.0.0.80' >/etc/resolv.conf");
     let library_asks = || root.run(Who::Dev, "timeout 3 wget -qO- http://bridge.test:1/").code;
-    assert_eq!(library_asks(), 1, "the name is known, and nobody listens there");
-    // The library reads this file before its first lookup, and waits forever.
+    assert_eq!(library_asks(), 1, "the name is known, and nothing listens on that port");
+    // The library reads this file before its first lookup, and blocks forever.
     assert_eq!(root.run(Who::Root, "mkfifo /etc/nsswitch.conf").code, 0);
     assert_eq!(library_asks(), 143);
     let _running = start_there(&root, &url, &person.add_runner("box"));
@@ -196,8 +196,8 @@ fn the_static_runner_needs_no_library_of_the_machine() {
     assert!(headers.status.success() && !String::from_utf8_lossy(&headers.stdout).contains("NEEDED"));
 }
 
-/// A proxy that opens tunnels to the server, whatever name is requested, and serves a page for plain requests, all for clients
-/// that show [`CREDENTIALS`]; returns the recorded requests.
+/// A proxy that opens tunnels to the server, whatever name is requested, and serves a page for plain requests, for clients
+/// that send [`CREDENTIALS`]; returns its address and the recorded requests.
 fn proxy(server: &Server, answer: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -249,7 +249,7 @@ fn tunnel(one: TcpStream, other: TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// A runner with these variables, in a separate directory.
+/// A runner with these environment variables, in a separate directory.
 fn runner(
     person: &Person,
     name: &str,
@@ -273,7 +273,7 @@ fn runner(
 }
 
 #[test]
-fn a_runner_goes_through_the_proxy_that_the_environment_names() {
+fn a_runner_uses_the_proxy_from_the_environment() {
     let (server, person, url) = server();
     let (address, asked) = proxy(&server, "200 Connection established");
     let place = tempfile::TempDir::new().unwrap();
@@ -288,7 +288,7 @@ fn a_runner_goes_through_the_proxy_that_the_environment_names() {
 }
 
 #[test]
-fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
+fn a_proxy_that_refuses_the_runner_is_named_with_advice() {
     let (server, person, url) = server();
     let (wants, _) = proxy(&server, "200 OK");
     let (refuses, _) = proxy(&server, "403 Forbidden\r\nContent-Length: 0");
@@ -310,9 +310,9 @@ fn a_proxy_that_does_not_let_it_through_is_named_with_the_way_out() {
     }
 }
 
-/// An activated environment puts a directory of the workspace into PATH, where commands can write.
+/// An activated environment puts a directory of the workspace, to which commands can write, into PATH.
 #[test]
-fn what_the_runner_runs_itself_is_never_a_program_that_a_command_left_in_the_workspace() {
+fn the_runner_itself_never_runs_a_program_from_the_workspace() {
     let server = Server::start();
     let person = server.person("alice");
     let place = tempfile::TempDir::new().unwrap();
@@ -335,11 +335,11 @@ fn what_the_runner_runs_itself_is_never_a_program_that_a_command_left_in_the_wor
         serde_json::json!({"url": "http://no-such-name.invalid/file", "path": "file", "max_bytes": 1024});
     let answer = client.send("POST", "/files/download", wanted.to_string().as_bytes());
     let told = String::from_utf8_lossy(&answer.body);
-    assert!(told.contains("no-such-name"), "it was looked for: {told}");
+    assert!(told.contains("no-such-name"), "the name was looked up: {told}");
     assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
 }
 
-/// A server that encrypts, a user on it, and its URL by [`NAME`].
+/// A server with TLS, a user on it, and its URL with [`NAME`].
 fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
     let server = Server::start_encrypted(authority, &["--docker", "off", "--allow-host", NAME]);
     let person = server.person("alice");
@@ -348,10 +348,10 @@ fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
 }
 
 #[test]
-fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
+fn an_encrypted_link_through_a_proxy_accepts_only_the_servers_certificate() {
     let (authority, stranger) = (Authority::new(NAME), Authority::new(NAME));
     let (server, person, url) = encrypted_server(&authority);
-    // As many header lines as a company's proxy may add.
+    // The proxy adds as many header lines as a company's proxy may add.
     let opened = format!("200 OK{}", "\r\nX-Added: by the proxy".repeat(100));
     let (address, asked) = proxy(&server, opened.leak());
     let proxied = format!("http://{LOGIN}@{address}");
@@ -368,7 +368,7 @@ fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
     let target = url.trim_start_matches("https://");
     assert_eq!(asked.lock().unwrap().drain(..).next().unwrap(), format!("CONNECT {target} HTTP/1.1"));
     drop(laptop);
-    // One that impersonates the server.
+    // A proxy that impersonates the server.
     let said = start("fooled", &stranger.certificate(), &through).1.says("pass it with --ca-cert FILE");
     assert!(said.lines().filter(|line| line.contains("is not trusted (")).count() == 1, "{said}");
     assert!(!asked.lock().unwrap().drain(..).as_slice().is_empty());
@@ -383,7 +383,7 @@ fn an_encrypted_link_goes_through_the_proxy_and_ends_at_the_server_alone() {
 }
 
 #[test]
-fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
+fn downloads_and_a_model_use_the_proxy_and_reach_no_more_than_without() {
     let (server, authority) = (Server::start(), Authority::new(NAME));
     let (person, client) = (server.person("alice"), Client::login(&server, "alice"));
     let (elsewhere, _, elsewhere_url) = encrypted_server(&authority);
@@ -421,11 +421,12 @@ fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
     assert_eq!(download(&format!("{}/install", server.url())).status, 200);
     assert_eq!(asked_for(), Vec::<String>::new());
     let models = person.run(&["model", "add", "mine", "--provider", "openai", "--runner", "laptop"]);
-    assert!(models.stderr.contains("cannot be parsed"), "that server is no model: {models:?}");
+    assert!(models.stderr.contains("cannot be parsed"), "that server is not a model: {models:?}");
     assert_eq!(asked_for()[0], connect);
     drop(running);
 
-    // An unencrypted key stays on private networks, which no proxy could guarantee; and a proxy is no way around a policy.
+    // A key over an unencrypted connection stays on private networks, which no proxy could guarantee; and a proxy is no
+    // way around a policy.
     let place = tempfile::TempDir::new().unwrap();
     let mut command = runner(&person, "desk", server.url(), &place, &variables);
     command.stderr(Stdio::null()).args(["--llm-url", "http://llm.test", "--allow-net", "80,443"]);
@@ -442,7 +443,7 @@ fn downloads_and_a_model_go_through_the_proxy_and_no_further_than_without() {
 }
 
 #[test]
-fn the_script_goes_through_the_proxy_as_the_runner_does() {
+fn the_install_script_uses_the_proxy_as_the_runner_does() {
     let authority = Authority::new(NAME);
     let (server, _, url) = encrypted_server(&authority);
     let (address, asked) = proxy(&server, "200 OK");
@@ -469,7 +470,7 @@ fn the_script_goes_through_the_proxy_as_the_runner_does() {
         assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
         asked_for();
     }
-    // Unencrypted requests go to the proxy itself; this one serves every client a page.
+    // Unencrypted requests go to the proxy itself; this proxy serves the same page to every client.
     let script = script.replace(&url, "http://bridge.test");
     for tool in ["curl", "wget", "busybox"] {
         let place = tempfile::TempDir::new().unwrap();

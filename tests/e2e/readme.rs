@@ -1,8 +1,9 @@
-//! README's first screens: every command in their `sh` blocks is typed literally, comments and all, into a real terminal.
+//! README's first screens: every command in their `sh` blocks is typed literally, including comments, into a real
+//! terminal.
 //!
 //! The first screens end where the comparison with other tools begins: up to there a new reader types along. The machines in
 //! the blocks are users, directories and terminals of this test, on a separate network, so that `127.0.0.1:8080` is free;
-//! `dist/` is a directory of its own too. `scripts/build` takes Cargo's dev profile by its documented variable.
+//! `dist/` is a separate directory too. `scripts/build` builds with Cargo's dev profile, set by its documented variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -19,23 +20,23 @@ use tests::{binaries, eventually, process};
 
 /// The heading after the first screens.
 const NEXT_HEADING: &str = "\n## How it compares";
-/// How long anything may take.
+/// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The same for a command that builds, which may wait for other builds in the same directory.
+/// The timeout for a command that builds, which may wait for other builds in the same directory.
 const BUILT_WITHIN: Duration = Duration::from_secs(600);
 /// The interval of checks of a screen.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// The size of the terminals: the line to paste must stay on one line.
 const TERMINAL: (u16, u16) = (260, 50);
-/// The laptop's user and group: an ordinary one.
+/// The number of the laptop's user and group: an ordinary one.
 const DEV: u32 = 4711;
-/// Where README's server listens.
+/// The address of README's server.
 const URL: &str = "http://127.0.0.1:8080";
 
-/// A way to run a command, given the terminal and the line to type.
+/// A function that runs a command in the terminal, given the line to type.
 type Run = fn(&mut World, &Shell, &str);
 
-/// How each command runs, by its beginning; longer beginnings come first.
+/// The functions that run the commands, by a command's beginning; longer beginnings come first.
 const KNOWN: [(&str, Run); 17] = [
     ("scripts/demo", demo),
     ("scripts/build", build),
@@ -56,7 +57,7 @@ const KNOWN: [(&str, Run); 17] = [
     ("curl -fsSL URL/install | sh -s -- --uninstall", uninstall),
 ];
 
-/// The same for programs on a machine that has only the runner.
+/// The command of a machine that has only the runner.
 const DOCTOR: (&str, Run) = ("sandbridge-runner doctor", doctor);
 
 #[test]
@@ -68,7 +69,7 @@ fn every_command_of_the_first_screens_runs_as_written() {
     let mut is_code = false;
     for line in text.lines() {
         if line.starts_with("```") {
-            assert!(line == "```sh" || is_code && line == "```", "a block that is no sh: {line}");
+            assert!(line == "```sh" || is_code && line == "```", "a block that is not sh: {line}");
             is_code = !is_code;
             "here".clone_into(&mut place);
         } else if !is_code {
@@ -84,7 +85,7 @@ fn every_command_of_the_first_screens_runs_as_written() {
         }
     }
     let all: BTreeSet<&str> = KNOWN.iter().chain([&DOCTOR]).map(|(beginning, _)| *beginning).collect();
-    assert_eq!(ran, all, "README no longer has a command that this test knows");
+    assert_eq!(ran, all, "this test knows commands that README no longer has");
 }
 
 fn root() -> PathBuf {
@@ -100,7 +101,7 @@ fn known(line: &str) -> Option<(&'static str, Run)> {
     KNOWN.iter().chain([&DOCTOR]).find(|(beginning, _)| line.starts_with(beginning)).copied()
 }
 
-/// A command mentioned between the blocks must be one of theirs.
+/// Checks that a command mentioned between the blocks is also in one of the blocks.
 fn prose_names_only_what_runs(line: &str) {
     for code in line.split('`').skip(1).step_by(2) {
         let is_command = ["sandbridge", "scripts/", "curl "].iter().any(|program| code.starts_with(program));
@@ -130,7 +131,7 @@ impl Shell {
     /// Waits until the screen meets the condition.
     ///
     /// # Panics
-    /// When it is not in time, with the screen as it is.
+    /// On a timeout, with the text on the screen.
     fn waits<T>(&self, what: &str, within: Duration, mut probe: impl FnMut(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + within;
         loop {
@@ -151,7 +152,7 @@ impl Shell {
     fn ends_within(&self, within: Duration) -> (i32, String) {
         self.waits("the command ends", within, |screen| {
             let lines: Vec<&str> = screen.lines().filter(|line| !line.trim().is_empty()).collect();
-            // A terminal shows ^C in front of it.
+            // After an interrupt the terminal shows ^C before the prompt.
             let prompt = lines.last()?.trim_end().strip_suffix("]$")?.rsplit_once('[')?.1;
             let code = prompt.parse().ok().filter(|_| lines.len() > 1)?;
             Some((code, screen.to_owned()))
@@ -192,7 +193,7 @@ impl Shell {
     }
 }
 
-/// The machines: a separate network, mounts and processes, which end with this.
+/// The machines: a separate network, mounts and processes, which end when this is dropped.
 struct World {
     unshare: Child,
     init: i32,
@@ -249,7 +250,8 @@ impl World {
         if let Some(shell) = self.shells.remove(place) {
             return shell;
         }
-        // Cargo's settings, without the facts about this test: a build script that sees others runs again.
+        // Cargo's environment variables, except for those about this test: a build script that sees changed ones would
+        // run again.
         let is_of_this_test = |name: &str| {
             ["CARGO_BIN_", "CARGO_CRATE_", "CARGO_MANIFEST_", "CARGO_PKG_"]
                 .iter()
@@ -260,7 +262,7 @@ impl World {
         let mut environment: BTreeMap<String, String> = environment.collect();
         let with_dist = format!("{}:{}", root().join("dist").display(), environment["PATH"]);
         let (user, home, directory) = match place {
-            // Rust is where the tests have it installed.
+            // Rust is installed where the tests use it.
             "here" => {
                 let own = PathBuf::from(std::env::var("HOME").unwrap());
                 for (variable, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
@@ -268,7 +270,8 @@ impl World {
                     environment.insert(variable.to_owned(), there);
                 }
                 environment.insert("SANDBRIDGE_CARGO_PROFILE".to_owned(), "dev".to_owned());
-                // The settings that this run's programs were built with: with others, Cargo would build all of them again.
+                // The settings with which the programs of this run were built: with other settings, Cargo would build all
+                // of them again.
                 let built_with = std::env::var("SANDBRIDGE_BUILT_WITH").unwrap_or_default();
                 let settings = built_with.lines().filter_map(|setting| setting.split_once('='));
                 environment.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -303,7 +306,7 @@ impl World {
         Shell(tmux)
     }
 
-    /// A line with the address and the token filled in where README leaves them open.
+    /// A line of README with the address and the token filled in for its placeholders.
     fn filled_in(&self, line: &str) -> String {
         let token = self.line.split("SANDBRIDGE_TOKEN=").nth(1).and_then(|rest| rest.split(' ').next());
         line.replace("URL", URL).replace("sbe_…", token.expect("a runner was added"))
@@ -375,7 +378,7 @@ fn user_add(_: &mut World, shell: &Shell, line: &str) {
     assert_eq!(shell.ends().0, 0, "{}", shell.0.screen());
 }
 
-/// Goes on.
+/// The server continues to run.
 fn serve(_: &mut World, shell: &Shell, line: &str) {
     shell.types(line);
     shell.comes_to(URL, PATIENCE);
@@ -393,7 +396,7 @@ fn runner_add(world: &mut World, shell: &Shell, line: &str) {
     world.line = printed.trim().to_owned();
 }
 
-/// README shows the line that `runner add` printed; the test continues with it.
+/// README shows the line that `runner add` prints; the test types the printed one.
 fn paste(world: &mut World, shell: &Shell, line: &str) {
     assert_eq!(world.filled_in(line), world.line);
     shell.types(&world.line);

@@ -12,10 +12,10 @@ use tests::{Machine, Output, Person, Server, process};
 
 use crate::docker::Cleanup;
 
-/// Every runner here reconnects soon, so that many cuts fit into a test.
+/// Runners reconnect soon in these tests, so that many cuts fit into a test.
 const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
 
-/// How long any single command may take, cuts included.
+/// The timeout for any single command, including cuts.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running command, and its expected result.
@@ -37,8 +37,8 @@ impl Expected {
         let output = self.caller.join().unwrap();
         let refusals = ["is offline", "cannot reach the server"];
         if output.stdout.is_empty() && refusals.iter().any(|refusal| output.stderr.contains(refusal)) {
-            // It was requested while the runner was away, or the first message to the server was cut: an honest refusal,
-            // nothing ran.
+            // The command was requested while the runner was offline, or the first message to the server was cut: a
+            // correct error, and nothing ran.
             return;
         }
         assert_eq!(
@@ -49,7 +49,7 @@ impl Expected {
             output.stderr
         );
         assert_same(what, "stdout", &output.stdout_bytes, &self.stdout);
-        // After the command's output there may be a notice that the server was away.
+        // After the command's output there may be a notice that the server was unreachable.
         let stderr: String = output
             .stderr
             .lines()
@@ -91,8 +91,8 @@ fn call(person: &Person, arguments: &[&str], stdin: Vec<u8>) -> thread::JoinHand
     thread::spawn(move || tests::server::run(command, &stdin))
 }
 
-/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk, or bulk through its input. It
-/// creates a file `begun` with its number.
+/// Starts a command of the `number`th kind: slow numbered lines on both channels, bulk output, or bulk input that is
+/// echoed. It creates a file `begun` with its number.
 fn start(person: &Person, number: u64) -> Expected {
     let code = i32::try_from(number % 120).unwrap() + 1;
     let (what, script, stdin, stdout, stderr) = match number % 4 {
@@ -115,7 +115,7 @@ fn start(person: &Person, number: u64) -> Expected {
     Expected { what, caller, stdout, stderr, code }
 }
 
-/// A script that prints numbered lines for a while, and runs something more for each.
+/// A script that prints numbered lines for a while, and runs `more` for each of them.
 fn slow_lines(last: u64, more: &str) -> String {
     format!("i=0; while [ $i -lt {last} ]; do i=$((i+1)); echo $i{more}; sleep 0.01; done")
 }
@@ -135,7 +135,7 @@ fn fate(random: &mut Random) -> Fate {
     }
 }
 
-/// Cuts at random moments while commands run, and checks each of them at its end.
+/// Cuts connections at random moments while commands run, and checks each command at its end.
 fn cut_at_random(proxy: &Proxy, person: &Person) {
     let mut random = Random::seeded();
     let cuts = count("SANDBRIDGE_CUTS", 20);
@@ -192,7 +192,7 @@ fn wait_for(machine: &Machine, file: &str) {
     tests::eventually(file, PATIENCE, || machine.workspace().join(file).exists().then_some(()));
 }
 
-/// The exec messages of a chat.
+/// The first exec message of a chat.
 fn chat_exec(client: &Client, chat: &str) -> Value {
     let messages = client.call("GET", &format!("/chats/{chat}/messages")).json();
     let list = messages["messages"].as_array().unwrap().clone();
@@ -200,7 +200,7 @@ fn chat_exec(client: &Client, chat: &str) -> Value {
 }
 
 #[test]
-fn kills_of_the_server_cost_no_result() {
+fn kills_of_the_server_lose_no_result() {
     let mut random = Random::seeded();
     let mut server = Server::start();
     let alice = server.person("alice");
@@ -216,7 +216,7 @@ fn kills_of_the_server_cost_no_result() {
         let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
         let said = serde_json::json!({"text": format!("!touch chat{round}; {slow}; exit 3")}).to_string();
         assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), said.as_bytes()).status, 202);
-        // All have started, so each must end.
+        // All of the commands have started, so each must end with its result.
         wait_for(&machine, &format!("chat{round}"));
         numbers.iter().for_each(|number| wait_for(&machine, &format!("begun{number}")));
         thread::sleep(Duration::from_millis(random.within(0..900)));
@@ -241,7 +241,7 @@ fn kills_of_the_server_cost_no_result() {
 }
 
 #[test]
-fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() {
+fn a_command_whose_caller_died_during_an_outage_is_cancelled_afterwards() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start_with(&server, &alice, "laptop", &SOON);
@@ -255,8 +255,8 @@ fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() 
     caller.wait().unwrap();
     server.restart(&["--docker", "off"]);
     machine.wait_online(&alice, "laptop");
-    assert!(alice.run(&["ps"]).stdout.contains(&marker), "it still runs, and is listed");
-    tests::eventually("the command is gone", Duration::from_secs(60), || {
+    assert!(alice.run(&["ps"]).stdout.contains(&marker), "the command still runs, and is listed");
+    tests::eventually("the command has ended", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
     tests::eventually("it is on record", Duration::from_secs(60), || {
@@ -265,7 +265,7 @@ fn a_command_whose_caller_died_with_the_server_is_cancelled_once_that_is_back() 
 }
 
 #[test]
-fn a_kill_of_the_server_costs_a_container_no_result() {
+fn a_kill_of_the_server_loses_no_result_of_a_container() {
     tests::docker::ready();
     let mut random = Random::seeded();
     let options = ["--docker", "on", "--docker-image", tests::docker::IMAGE];

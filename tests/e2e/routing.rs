@@ -1,4 +1,4 @@
-//! Where a command runs: every row of the routing table.
+//! The place where a command runs: every row of the routing table.
 
 use tests::{Machine, Person, Server, docker};
 
@@ -8,7 +8,7 @@ fn pwd(person: &Person) -> String {
     output.stdout.trim_end().to_owned()
 }
 
-/// The message of the refused exec, whose exit code must be 125.
+/// The error of a refused exec; checks that its exit code is 125.
 fn refused(person: &Person) -> String {
     let output = person.run(&["exec", "--", "pwd"]);
     assert_eq!((output.code, output.stdout.as_str()), (125, ""), "{}", output.stderr);
@@ -57,7 +57,7 @@ fn named_runner_that_is_offline_is_an_error_and_never_another_machine() {
     alice.add_runner("desktop");
     let chosen = alice.run(&["use", "desktop"]);
     assert_eq!(chosen.code, 0, "a valid choice is stored: {}", chosen.stderr);
-    assert!(chosen.stderr.contains("offline"), "and warned of: {}", chosen.stderr);
+    assert!(chosen.stderr.contains("offline"), "with a warning: {}", chosen.stderr);
     assert!(refused(&alice).contains("runner desktop is offline"));
 }
 
@@ -88,7 +88,7 @@ fn unset_with_several_runners_lists_them() {
 }
 
 #[test]
-fn docker_is_used_when_chosen_or_when_there_is_nothing_else() {
+fn docker_is_used_when_chosen_or_when_no_runner_is_registered() {
     docker::ready();
     let server = Server::start_with(&["--docker", "on", "--docker-image", docker::IMAGE]);
     let alice = server.person("alice");
@@ -101,7 +101,7 @@ fn docker_is_used_when_chosen_or_when_there_is_nothing_else() {
 }
 
 #[test]
-fn docker_that_is_off_is_a_clear_error() {
+fn docker_that_is_not_enabled_is_a_clear_error() {
     let server = Server::start();
     let alice = server.person("alice");
     let _laptop = Machine::start(&server, &alice, "laptop");
@@ -111,7 +111,7 @@ fn docker_that_is_off_is_a_clear_error() {
 }
 
 #[test]
-fn none_needs_a_choice_by_name_and_a_policy() {
+fn the_choice_none_must_be_explicit_and_allowed_by_policy() {
     let server = Server::start();
     let alice = server.person("alice");
     alice.run(&["use", "none"]);
@@ -129,7 +129,7 @@ fn none_needs_a_choice_by_name_and_a_policy() {
 }
 
 #[test]
-fn chat_binding_comes_before_the_setting() {
+fn the_binding_of_a_chat_overrides_the_setting() {
     let server = Server::start();
     let alice = server.person("alice");
     let laptop = Machine::start(&server, &alice, "laptop");

@@ -1,4 +1,5 @@
-//! Rules of a chat and of a workspace: they add to those of the administrator and the user, and a workspace only tightens.
+//! Rules of a chat and of a workspace: they add to those of the administrator and the user, and a workspace's rules can
+//! only restrict.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -77,7 +78,7 @@ fn a_workspace_denies_without_approval_and_its_allow_rules_are_listed_without_ef
         "{tried}"
     );
     assert_eq!(tried["parts"][1]["matches"][0]["rule"], "Bash(touch *)", "{tried}");
-    // Within a turn the denial stays, despite the user's own allow rule and although the model changes the file.
+    // The denial stays, despite the user's own allow rule; after that the workspace's file asks instead.
     world.run(&["rule", "add", "allow", "Shell(touch *)"]);
     world.chat("full");
     assert!(!world.path("mark").exists());
@@ -94,7 +95,7 @@ fn a_workspace_denies_without_approval_and_its_allow_rules_are_listed_without_ef
 }
 
 #[test]
-fn rules_that_a_model_loosens_apply_until_the_turn_is_over() {
+fn a_models_change_to_a_workspaces_rules_has_no_effect_in_the_same_turn() {
     let world = World::new(|asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "touch one"}))]),
         1 => Reply::Call(vec![("Shell", json!({"command": "rm .sandbridge/permissions.json"}))]),

@@ -1,4 +1,5 @@
-//! Permission rules: what they deny does not happen, in any mode and for any caller, and their other verdicts hold too.
+//! Permission rules: a denied action is never done, in any mode and for any caller; and the rules' other effects apply,
+//! too.
 
 use std::fs;
 use std::time::Duration;
@@ -11,10 +12,10 @@ use crate::agent::{ended, lines, messages, new_chat, say};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The reason that comes with the rule.
+/// The reason that is given with the rule.
 const WHY: &str = "the mark stays as it is";
 
-/// A model that touches the file `mark` by a command once for each message, and then says what it got.
+/// A model that touches the file `mark` with a command once for each message, and then repeats the result.
 fn touches(asked: &Asked) -> Reply {
     let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
     match last.is_some_and(|message| message["role"] == "tool") {
@@ -49,7 +50,7 @@ fn last_result(model: &ScriptedModel) -> String {
 const MODES: [&str; 4] = ["plan", "ask", "auto-edit", "full"];
 
 #[test]
-fn a_denial_holds_in_every_mode_for_a_person_on_each_surface_a_program_and_a_sub_agent() {
+fn a_deny_rule_applies_in_every_mode_to_each_client_and_to_sub_agents() {
     let delegates = |asked: &Asked| match asked.last_of_user().as_str() {
         "delegate" if asked.results().is_empty() => {
             Reply::Call(vec![("SubAgent", json!({"task": "touch it"}))])
@@ -82,14 +83,15 @@ fn a_denial_holds_in_every_mode_for_a_person_on_each_surface_a_program_and_a_sub
     }
     let rules = alice.json(&["rule", "list", "--json"]);
     let rule = rules.as_array().unwrap().iter().find(|rule| rule["origin"] == "user").unwrap();
-    // In each mode a call for the CLI, for the page, for a program, and of a sub-agent.
+    // In each mode there is one call each by the CLI, by the page, by a program, and by a sub-agent.
     assert_eq!(rule["hits"], 16, "{rules}");
     assert!(rule["last_hit_at"].is_i64());
 }
 
 #[test]
-fn a_denial_holds_in_every_mode_for_a_turn_that_goes_on_after_the_server_was_killed() {
-    // Each turn looks first, so that the next server waits for its machine; then the model says nothing until that server asks.
+fn a_deny_rule_applies_in_every_mode_to_a_turn_resumed_after_a_kill() {
+    // Each turn first looks at its machine, so that the next server waits for that machine; then the model is silent until that
+    // server asks.
     let mut silent = MODES.len();
     let script = move |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Glob", json!({"pattern": "*"}))]),
@@ -105,7 +107,7 @@ fn a_denial_holds_in_every_mode_for_a_turn_that_goes_on_after_the_server_was_kil
     let chats = MODES.map(|mode| new_chat(&client, mode));
     for (number, chat) in chats.iter().enumerate() {
         say(&client, chat, "go");
-        eventually("its model is silent", PATIENCE, || {
+        eventually("the model is silent", PATIENCE, || {
             (model.asked().len() == 2 * (number + 1)).then_some(())
         });
     }
@@ -129,13 +131,13 @@ fn a_denial_holds_in_every_mode_for_a_turn_that_goes_on_after_the_server_was_kil
 }
 
 #[test]
-fn a_denial_that_came_while_a_call_waited_for_approval_holds_after_the_server_was_killed() {
+fn a_deny_rule_added_during_a_wait_for_approval_applies_after_a_kill() {
     let (model, mut server, alice, machine) = start(touches);
     let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
     let client = Client::login(&server, "alice");
     let chat = new_chat(&client, "ask");
     say(&client, &chat, "go");
-    eventually("the call is asked about", PATIENCE, || {
+    eventually("the call needs an approval", PATIENCE, || {
         messages(&client, &chat).iter().any(|message| message["agent"]["status"] == "asking").then_some(())
     });
     deny_touch(&alice);
@@ -154,7 +156,7 @@ fn a_denial_that_came_while_a_call_waited_for_approval_holds_after_the_server_wa
 }
 
 #[test]
-fn an_allowed_command_is_not_asked_about_and_one_that_hides_another_is() {
+fn an_allowed_command_needs_no_approval_and_one_that_hides_another_does() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "touch one"}))]),
         1 => Reply::Call(vec![("Shell", json!({"command": "touch two; sh -c 'touch three > four'"}))]),
@@ -171,7 +173,7 @@ fn an_allowed_command_is_not_asked_about_and_one_that_hides_another_is() {
 }
 
 #[test]
-fn a_rule_about_a_path_sees_where_a_link_leads() {
+fn a_rule_about_a_path_follows_links() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![
             ("Read", json!({"path": "secret/key"})),
@@ -203,13 +205,13 @@ fn a_rule_about_a_path_sees_where_a_link_leads() {
 }
 
 #[test]
-fn the_administrators_file_holds_for_everybody_and_a_broken_one_is_named() {
+fn the_administrators_file_applies_to_everybody_and_a_broken_one_is_named() {
     let (model, mut server, alice, machine) = start(touches);
     let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
     let file = server.home().join("permissions.json");
     let rules = json!({"permissions": {"deny": [{"rule": "Shell(touch *)", "justification": WHY}]}});
     fs::write(&file, rules.to_string()).unwrap();
-    // Read again without a restart, and stronger than what a user allows.
+    // The file is read again without a restart, and takes precedence over the user's allow rules.
     assert_eq!(alice.run(&["rule", "add", "allow", "Shell(touch *)"]).code, 0);
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]);
     assert_eq!(output.code, 0, "{output:?}");
@@ -220,7 +222,7 @@ fn the_administrators_file_holds_for_everybody_and_a_broken_one_is_named() {
     );
     let listed = alice.run(&["rule", "list"]).stdout;
     assert!(listed.contains("administrator") && listed.contains(WHY), "{listed}");
-    // A file that cannot be read changes nothing while the server runs, and stops its start.
+    // A file that cannot be read changes nothing while the server runs, and prevents its next start.
     fs::write(&file, "{\"permissions\": {\"deny\": [\"Shell(\"]}}").unwrap();
     assert_eq!(alice.run(&["chat", "--new", "--json", "--approval", "full", "go"]).code, 0);
     assert!(last_result(&model).contains(WHY), "{}", last_result(&model));
@@ -240,7 +242,7 @@ fn the_administrators_file_holds_for_everybody_and_a_broken_one_is_named() {
 }
 
 #[test]
-fn a_trial_says_what_would_happen_and_runs_nothing() {
+fn a_trial_reports_the_verdict_and_runs_nothing() {
     let (_model, _server, alice, machine) = start(touches);
     deny_touch(&alice);
     let tried = alice.run(&["rule", "test", "Shell", "ls && touch mark"]);
@@ -262,7 +264,7 @@ fn a_trial_says_what_would_happen_and_runs_nothing() {
 }
 
 #[test]
-fn rules_that_are_none_are_refused_with_the_reason() {
+fn invalid_rules_are_refused_with_the_reason() {
     let (_model, server, alice, _machine) = start(touches);
     for (rule, why) in [("", "empty"), ("Shell(", "Shell("), ("Shell(a && b)", "&&")] {
         let refused = alice.run(&["rule", "add", "deny", rule]);
@@ -285,13 +287,13 @@ fn rules_that_are_none_are_refused_with_the_reason() {
         let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
         agent.run(request).unwrap().status().as_u16()
     };
-    // A key cannot loosen what its user set.
+    // A key cannot loosen the rules of its user.
     assert_eq!((by_key("POST", "/rules"), by_key("DELETE", "/rules/1")), (403, 403));
     assert_eq!(alice.run(&["rule", "remove", "1"]).stdout, "rule 1 was removed\n");
 }
 
 #[test]
-fn what_may_not_be_read_is_not_found_by_searches_either() {
+fn files_that_may_not_be_read_are_not_found_by_searches_either() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![
             ("Grep", json!({"pattern": "hidden"})),
@@ -333,12 +335,12 @@ fn what_may_not_be_read_is_not_found_by_searches_either() {
 }
 
 #[test]
-fn a_denial_that_came_while_the_call_waited_for_approval_holds() {
+fn a_deny_rule_added_during_a_wait_for_approval_applies() {
     let (model, server, alice, machine) = start(touches);
     let client = Client::login(&server, "alice");
     let chat = new_chat(&client, "ask");
     say(&client, &chat, "go");
-    let card = eventually("the call is asked about", PATIENCE, || {
+    let card = eventually("the call needs an approval", PATIENCE, || {
         messages(&client, &chat).into_iter().find(|message| message["agent"]["status"] == "asking")
     });
     deny_touch(&alice);
@@ -350,7 +352,7 @@ fn a_denial_that_came_while_the_call_waited_for_approval_holds() {
 }
 
 #[test]
-fn every_kind_of_rule_that_is_accepted_can_deny_its_tool() {
+fn every_accepted_kind_of_rule_can_deny_its_tool() {
     let script = |asked: &Asked| match asked.results().len() {
         0 => Reply::Call(vec![
             ("Skill", json!({"name": "deploy"})),

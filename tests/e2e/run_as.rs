@@ -1,4 +1,4 @@
-//! Commands and files of another user than the runner's, and the only user who may be approved.
+//! Commands and files that belong to another user than the runner's, and the privileged user, who needs an approval.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -11,14 +11,14 @@ use tests::terminal::Terminal;
 use tests::xbot::XbotRunner;
 use tests::{Machine, Output, Person, Server, binaries, eventually, process};
 
-/// An ordinary user that Debian has, with an unused home.
+/// An ordinary user that exists on Debian, with an unused home directory.
 const USER: &str = "www-data";
 const USER_ID: u32 = 33;
 
-/// How long anything here may take.
+/// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A runner of root whose commands run as [`USER`], and as root where that is approved.
+/// A runner of root whose commands run as [`USER`] by default, and as root with an approval.
 fn setup() -> (Server, Person, Machine) {
     let server = Server::start();
     let person = server.person("alice");
@@ -43,7 +43,7 @@ fn owner(path: impl AsRef<Path>) -> (u32, u32) {
 }
 
 #[test]
-fn settings_are_their_users_own() {
+fn each_user_of_a_runner_has_separate_settings() {
     let (_server, alice, _machine) = setup();
     let script = "git config --global user.name me && git config --global user.name && mkdir -p ~/.config/pip ~/.cargo/registry \
                   && cd $(mktemp -d) && git init -q . && git status --short && echo fine";
@@ -53,7 +53,7 @@ fn settings_are_their_users_own() {
 }
 
 #[test]
-fn commands_are_the_default_users_in_every_respect() {
+fn commands_run_entirely_as_the_default_user() {
     let (_server, alice, machine) = setup();
     let found = shell(
         &alice,
@@ -82,14 +82,18 @@ fn commands_are_the_default_users_in_every_respect() {
         "{found:?}"
     );
     assert_eq!(owner(machine.workspace().join("made")), (USER_ID, USER_ID));
-    assert_eq!(alice.run(&["exec", "--run-as", USER, "--", "id", "-un"]).stdout, "www-data\n", "by name too");
+    assert_eq!(
+        alice.run(&["exec", "--run-as", USER, "--", "id", "-un"]).stdout,
+        "www-data\n",
+        "the default user can also be named"
+    );
     let listed = alice.json(&["runner", "list", "--json"]);
     let users = &listed[0]["run_as"];
     assert_eq!((users["default"].as_str(), users["privileged"].as_str()), (Some(USER), Some("root")));
 }
 
 #[test]
-fn files_are_made_and_read_with_the_default_users_rights() {
+fn files_are_written_and_read_with_the_default_users_rights() {
     let (_server, alice, machine) = setup();
     let here = tempfile::tempdir().unwrap();
     fs::create_dir(here.path().join("sub")).unwrap();
@@ -100,7 +104,11 @@ fn files_are_made_and_read_with_the_default_users_rights() {
     for made in ["deep", "deep/down", "deep/down/file", "tree", "tree/sub", "tree/sub/file"] {
         assert_eq!(owner(machine.workspace().join(made)), (USER_ID, USER_ID), "{made}");
     }
-    assert_eq!(alice.run(&["cp", file.to_str().unwrap(), ":deep/down/file"]).code, 0, "and over it again");
+    assert_eq!(
+        alice.run(&["cp", file.to_str().unwrap(), ":deep/down/file"]).code,
+        0,
+        "and again over the existing file"
+    );
     assert_eq!(owner(machine.workspace().join("deep/down/file")), (USER_ID, USER_ID));
 
     let closed = machine.workspace().join("closed");
@@ -116,7 +124,7 @@ fn files_are_made_and_read_with_the_default_users_rights() {
 }
 
 #[test]
-fn the_default_user_does_not_become_root() {
+fn the_default_user_cannot_become_root() {
     let (_server, alice, machine) = setup();
     let pids = format!("1 {} {} $PPID", machine.guardian_pid(), machine.runner_pid());
     for script in [
@@ -138,11 +146,14 @@ fn the_default_user_does_not_become_root() {
     let found = alice.run(&["exec", "--json", "--run-as", "daemon", "--", "id"]);
     let last: Value = serde_json::from_str(found.stdout.lines().last().unwrap()).unwrap();
     assert_eq!((found.code, last["kind"].as_str()), (125, Some("sandbox_denied")), "{last}");
-    assert!(last["message"].as_str().unwrap().contains("as www-data or root, and as nobody else"), "{last}");
+    assert!(
+        last["message"].as_str().unwrap().contains("as www-data or root, and as no other user"),
+        "{last}"
+    );
 }
 
 #[test]
-fn the_privileged_user_takes_an_approval() {
+fn the_privileged_user_needs_an_approval() {
     let (_server, alice, machine) = setup();
     let refused = as_root(&alice, &["--json"], "touch ran; id -u");
     let last: Value = serde_json::from_str(refused.stdout.lines().last().unwrap()).unwrap();
@@ -156,11 +167,11 @@ fn the_privileged_user_takes_an_approval() {
     );
     assert_eq!((run.code, run.stdout.as_str()), (0, "0\nroot /root\n0\n"), "{run:?}");
     assert_eq!(owner(machine.workspace().join("ran")), (0, 0));
-    assert!(!Path::new("/root/kept").exists(), "its home is a private one");
+    assert!(!Path::new("/root/kept").exists(), "root's home is replaced by a private one");
     assert_eq!(as_root(&alice, &["--yes"], "cat ~/kept").stdout, "x\n");
-    assert_ne!(as_root(&alice, &["--yes"], "cat /etc/shadow").code, 0, "it is confined as the others are");
-    assert_ne!(shell(&alice, "echo y > ran").code, 0, "what it made is its own");
-    assert_eq!(alice.run(&["exec", "--yes", "--", "true"]).code, 2, "an approval of nothing");
+    assert_ne!(as_root(&alice, &["--yes"], "cat /etc/shadow").code, 0, "root's commands are confined, too");
+    assert_ne!(shell(&alice, "echo y > ran").code, 0, "a file that root created belongs to root");
+    assert_eq!(alice.run(&["exec", "--yes", "--", "true"]).code, 2, "--yes without --run-as is refused");
 
     let listed = alice.run(&["ps", "--all", "--json"]);
     assert!(
@@ -170,7 +181,7 @@ fn the_privileged_user_takes_an_approval() {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_asked() {
+fn a_person_at_a_terminal_is_asked_for_the_approval() {
     let (_server, alice, _machine) = setup();
     let exec = ["exec", "--run-as", "root", "--", "id", "-u"];
     for (answer, code, shown) in
@@ -209,9 +220,9 @@ fn a_terminal_belongs_to_the_user_of_the_command() {
 }
 
 #[test]
-fn what_another_user_runs_is_signalled_and_killed_like_the_rest() {
+fn commands_of_another_user_are_signalled_and_killed_like_others() {
     let (_server, alice, _machine) = setup();
-    // Both at once: they take the whole grace period.
+    // Both run at the same time, since each takes the whole grace period.
     let users = [("8641.5", &["--run-as", USER][..]), ("8642.5", &["--run-as", "root", "--yes"])];
     let running = users.map(|(number, options)| {
         let script = format!("trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep {number}' & sleep {number}");
@@ -240,7 +251,7 @@ fn what_another_user_runs_is_signalled_and_killed_like_the_rest() {
 }
 
 #[test]
-fn a_workspace_closed_to_the_user_is_told_with_what_to_do() {
+fn a_workspace_closed_to_the_user_is_reported_with_advice() {
     let (_server, alice, machine) = setup();
     chown(machine.workspace(), Some(0), Some(0)).unwrap();
     fs::set_permissions(machine.workspace(), fs::Permissions::from_mode(0o700)).unwrap();
@@ -251,7 +262,7 @@ fn a_workspace_closed_to_the_user_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_runner_of_an_ordinary_user_changes_nobody() {
+fn a_runner_of_an_ordinary_user_runs_commands_only_as_that_user() {
     let server = Server::start();
     let alice = server.person("alice");
     let home = tempfile::TempDir::with_prefix("sandbridge-ordinary-").unwrap();
@@ -289,7 +300,7 @@ fn a_runner_of_an_ordinary_user_changes_nobody() {
     assert_eq!(
         alice.run(&["exec", "--run-as", USER, "--", "id", "-un"]).stdout,
         "www-data\n",
-        "it is that user"
+        "the runner's own user may be named"
     );
     let found = alice.run(&["exec", "--json", "--run-as", "root", "--", "id"]);
     process::terminate(&mut running);
@@ -298,7 +309,7 @@ fn a_runner_of_an_ordinary_user_changes_nobody() {
 }
 
 #[test]
-fn without_an_own_root_the_user_still_has_a_home_and_leaves_nothing() {
+fn without_a_mount_namespace_the_user_still_has_a_home_and_leaves_nothing() {
     let server = Server::start();
     let alice = server.person("alice");
     let (work, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -349,7 +360,7 @@ fn a_server_that_requires_layers_uses_no_runner_without_them() {
 }
 
 #[test]
-fn a_legacy_runner_becomes_another_user_only_with_an_approval() {
+fn a_legacy_runner_runs_as_another_user_only_with_an_approval() {
     let server = Server::start();
     let alice = server.person("alice");
     let _legacy = XbotRunner::start(&server, &alice, "old");

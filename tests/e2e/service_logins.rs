@@ -1,4 +1,4 @@
-//! Users' logins to Feishu with the app of a channel: agents use Feishu's tools only with the token of their own user.
+//! Users' logins to Feishu through the app of a channel: agents use Feishu's tools only with their own user's token.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// The redirect URL.
 const BACK: &str = "http://127.0.0.1:9/callback";
 
-/// The marker that the stand-in puts into tokens and codes of people.
+/// The marker that the stand-in puts into people's tokens and codes.
 const PLANTED: &str = "planted";
 
 const LIST: &str = "http__feishu_wiki_v2_space_list";
@@ -53,7 +53,7 @@ fn add(world: &World, feishu: &Feishu) {
     assert_eq!(added.code, 0, "{added:?}");
 }
 
-/// Begins a login; returns the page to open.
+/// Begins a login; returns the URL of the page to open.
 fn begin(client: &Client) -> String {
     let start = json!({"redirect_uri": BACK}).to_string();
     let begun = client.send("POST", "/channels/lark/login", start.as_bytes());
@@ -61,7 +61,7 @@ fn begin(client: &Client) -> String {
     begun.json()["url"].as_str().unwrap().to_owned()
 }
 
-/// Ends a login; returns the status, and the text of the error.
+/// Ends a login; returns the status, and the error's message.
 fn end(client: &Client, url: &str) -> (u16, String) {
     let ended = client.send("POST", "/channel-logins", json!({"url": url}).to_string().as_bytes());
     let why = ended.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -77,7 +77,7 @@ fn state(client: &Client) -> Value {
     client.call("GET", "/channel-logins").json()["logins"][0]["state"].clone()
 }
 
-/// A world with a channel, and a client of alice.
+/// A world with a channel, and alice's client.
 fn world(script: impl FnMut(&Asked) -> Reply + Send + 'static, feishu: &Feishu) -> (World, Client) {
     let world = World::on(script, OPEN, Server::start_logged);
     feishu.logs_in(BACK, Some("ou_alice"));
@@ -86,7 +86,7 @@ fn world(script: impl FnMut(&Asked) -> Reply + Send + 'static, feishu: &Feishu) 
     (world, client)
 }
 
-/// A script that calls each tool once, with the arguments of the official package's requests.
+/// The requests of the official package, one for each tool, with the tool's arguments.
 fn official() -> Vec<Value> {
     let official = include_str!("../../server-bridge/crates/http_tools/src/feishu/official.json");
     let official: Value = serde_json::from_str(official).unwrap();
@@ -98,11 +98,11 @@ fn wire_name(official: &Value) -> &'static str {
 }
 
 #[test]
-fn every_tool_sends_what_the_official_package_sends_with_its_users_token_that_nobody_sees() {
+fn every_tool_sends_the_official_packages_request_with_its_users_hidden_token() {
     let feishu = Feishu::start();
     let requests = official();
     let names: Vec<&str> = requests.iter().map(wire_name).collect();
-    // A search finds 20 tools at most.
+    // A search finds at most 20 tools.
     let search = |names: &[&str]| {
         ("search_tools", json!({"query": format!("select:{}", names.join(",")), "limit": 20}))
     };
@@ -164,7 +164,7 @@ fn every_tool_sends_what_the_official_package_sends_with_its_users_token_that_no
 }
 
 #[test]
-fn a_login_ends_once_in_the_session_that_began_it_and_a_refusing_provider_is_told() {
+fn a_login_is_completed_once_in_its_session_and_a_refusal_is_reported() {
     let feishu = Feishu::start();
     let (world, alice) = world(calls(Vec::new()), &feishu);
     let back = sent_back(&begin(&alice));
@@ -178,7 +178,7 @@ fn a_login_ends_once_in_the_session_that_began_it_and_a_refusing_provider_is_tol
         assert_eq!(end(&alice, &wrong).0, 422, "{wrong}");
     }
     assert_eq!(end(&alice, &back).0, 200);
-    assert_eq!(end(&alice, &back).0, 422, "a state counts once");
+    assert_eq!(end(&alice, &back).0, 422, "a state is accepted once");
     assert_eq!(alice.call("DELETE", "/channels/lark/login").status, 204);
     assert_eq!(alice.call("DELETE", "/channels/lark/login").status, 404);
     let elsewhere = sent_back(&begin(&alice)).replace("/callback", "/elsewhere");
@@ -226,7 +226,7 @@ fn a_login_ends_once_in_the_session_that_began_it_and_a_refusing_provider_is_tol
 }
 
 #[test]
-fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_says_what_to_do() {
+fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_gives_advice() {
     let feishu = Feishu::start();
     let (world, alice) = world(calls(vec![(LIST, json!({}))]), &feishu);
     feishu.tokens_of_people_live(Duration::from_secs(3));
@@ -243,8 +243,8 @@ fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_says_what
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success() && told.contains("ou_alice"), "{told}");
     }
-    assert_eq!(feishu.tokens_of_people(), (1, 1), "one refresh serves all calls");
-    // Feishu ends a token early: the call is sent again with a new token.
+    assert_eq!(feishu.tokens_of_people(), (1, 1), "all calls share one refresh");
+    // Feishu ends the token early: the call is sent again with a new token.
     feishu.revoke_people(false);
     world.chat("full");
     assert!(world.last_result().contains("ou_alice"), "{}", world.last_result());
@@ -265,7 +265,7 @@ fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_says_what
     assert_eq!(state(&alice), "ended");
     let refreshes = feishu.tokens_of_people().1;
     world.chat("full");
-    assert_eq!(feishu.tokens_of_people().1, refreshes, "a login that has ended is not tried again");
+    assert_eq!(feishu.tokens_of_people().1, refreshes, "an ended login is not refreshed again");
     log_in(&alice);
     world.chat("full");
     assert!(world.last_result().contains("ou_alice"), "{}", world.last_result());
@@ -288,7 +288,7 @@ fn a_call_follows_the_rules_of_http_tools_and_a_failure_of_feishu_is_an_error() 
     ]);
     let (world, alice) = world(script, &feishu);
     log_in(&alice);
-    // In the mode `plan` a write is denied; a read would need an approval, which nobody gives.
+    // In the mode `plan` a write is denied; a read would need an approval, which nobody can give.
     world.chat("plan");
     assert_eq!(feishu.calls_of_people().len(), 0);
     let chat = new_chat(&alice, "auto-edit");
@@ -312,7 +312,7 @@ fn a_call_follows_the_rules_of_http_tools_and_a_failure_of_feishu_is_an_error() 
 }
 
 #[test]
-fn an_agent_of_a_group_has_no_persons_login() {
+fn an_agent_of_a_group_cannot_use_a_persons_login() {
     let feishu = Feishu::start();
     let team = Team::with(obedient, OPEN);
     feishu.logs_in(BACK, Some("ou_alice"));

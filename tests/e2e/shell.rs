@@ -32,7 +32,7 @@ fn at_prompt(person: &Person) -> Terminal {
 }
 
 #[test]
-fn the_users_shell_runs_there_and_its_code_is_passed_on() {
+fn the_users_shell_runs_on_the_runner_and_its_exit_code_is_returned() {
     let (_server, person, machine) = setup();
     let mut terminal = at_prompt(&person);
     terminal.types("tty; stty size; echo $TERM; pwd; case $- in *i*) echo interactive;; esac\r");
@@ -48,7 +48,7 @@ fn the_users_shell_runs_there_and_its_code_is_passed_on() {
 }
 
 #[test]
-fn a_program_runs_in_the_place_of_the_shell() {
+fn a_program_runs_instead_of_the_shell() {
     let (_server, person, machine) = setup();
     std::fs::create_dir(machine.workspace().join("sub")).unwrap();
     let arguments = ["--cwd", "sub", "--on", "laptop", "--", "sh", "-c", "tty; basename $PWD; exit 3"];
@@ -63,7 +63,7 @@ fn a_program_runs_in_the_place_of_the_shell() {
 }
 
 #[test]
-fn without_a_terminal_it_says_so() {
+fn without_a_terminal_the_shell_command_reports_an_error() {
     let (_server, person, _machine) = setup();
     let output = person.run(&["shell"]);
     assert_eq!(output.code, 2, "{}", output.stderr);
@@ -74,7 +74,7 @@ fn without_a_terminal_it_says_so() {
     );
     assert_eq!(person.run(&["shell", "--json"]).code, 2);
     let mut terminal = Terminal::start(person.command(&["shell", "--on", "nowhere"]), 24, 80);
-    assert_eq!(terminal.ends(), 125, "an unknown place");
+    assert_eq!(terminal.ends(), 125, "an unknown runner");
     terminal.wait_raw(false);
 }
 
@@ -97,7 +97,7 @@ fn an_editor_opens_inserts_saves_and_quits() {
 }
 
 #[test]
-fn top_runs_and_a_resize_is_seen() {
+fn top_runs_and_a_resize_reaches_it() {
     let (_server, person, _machine) = setup();
     let mut terminal = at_prompt(&person);
     terminal.types("top -d 60\r");
@@ -115,21 +115,21 @@ fn top_runs_and_a_resize_is_seen() {
         if terminal.sees("ready> ").contains("10 30") {
             break;
         }
-        assert!(Instant::now() < deadline, "the second resize is not seen");
+        assert!(Instant::now() < deadline, "the second resize did not arrive");
     }
     terminal.types("exit\r");
     assert_eq!(terminal.ends(), 0);
 }
 
 #[test]
-fn control_c_interrupts_there_and_not_here() {
+fn control_c_interrupts_the_remote_program_and_not_the_client() {
     let (_server, person, _machine) = setup();
     let mut terminal = at_prompt(&person);
     let marker = 32_000_000 + std::process::id();
     terminal.types(format!("sleep {marker}; echo status $?\r"));
     let is_running = || !process::with_marker(&format!("sleep {marker}")).is_empty();
     eventually("it sleeps", Duration::from_secs(60), || is_running().then_some(()));
-    // Once: text typed while a shell answers a second one is discarded with its line.
+    // Ctrl-C is sent only once: text typed while a shell handles a second one is discarded with its line.
     terminal.types("\x03");
     eventually("Ctrl-C ends it", Duration::from_secs(60), || (!is_running()).then_some(()));
     terminal.sees("ready> ");
@@ -140,7 +140,7 @@ fn control_c_interrupts_there_and_not_here() {
 }
 
 #[test]
-fn the_escape_hangs_up_and_leaves_nothing_behind() {
+fn the_escape_sequence_disconnects_and_leaves_nothing_behind() {
     let (_server, person, _machine) = setup();
     let mut terminal = at_prompt(&person);
     let marker = 33_000_000 + std::process::id();
@@ -151,7 +151,7 @@ fn the_escape_hangs_up_and_leaves_nothing_behind() {
     terminal.types("~.");
     assert_eq!(terminal.ends(), 129);
     terminal.wait_raw(false);
-    assert!(terminal.rest().contains("\x1b[?1049l"), "the other screen is left");
+    assert!(terminal.rest().contains("\x1b[?1049l"), "the alternate screen is left");
     eventually("nothing is left", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
@@ -173,7 +173,7 @@ fn the_terminal_is_restored_after_signals_and_a_lost_server() {
 }
 
 #[test]
-fn a_terminal_that_was_left_shows_its_screen_again_and_goes_on() {
+fn a_detached_terminal_shows_its_screen_again_and_continues() {
     let (_server, person, _machine) = setup();
     let mut terminal = at_prompt(&person);
     terminal.types("kept=$((40 + 2)); echo screen of $kept\r");
@@ -196,7 +196,7 @@ fn a_large_paste_arrives_whole() {
     let (_server, person, machine) = setup();
     let mut terminal = at_prompt(&person);
     let paste: String = (0..20_000).map(|line| format!("{line:06}\r")).collect();
-    // By then the terminal is in the programs' mode, no longer in the mode of a shell that reads a line.
+    // By then the terminal is in a program's mode, no longer in the mode of a shell that edits a line.
     terminal.types("echo g''o; cat >pasted; echo past''ed\r");
     terminal.sees("go\r\n");
     terminal.types(&paste);

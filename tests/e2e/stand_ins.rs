@@ -1,4 +1,4 @@
-//! The official clients of messengers against the stand-ins that the tests of our own clients use: a stand-in counts only while they
+//! The official clients of messengers against the stand-ins with which our own clients are tested: a stand-in counts only if they
 //! accept it.
 
 mod dingtalk;

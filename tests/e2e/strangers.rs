@@ -1,4 +1,4 @@
-//! Floods of connections that never log in: the server's memory stays small, and others are answered.
+//! Floods of connections that never log in: the server's memory stays small, and other clients are answered.
 
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -10,12 +10,12 @@ use tests::http::Client;
 use tests::random::count;
 use tests::{Server, process};
 
-/// The most that the server may allocate meanwhile, in KiB, 38 MiB of it for two password checks; its code, 23 MiB in a release,
-/// is additional.
+/// The limit on the memory that the server may allocate meanwhile, in KiB, of which 38 MiB are for two password checks. Its
+/// code, 23 MiB in a release build, is not included.
 const ALLOCATED_KIB: u64 = 72 * 1024;
-/// Logins that each announce 4 MiB and send as much as is accepted.
+/// The number of logins that each announce 4 MiB, and send as much as the server accepts.
 const LARGE_LOGINS: usize = 500;
-/// Connections that keep sending requests and never read.
+/// The number of connections that keep sending requests and never read.
 const READERS: usize = 300;
 /// The interval of checks of the server.
 const LOOK: Duration = Duration::from_millis(200);
@@ -25,11 +25,11 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
-/// A connection that has sent the head, and as much of the rest as is accepted at once.
+/// A connection that has sent the head, and as much of `rest` as is accepted at once.
 fn stranger(address: &str, head: &str, rest: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nonblocking(true).unwrap();
-    // It may already be closed again.
+    // The server may already have closed the connection.
     let _ = stream.write_all(head.as_bytes());
     fill(&mut stream, rest);
     stream
@@ -46,7 +46,7 @@ fn fill(stream: &mut TcpStream, mut bytes: &[u8]) {
 }
 
 #[test]
-fn floods_of_strangers_take_little_memory_and_hold_up_nobody() {
+fn floods_of_strangers_use_little_memory_and_delay_nobody() {
     allow_many_files();
     let server = Server::start();
     let alice = server.person("alice");

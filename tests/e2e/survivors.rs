@@ -1,4 +1,4 @@
-//! Killing the runner or its guardian leaves nothing behind, and the caller gets the truth.
+//! Killing the runner or its guardian leaves no process behind, and the caller gets a truthful result.
 
 use std::io::Read;
 use std::process::{Child, Stdio};
@@ -7,22 +7,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::process::Signal;
 use tests::{Machine, Person, Server, eventually, process};
 
-/// How long killed processes may take to be gone, and their callers to be notified once the runner is back.
+/// The longest time in which killed processes must end, and in which their callers must be notified once the runner is
+/// back.
 const PROMPTLY: Duration = Duration::from_secs(60);
 
-/// How long a killed runner may take to be back.
+/// The longest time in which a killed runner must be back.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// How much of a caller's output is examined.
+/// The number of bytes of a caller's output that are examined.
 const BEGINNING_BYTES: u64 = 64;
 
-/// Kills per test unless `SANDBRIDGE_ROUNDS` says otherwise.
+/// The number of kills in a test, unless `SANDBRIDGE_ROUNDS` sets it.
 const ROUNDS: u32 = 5;
 
-/// The latest moment after the start of its commands at which a runner is killed, in milliseconds.
+/// The latest moment at which a runner is killed, in milliseconds after the start of its commands.
 const KILL_WITHIN_MS: u32 = 600;
 
-/// A tree with a double fork in separate sessions: four sleepers in the end.
+/// A script for a process tree with a double fork in separate sessions: four `sleep` processes in the end.
 fn tree(marker: &str) -> String {
     format!(
         "setsid sh -c 'sleep {marker} & setsid sleep {marker} &' ; sleep {marker} & echo ready; sleep {marker}"
@@ -50,12 +51,12 @@ fn marker(number: u32) -> String {
     format!("{}", number + std::process::id())
 }
 
-/// Waits until none is left of a tree.
+/// Waits until no process of a tree is left.
 fn gone(marker: &str) {
     eventually("no process is left", PROMPTLY, || (sleepers(marker) == 0).then_some(()));
 }
 
-/// Waits for a caller, which must report that the result is lost, and no exit code.
+/// Waits for a caller, which must report that the result is lost, and not a made-up exit code.
 fn told_lost(mut caller: Child, what: &str) {
     let stdout = caller.stdout.take().unwrap();
     // Unread output would block a caller that writes a lot.
@@ -65,12 +66,13 @@ fn told_lost(mut caller: Child, what: &str) {
         std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
         String::from_utf8_lossy(&beginning).into_owned()
     });
-    let code = eventually(&format!("{what}: the caller is told"), PROMPTLY, || caller.try_wait().unwrap());
+    let code =
+        eventually(&format!("{what}: the caller is notified"), PROMPTLY, || caller.try_wait().unwrap());
     let mut error = String::new();
     caller.stderr.take().unwrap().read_to_string(&mut error).unwrap();
     let beginning = beginning.join().unwrap();
     assert_eq!(code.code(), Some(125), "{what}: never a made-up exit code: {beginning} {error}");
-    // A command that the runner had not accepted yet never ran.
+    // The command never ran if the runner had not accepted it yet.
     let has_begun = beginning.contains("ready");
     assert!(error.contains("lost") || !has_begun && error.contains("offline"), "{what}: {beginning} {error}");
 }
@@ -92,7 +94,7 @@ fn killed_guardian_leaves_nothing() {
 }
 
 #[test]
-fn killed_runner_leaves_nothing_and_comes_back() {
+fn killed_runner_leaves_nothing_and_is_restarted() {
     let server = Server::start();
     let alice = server.person("alice");
     let machine = Machine::start(&server, &alice, "laptop");
@@ -100,13 +102,13 @@ fn killed_runner_leaves_nothing_and_comes_back() {
     let caller = start_tree(&alice, &marker);
     process::signal(machine.runner_pid(), Signal::KILL);
     gone(&marker);
-    eventually("the guardian starts it again", BACK_WITHIN, || {
+    eventually("the guardian restarts the runner", BACK_WITHIN, || {
         (alice.run(&["exec", "--", "true"]).code == 0).then_some(())
     });
     told_lost(caller, "killed runner");
 }
 
-/// Waits until a killed runner is connected again, as another process than before.
+/// Waits until a killed runner is connected again, as another process.
 fn back(machine: &Machine, alice: &Person, killed: i32) {
     eventually("the killed runner is gone", BACK_WITHIN, || {
         let is_another = process::children(machine.guardian_pid()).first().is_some_and(|pid| *pid != killed);
@@ -116,7 +118,7 @@ fn back(machine: &Machine, alice: &Person, killed: i32) {
 }
 
 #[test]
-fn killed_at_any_moment_nothing_survives_and_every_caller_is_told() {
+fn killed_at_any_moment_nothing_survives_and_every_caller_is_notified() {
     let rounds = std::env::var("SANDBRIDGE_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
     let mut seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
     let server = Server::start();
@@ -155,7 +157,8 @@ fn killed_at_any_moment_nothing_survives_and_every_caller_is_told() {
         });
         gone(&marker);
         if !is_guardian {
-            // A guardian restarts a runner that keeps dying after increasing delays.
+            // The runner is restarted here, since a guardian waits longer and longer before it restarts a runner that
+            // keeps dying.
             machine.restart(&server, "laptop", &token, &[]);
             back(&machine, &alice, runner);
         }
@@ -163,7 +166,7 @@ fn killed_at_any_moment_nothing_survives_and_every_caller_is_told() {
 }
 
 #[test]
-fn orderly_stop_leaves_nothing_and_tells_what_there_was() {
+fn orderly_stop_leaves_nothing_and_reports_results() {
     let server = Server::start();
     let alice = server.person("alice");
     let mut machine = Machine::start(&server, &alice, "laptop");
@@ -173,7 +176,7 @@ fn orderly_stop_leaves_nothing_and_tells_what_there_was() {
     polite.stdout.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
     machine.stop();
     assert_eq!(sleepers(&marker), 0);
-    // As after an interrupt: the command was cancelled, and its result is known.
+    // The exit code is the one after an interrupt: the command was cancelled, and its result is known.
     assert_eq!(caller.wait_with_output().unwrap().status.code(), Some(130));
     let polite = polite.wait_with_output().unwrap();
     assert_eq!((polite.status.code(), polite.stdout.as_slice()), (Some(130), &b"bye\n"[..]));

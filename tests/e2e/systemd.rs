@@ -1,4 +1,4 @@
-//! The pasted line with `--service`, on a machine with systemd: `scripts/vm` has one.
+//! The pasted line with `--service`, on a machine with systemd: `scripts/vm` starts one.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use tests::server::{Output, run};
 use tests::{Person, Server, eventually};
 
-/// How long a slow machine may take to start.
+/// The timeout for every step, long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const UNIT: &str = "sandbridge-runner.service";
-/// There is one service for each user.
+/// There is only one service for each user.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn is_root() -> bool {
@@ -43,11 +43,12 @@ fn is_back(person: &Person, before: i32) {
     });
 }
 
-/// Every file and directory where the line may leave something: its type, mode, owner and size, and a link's target.
+/// Every file and directory in the places where the line could leave something: its type, mode, owner and size, and a
+/// link's target.
 fn tree() -> BTreeSet<String> {
     let home = std::env::var("HOME").unwrap();
     let places = if is_root() { format!("{home} /usr/local /etc /var/lib /opt") } else { home };
-    // A directory's size depends on the file system; systemd and its user's manager may keep any files.
+    // The size of a directory depends on the file system; systemd and the user's manager may create any files.
     let find = format!(
         "find {places} -path /var/lib/systemd -prune -o -path /var/lib/private -prune -o \
          '(' -type d -printf '%p %y %m %U %G\n' ')' -o -printf '%p %y %m %U %G %s %l\n'"
@@ -63,7 +64,7 @@ fn a_service_outlives_its_runner_and_uninstall_leaves_the_machine_as_it_was() {
     let server = Server::start();
     let person = server.person("alice");
     let before = tree();
-    // Not in the temporary directory: commands have a separate one.
+    // The project is not in the temporary directory, since commands have a separate one.
     let project = TempDir::with_prefix_in("project-", std::env::var("HOME").unwrap()).unwrap();
     let added = person.json(&["runner", "add", "laptop", "--enrol", "--json"]);
     let (token, line) = (added["token"].as_str().unwrap(), added["command"].as_str().unwrap());
@@ -104,7 +105,7 @@ fn a_service_outlives_its_runner_and_uninstall_leaves_the_machine_as_it_was() {
     assert!(differs.is_empty(), "{differs:#?}");
 }
 
-/// Where systemd delegates it, the machine's own control groups of version 2 limit what commands take.
+/// Where systemd delegates version 2 of control groups, the machine's own limit what commands use.
 #[test]
 #[ignore = "needs a machine that systemd runs: scripts/vm"]
 fn a_service_limits_its_commands_by_control_groups_of_version_2() {

@@ -1,4 +1,5 @@
-//! Third-party servers answer in both dialects: a mock in every run, a real proxy (`SANDBRIDGE_LITELLM`) in the soak.
+//! Third-party servers for models, in both dialects: a mock in every run, and a real proxy (`SANDBRIDGE_LITELLM`) in
+//! the soak.
 
 use std::fs;
 
@@ -12,7 +13,7 @@ use crate::agent::lines;
 const KEY: &str = "sk-third-party-0123456789";
 const DIALECTS: [&str; 2] = ["openai", "anthropic"];
 
-/// A user whose models are on that server, one for each dialect, and their machine.
+/// A user with models on that server, one for each dialect, and the user's machine.
 fn world(url: &str) -> (Server, Person, Machine) {
     let server = Server::start_with(&["--docker", "off", "--llm-retry-attempts", "1"]);
     let alice = server.person("alice");
@@ -29,7 +30,7 @@ fn world(url: &str) -> (Server, Person, Machine) {
     (server, alice, machine)
 }
 
-/// A turn of a new chat: its output for programs, and the exit code.
+/// A turn in a new chat: its output for programs, and the exit code.
 fn turn(alice: &Person, model: &str, text: &str) -> (Vec<Value>, i32) {
     assert_eq!(alice.run(&["model", "use", model]).code, 0);
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", text]);
@@ -41,20 +42,23 @@ fn said(lines: &[Value]) -> String {
     texts.map(|line| line["text"].as_str().unwrap()).collect()
 }
 
-/// The agent runs a command because the server tells it to, and repeats the server's last text.
+/// Checks that the agent runs a command because the server's model asks for it, and repeats the model's last text.
 fn check_work(alice: &Person, machine: &Machine, provider: &str) {
     let (lines, code) = turn(alice, provider, &format!("please run it for {provider}"));
     assert_eq!(code, 0, "{lines:?}");
     assert!(lines.iter().any(|line| line["type"] == "tool_start" && line["tool"] == "Shell"), "{lines:?}");
     assert_eq!(said(&lines), "It ran as you wished.", "{lines:?}");
-    assert!(lines.iter().filter(|line| line["type"] == "text").count() > 1, "it streams: {lines:?}");
+    assert!(
+        lines.iter().filter(|line| line["type"] == "text").count() > 1,
+        "the answer is streamed: {lines:?}"
+    );
     let log = machine.workspace().join("log");
     assert_eq!(fs::read_to_string(&log).unwrap(), "ran\n");
     fs::remove_file(log).unwrap();
 }
 
 #[test]
-fn a_mock_server_of_others_drives_the_agent_in_both_dialects() {
+fn a_third_party_mock_drives_the_agent_in_both_dialects() {
     let shell = r#"{name: Shell, arguments: {command: "echo ran >> log; echo it did run"}}"#;
     let rules = DIALECTS.map(|dialect| {
         let header = if dialect == "openai" { format!("authorization: Bearer {KEY}") } else { format!("x-api-key: {KEY}") };
@@ -69,7 +73,7 @@ fn a_mock_server_of_others_drives_the_agent_in_both_dialects() {
     let (_server, alice, machine) = world(mock.url());
     for provider in DIALECTS {
         check_work(&alice, &machine, provider);
-        // A message that no rule matches is echoed; it results in no command.
+        // The mock echoes a message that no rule matches, which results in no command.
         let (lines, code) = turn(&alice, &format!("{provider}-wrong"), "please run it with another key");
         assert!(code == 0 && !said(&lines).is_empty(), "{lines:?}");
         assert!(!machine.workspace().join("log").exists(), "{lines:?}");
@@ -77,7 +81,7 @@ fn a_mock_server_of_others_drives_the_agent_in_both_dialects() {
 }
 
 #[test]
-fn a_proxy_of_others_translates_between_us_and_a_model() {
+fn a_third_party_proxy_translates_between_us_and_a_model() {
     if std::env::var_os("SANDBRIDGE_LITELLM").is_none() {
         println!("skipped: SANDBRIDGE_LITELLM is not set, as scripts/soak sets it");
         return;
@@ -95,7 +99,7 @@ fn a_proxy_of_others_translates_between_us_and_a_model() {
     let client = Client::login(&server, "alice");
     for provider in DIALECTS {
         check_work(&alice, &machine, provider);
-        // Its answer to a wrong key depends on whether it has a database; it has none here.
+        // The proxy's answer to a wrong key depends on whether it has a database; it has none here.
         for (choice, told) in [("-wrong", "refused the request"), ("/no-such-model", "has no such model")] {
             let (lines, code) = turn(&alice, &format!("{provider}{choice}"), "hello");
             let error = lines.iter().find(|line| line["type"] == "error").map(Value::to_string);

@@ -1,4 +1,5 @@
-//! The structure of the repository: dependencies between crates, cycles in them, file sizes, licences, the top level.
+//! The structure of the repository: dependencies between crates, cycles between modules, file sizes, licences, the top
+//! level.
 
 mod circles;
 mod docs;
@@ -9,10 +10,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A source file longer than this is about more than one topic.
+/// The limit on the lines of a source file: a longer one covers more than one topic.
 const MAX_LINES: usize = 500;
 
-/// The allowed dependencies between crates. A Cargo.toml must not have any others.
+/// The allowed dependencies between crates; a Cargo.toml may not have any others.
 const ARROWS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("address", &[]),
@@ -118,13 +119,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("static-runner", &["runner", "server-bridge", "testkit"]),
 ];
 
-/// The same as in `.deny.toml`.
+/// The same crates as in `.deny.toml`.
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "reqwest-eventsource"];
 
-/// Constructs allowed only in a single module of a crate.
+/// The beginnings of unsafe code, which is allowed only in a single module of each crate.
 const UNSAFE: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
 
-/// How many unsafe blocks all crates together may have, tests included.
+/// The limit on unsafe blocks in all crates together, including tests.
 const MAX_UNSAFE_BLOCKS: usize = 20;
 
 const LICENCES: &[&str] = &[
@@ -160,12 +161,16 @@ fn tracked_files() -> Vec<String> {
 }
 
 #[test]
-fn arrows_between_crates_point_one_way() {
+fn crates_depend_only_on_their_allowed_dependencies() {
     let allowed: BTreeMap<_, _> = ARROWS.iter().copied().collect();
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
     let ours: Vec<_> = packages.iter().filter(|package| package["source"].is_null()).collect();
-    assert_eq!(ours.len(), ARROWS.len(), "a crate was added: give it its arrows here and in the README");
+    assert_eq!(
+        ours.len(),
+        ARROWS.len(),
+        "a crate was added: list its dependencies in ARROWS and in the README"
+    );
     for package in ours {
         let name = package["name"].as_str().unwrap();
         for dependency in package["dependencies"].as_array().unwrap() {
@@ -178,10 +183,10 @@ fn arrows_between_crates_point_one_way() {
     }
 }
 
-/// Otherwise tokio and everything that depends on it are compiled again for the tests, and the programs that the tests run
-/// are different from those of the tests.
+/// Otherwise tokio and everything that depends on it are compiled again for the tests, and the tests run other programs
+/// than the ones that are built alone.
 #[test]
-fn programs_and_tests_are_made_of_the_same_dependencies() {
+fn programs_and_tests_are_built_with_the_same_features() {
     let features = |edges: &str| {
         let output = Command::new(env!("CARGO"))
             .args([
@@ -223,10 +228,10 @@ fn the_engine_is_built_without_a_database_or_a_server() {
     }
 }
 
-/// Handlers parse, call and answer: the functions they call contain the domain's logic, its trail and its events, for any
-/// other front end.
+/// Handlers only parse a request, call a function and answer: the domain's logic, audit trail and events are in the
+/// functions, so that any other front end has them, too.
 #[test]
-fn the_web_layer_names_nothing_of_the_store() {
+fn the_web_layer_does_not_use_the_store_directly() {
     let folder = "server-bridge/src/web";
     let sources =
         || tracked_files().into_iter().filter(|file| file.starts_with(folder) && file.ends_with(".rs"));
@@ -242,7 +247,7 @@ fn the_web_layer_names_nothing_of_the_store() {
     }
 }
 
-/// `web::json::Json` writes the texts of documents in the language of the request; axum's would write them in English.
+/// `web::json::Json` writes documents in the language of the request; axum's `Json` would write them in English.
 #[test]
 fn answers_are_written_in_the_language_of_their_request() {
     let folder = "server-bridge/src/web/";
@@ -262,21 +267,21 @@ fn answers_are_written_in_the_language_of_their_request() {
 }
 
 #[test]
-fn source_files_stay_readable() {
+fn source_files_are_short_enough() {
     for file in tracked_files() {
         let is_source = file.ends_with(".rs") || file.ends_with(".ts") || file.ends_with(".tsx");
         let is_test = file.contains("/tests/") || file.contains("e2e/") || file.ends_with("tests.rs");
-        // Generated code.
+        // Generated code has no limit.
         let is_made = file.ends_with(".d.ts");
         if is_source && !is_test && !is_made {
             let lines = std::fs::read_to_string(root().join(&file)).unwrap().lines().count();
-            assert!(lines <= MAX_LINES, "{file} has {lines} lines: split it by what it is about");
+            assert!(lines <= MAX_LINES, "{file} has {lines} lines: split it by topic");
         }
     }
 }
 
 #[test]
-fn top_level_is_as_drawn() {
+fn top_level_contains_only_known_entries() {
     let allowed = [
         "Cargo.toml",
         "Cargo.lock",
@@ -299,14 +304,14 @@ fn top_level_is_as_drawn() {
 }
 
 #[test]
-fn crates_say_what_they_are() {
+fn crates_describe_themselves_and_their_modules() {
     for (name, _) in ARROWS {
         let inside = ["", "proto/", "server-bridge/crates/", "tests/"]
             .map(|folder| root().join(format!("{folder}{name}/src/lib.rs")));
         let path = inside.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{name} has no lib.rs"));
         let text = std::fs::read_to_string(path).unwrap();
         let header = text.lines().take_while(|line| line.starts_with("//!")).count();
-        assert!(header >= 5, "{} does not say what it is and map its modules", path.display());
+        assert!(header >= 5, "the header of {} must describe the crate and list its modules", path.display());
     }
 }
 
@@ -331,14 +336,17 @@ fn dependencies_come_from_the_registry_and_none_is_banned() {
         let (name, version) = (package["name"].as_str().unwrap(), package["version"].as_str().unwrap());
         let source = package["source"].as_str().unwrap_or("ours");
         assert!(source == "ours" || source.starts_with("registry+"), "{name} comes from {source}");
-        assert!(!BANNED.contains(&name), "{name} is banned, see .deny.toml");
-        assert!(name != "bincode" || version == "2.0.1", "bincode {version}: the wire format is 2.0.1's");
+        assert!(!BANNED.contains(&name), "{name} is banned: see .deny.toml");
+        assert!(
+            name != "bincode" || version == "2.0.1",
+            "bincode {version}: the wire format is that of 2.0.1"
+        );
     }
 }
 
-/// A string key into JSON is a missing type: the server's answers are declared in `api`.
+/// Access to JSON by string keys means that a type is missing: the server's answers are declared in `api`.
 #[test]
-fn the_client_reads_documents_and_no_loose_json() {
+fn the_client_reads_typed_documents_and_no_untyped_json() {
     for file in tracked_files() {
         let is_production =
             file.starts_with("server-bridge/crates/client/src/") && !file.ends_with("tests.rs");
@@ -354,7 +362,7 @@ fn the_client_reads_documents_and_no_loose_json() {
 }
 
 #[test]
-fn unsafe_code_stands_in_one_module_a_crate() {
+fn unsafe_code_is_in_one_module_of_each_crate() {
     let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs") && file.contains("/src/")) {
         let text = std::fs::read_to_string(root().join(&file)).unwrap();
@@ -362,7 +370,7 @@ fn unsafe_code_stands_in_one_module_a_crate() {
             !line.trim_start().starts_with("//") && UNSAFE.iter().any(|word| line.contains(word))
         });
         if has_block {
-            // A module's parts, in a folder of its name, belong to it.
+            // The files in a module's folder belong to that module.
             let (name, path) = file.split_once("/src/").unwrap();
             let module = path.split('/').next().unwrap().trim_end_matches(".rs");
             modules.entry(name.to_owned()).or_default().insert(module.to_owned());
@@ -375,7 +383,7 @@ fn unsafe_code_stands_in_one_module_a_crate() {
 
 #[test]
 fn unsafe_blocks_stay_few() {
-    // Joined here, so that this file does not count.
+    // The words are joined here, so that this file is not counted.
     let words = ["{", "impl"].map(|what| format!("unsafe {what}"));
     let mut found = Vec::new();
     for file in tracked_files().into_iter().filter(|file| file.ends_with(".rs")) {

@@ -1,4 +1,5 @@
-//! `/trust`: what a workspace defines is asked about in the chat, and approved as it was shown, or not now.
+//! `/trust`: the chat asks about everything that a workspace defines, and approves it exactly as it was shown, or not
+//! now.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ fn states(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn what_waits_is_shown_and_approved_as_it_was_shown_or_not_now() {
+fn waiting_definitions_are_shown_and_approved_as_shown_or_not_now() {
     let mut world = World::new(|_| Reply::Say("done".to_owned()));
     world.put("skills/talk/SKILL.md", "---\nalways: true\n---\nBe kind.");
     let client = Client::login(&world.server, "alice");
@@ -44,11 +45,11 @@ fn what_waits_is_shown_and_approved_as_it_was_shown_or_not_now() {
     assert_eq!(answer(&client, &chat, &asked, "Not now"), 204);
     assert!(card(&client, &chat, "denied").to_string().contains("Nothing was approved"));
     assert_eq!(states(&world), ["waiting"]);
-    assert_ne!(answer(&client, &chat, &asked, "Approve all of it"), 204, "it was answered");
+    assert_ne!(answer(&client, &chat, &asked, "Approve all of it"), 204, "the question was already answered");
 
     say(&client, &chat, "/trust");
     let asked = card(&client, &chat, "asking");
-    // What changes after it was shown is not approved.
+    // A change after the question was shown is not approved.
     world.put("skills/talk/SKILL.md", "---\nalways: true\n---\nBe kind, and quick.");
     assert_eq!(answer(&client, &chat, &asked, "Approve all of it"), 204);
     let text = card(&client, &chat, "done")["agent"]["detail"].to_string();
@@ -57,7 +58,7 @@ fn what_waits_is_shown_and_approved_as_it_was_shown_or_not_now() {
 
     say(&client, &chat, "/trust");
     let asked = card(&client, &chat, "asking");
-    // A server that dies leaves no question that nobody waits for.
+    // A server that dies leaves no open question that nobody waits for.
     world.kill_and_restart(&[]);
     let client = Client::login(&world.server, "alice");
     let ended = card(&client, &chat, "cancelled");

@@ -11,7 +11,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Follows its instructions, and reports that.
+/// A model that follows its instructions, and reports what it did.
 fn obeys(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
     match said.strip_prefix("run ") {
@@ -24,7 +24,7 @@ fn obeys(asked: &Asked) -> Reply {
 }
 
 #[test]
-fn a_person_chats_approves_switches_the_runner_and_quits() {
+fn a_person_chats_approves_a_command_switches_the_runner_and_quits() {
     let model = ScriptedModel::start(obeys);
     let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
@@ -35,7 +35,7 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     tmux.runs("", &alice, &["chat", "--new", "--approval", "ask"]);
     tmux.sees("● laptop online · workspace");
 
-    // Output comes while the command runs.
+    // Output appears while the command runs.
     tmux.types(
         "!echo first; until [ -e go ]; do sleep 0.05; done; printf '\\033[31msecond\\033[0m\\n'; exit 3",
     );
@@ -46,7 +46,7 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     let screen = tmux.sees("exit 3 ·");
     assert!(screen.contains("│ second") && screen.contains("on laptop"), "{screen}");
 
-    // An approval names the machine, and once Tab selected it, a key answers it.
+    // An approval names the machine, and a key answers it after Tab selected it.
     tmux.types("run echo made by hand > made; cat made");
     tmux.press(&["Enter"]);
     let screen = tmux.sees("Shell wants to run on  laptop");
@@ -82,24 +82,24 @@ fn a_person_chats_approves_switches_the_runner_and_quits() {
     sane(&tmux);
 }
 
-/// True if the terminal is in the mode that a shell needs.
+/// Checks that the terminal is in the mode that a shell needs.
 fn sane(tmux: &Tmux) {
     for fact in ["alternate_on", "mouse_any_flag"] {
         assert_eq!(tmux.fact(fact), "0", "{fact}");
     }
     assert_eq!(tmux.fact("cursor_flag"), "1");
-    // An extra key press is not part of the line.
+    // Removes what an extra key press may have left on the line.
     tmux.press(&["C-u"]);
     tmux.types("clear; stty -a; echo looked");
     tmux.press(&["Enter"]);
-    let screen = tmux.becomes("stty says", |screen| screen.contains("\nlooked"));
+    let screen = tmux.becomes("the output of stty", |screen| screen.contains("\nlooked"));
     for mode in [" icanon", " echo", " isig", " opost"] {
         assert!(screen.replace('\n', " ").contains(mode), "{mode} in {screen}");
     }
 }
 
 #[test]
-fn chats_are_made_found_and_renamed_and_what_runs_is_cancelled() {
+fn chats_are_created_found_and_renamed_and_a_command_is_cancelled() {
     let server = Server::start();
     let alice = server.person("alice");
     let _laptop = Machine::start(&server, &alice, "laptop");
@@ -143,7 +143,7 @@ fn chats_are_made_found_and_renamed_and_what_runs_is_cancelled() {
 }
 
 #[test]
-fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
+fn a_draft_survives_a_server_restart_and_sigterm_restores_the_terminal() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let _laptop = Machine::start(&server, &alice, "laptop");
@@ -175,7 +175,7 @@ fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
     tmux.sees("ended 143");
     sane(&tmux);
 
-    // Where the full screen is impossible or switched off, lines are read.
+    // Where a full-screen chat is impossible or switched off, the chat reads lines.
     for (variables, arguments) in [("TERM=dumb", &["chat"][..]), ("", &["chat", "--lines"])] {
         tmux.runs(variables, &alice, arguments);
         tmux.sees("/help lists the rest, Ctrl-D quits.");
@@ -188,7 +188,7 @@ fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
 }
 
 #[test]
-fn a_tool_of_a_published_mcp_server_is_allowed_and_its_result_is_shown() {
+fn a_tool_of_a_published_mcp_server_is_approved_and_its_result_shown() {
     let script = |asked: &Asked| match asked.results().last() {
         None => Reply::Call(vec![("mcp__everything__get-sum", json!({"a": 2, "b": 40}))]),
         Some(result) => Reply::Say(format!("It told me: {result}")),

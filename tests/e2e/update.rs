@@ -1,4 +1,4 @@
-//! Updates: a runner that replaces its own program, with commands running, and obstacles to that.
+//! Updates: a runner replaces its own program, with commands running, and despite obstacles.
 
 mod asked;
 mod broken;
@@ -17,17 +17,17 @@ use tempfile::TempDir;
 use tests::server::{Output, run};
 use tests::{Person, Server, binaries, eventually, process};
 
-/// The version of everything built here, and thus of the programs that servers hand out.
+/// The version of everything that is built here, and therefore of the programs that servers hand out.
 const NEW: &str = "0.1.0";
-/// The version of an older runner. It has the same length, since it replaces the other one in the program.
+/// The version of an older runner. It has the same length, since it is written over the other one in the program.
 const OLD: &str = "0.0.9";
-/// How long anything may take, except trials that have their own time.
+/// The timeout for every step, except for trials, which have a time limit of their own.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A runner on some machine, with a separate program file.
+/// A runner with a separate program file.
 struct Runner {
     name: String,
-    /// The program's directory.
+    /// The directory of the program.
     directory: TempDir,
     workspace: TempDir,
     state: TempDir,
@@ -35,7 +35,7 @@ struct Runner {
     log: Arc<Mutex<String>>,
 }
 
-/// Puts a runner of another version into a directory: the static one, with the version's text replaced.
+/// Puts a runner of another version into a directory: the static one, with the text of the version replaced.
 fn put_program(directory: &Path, version: &str) -> PathBuf {
     let program = directory.join("sandbridge-runner");
     let mut content = std::fs::read(binaries::runner_static()).unwrap();
@@ -78,13 +78,13 @@ impl Runner {
         Self::start_in(place, url, person, name, options)
     }
 
-    /// The same with an existing program.
+    /// Starts an older runner with an existing program.
     fn start_in(place: TempDir, url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
         let program = place.path().join("sandbridge-runner");
         Self::start_by(Command::new(program), place, url, person, name, options)
     }
 
-    /// The same with a command that starts it.
+    /// Starts an older runner through a command.
     fn start_by(
         starter: Command,
         place: TempDir,
@@ -96,7 +96,7 @@ impl Runner {
         Self::start_at((directory("ws"), directory("state")), starter, place, (url, name), person, options)
     }
 
-    /// The same with a workspace and a state directory that belong to a user.
+    /// Starts an older runner whose workspace and state directory belong to this user.
     fn start_owned_by(
         user: u32,
         starter: Command,
@@ -150,19 +150,20 @@ impl Runner {
         self.process.id() as i32
     }
 
-    /// Runs `sandbridge-runner update` on this machine, with another program than the replaced one.
+    /// A command that runs `sandbridge-runner update` on this machine; the program of the command is not the replaced
+    /// one.
     fn update(&self) -> Command {
         let mut command = Command::new(binaries::runner());
         command.args(["update", "--state-dir"]).arg(self.state.path());
         command
     }
 
-    /// The same until it has ended.
+    /// Runs the update to its end.
     fn updated(&self) -> Output {
         run(self.update(), b"")
     }
 
-    /// The names of the files beside the program.
+    /// The names of the files in the program's directory.
     fn files(&self) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(self.directory.path())
             .unwrap()
@@ -172,7 +173,7 @@ impl Runner {
         names
     }
 
-    /// The version that the server has recorded for it.
+    /// The version that the server has recorded for the runner, if it is online.
     fn registered(&self, person: &Person) -> Option<String> {
         let list = person.json(&["runner", "list", "--json"]);
         let found =
@@ -186,7 +187,7 @@ impl Runner {
         });
     }
 
-    /// It became the new version in the same process, and kept the old program.
+    /// Checks that the runner has the new version in the same process, and kept the old program.
     fn assert_updated(&self, person: &Person) {
         self.wait_registered(person, NEW);
         assert_eq!(self.files(), ["sandbridge-runner", "sandbridge-runner.old"], "{}", self.log());
@@ -197,7 +198,7 @@ impl Runner {
         assert_eq!(person.run(&["exec", "--on", &self.name, "--", "true"]).code, 0);
     }
 
-    /// It is unchanged, and works.
+    /// Checks that the runner is unchanged, and works.
     fn assert_unchanged(&self, person: &Person) {
         self.wait_registered(person, OLD);
         assert_eq!(self.files(), ["sandbridge-runner"], "{}", self.log());
@@ -206,7 +207,7 @@ impl Runner {
         assert_eq!(done.code, 0, "{}", done.stderr);
     }
 
-    /// Asks it to end; returns its exit code.
+    /// Terminates the runner; returns its exit code.
     fn stop(&mut self) -> Option<i32> {
         process::signal(self.pid(), Signal::TERM);
         eventually("the runner ends", PATIENCE, || self.process.try_wait().unwrap()).code()
@@ -215,13 +216,14 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // A parent that starts the runner in a separate namespace may not pass the signal on.
+        // A parent that started the runner in a separate namespace may not pass the signal on.
         process::children(self.pid()).into_iter().for_each(|pid| process::signal(pid, Signal::TERM));
         process::terminate(&mut self.process);
     }
 }
 
-/// Waits for a line of a program that reports its progress; the rest is left for the caller that waits for its end.
+/// Reads a program's output until it contains these words; the rest is left for the caller that waits for the program's
+/// end.
 fn says(child: &mut Child, words: &str) {
     let mut line = Vec::new();
     let stdout = child.stdout.as_mut().unwrap();
@@ -247,7 +249,7 @@ fn a_runner_is_replaced_where_it_runs_and_the_old_one_is_kept() {
     assert!(updated.stdout.contains("now version 0.1.0"), "{}", updated.stdout);
     runner.assert_updated(&person);
     assert_ne!(process::children(runner.pid()), child, "another runner below the same guardian");
-    // The token came from the command line, and is only in memory, before and after.
+    // The token was given on the command line, and is only in memory, before and after the update.
     let log = runner.log();
     assert!(!log.contains("sbr_"), "{log}");
     for pid in process::children(runner.pid()).into_iter().chain([runner.pid()]) {
@@ -261,7 +263,7 @@ fn a_runner_is_replaced_where_it_runs_and_the_old_one_is_kept() {
 }
 
 #[test]
-fn one_that_may_updates_by_itself() {
+fn a_runner_with_auto_update_updates_by_itself() {
     let server = Server::start();
     let person = server.person("alice");
     let runner = Runner::start(server.url(), &person, "laptop", &["--auto-update"]);
@@ -269,7 +271,7 @@ fn one_that_may_updates_by_itself() {
 }
 
 #[test]
-fn two_who_ask_at_once_get_one_update() {
+fn two_simultaneous_requests_get_one_update() {
     let server = Server::start();
     let person = server.person("alice");
     let runner = Runner::start(server.url(), &person, "laptop", &[]);
@@ -283,7 +285,7 @@ fn two_who_ask_at_once_get_one_update() {
 }
 
 #[test]
-fn runners_of_one_program_do_not_harm_each_other() {
+fn runners_that_share_a_program_do_not_harm_each_other() {
     let server = Server::start();
     let person = server.person("alice");
     let first = Runner::start(server.url(), &person, "first", &[]);
@@ -307,7 +309,7 @@ fn runners_of_one_program_do_not_harm_each_other() {
 }
 
 #[test]
-fn nothing_older_is_taken_and_nothing_is_done_where_no_runner_is() {
+fn no_older_version_is_installed_and_an_update_needs_a_running_runner() {
     let server = Server::start();
     let person = server.person("alice");
     let place = directory("program");
@@ -333,7 +335,7 @@ fn nothing_older_is_taken_and_nothing_is_done_where_no_runner_is() {
 }
 
 #[test]
-fn a_runner_that_waits_for_commands_still_stops_and_leaves_nothing_behind() {
+fn a_runner_whose_update_waits_for_commands_still_stops_cleanly() {
     let server = Server::start();
     let person = server.person("alice");
     let mut runner = Runner::start(server.url(), &person, "laptop", &[]);
@@ -343,7 +345,7 @@ fn a_runner_that_waits_for_commands_still_stops_and_leaves_nothing_behind() {
     let mut asking = runner.update().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     says(&mut asking, "waits for running commands to end (1)");
     assert_eq!(runner.files().len(), 2);
-    assert_eq!(person.run(&["exec", "--", "true"]).code, 0, "it serves meanwhile");
+    assert_eq!(person.run(&["exec", "--", "true"]).code, 0, "the runner still serves commands");
     assert_eq!(runner.stop(), Some(0), "{}", runner.log());
     assert_eq!(runner.files(), ["sandbridge-runner"]);
     assert_eq!(long.wait().unwrap().code(), Some(130));

@@ -1,5 +1,5 @@
-//! The page's terminal: a real shell opened by a page's session, which outlives the page and the server, and which several
-//! pages may watch.
+//! The page's terminal: a real shell opened by a page's session. It outlives the page and the server, and several pages
+//! may watch it.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ const ID: &str = "000102030405060708090a0b0c0d0e0f";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A terminal as a page has it.
+/// A terminal in a page, with the page's connection.
 struct Page {
     socket: WebSocket<TcpStream>,
-    /// All output shown.
+    /// All output that the page received.
     shown: Vec<u8>,
-    /// The number of bytes no longer available.
+    /// The number of bytes that are no longer available.
     gap_bytes: u64,
 }
 
@@ -47,7 +47,7 @@ impl Page {
         self.socket.send(Message::binary([&[0], text.as_bytes()].concat())).unwrap();
     }
 
-    /// The next text frame that is not a gap; output before it is kept.
+    /// The next text frame that is not a gap; output that precedes it is kept.
     fn frame(&mut self) -> Value {
         loop {
             match self.socket.read().unwrap() {
@@ -66,12 +66,12 @@ impl Page {
         }
     }
 
-    /// Reads until this is shown.
+    /// Reads until `shown` has this text.
     fn sees(&mut self, text: &str) {
         let until = Instant::now() + PATIENCE;
         while !String::from_utf8_lossy(&self.shown).contains(text) {
             let shown = String::from_utf8_lossy(&self.shown);
-            assert!(Instant::now() < until, "{text:?} does not come behind {shown:?}");
+            assert!(Instant::now() < until, "{text:?} does not follow {shown:?}");
             match self.socket.read().unwrap() {
                 Message::Binary(bytes) => self.shown.extend_from_slice(&bytes[1..]),
                 Message::Text(frame) => {
@@ -82,7 +82,7 @@ impl Page {
         }
     }
 
-    /// True if the server closes the connection before it says anything.
+    /// True if the server closes the connection without sending anything.
     fn is_turned_away(&mut self) -> bool {
         matches!(self.socket.read(), Ok(Message::Close(_)) | Err(_))
     }
@@ -110,7 +110,7 @@ fn again(server: &Server, client: &Client, offset: u64) -> Page {
 }
 
 #[test]
-fn a_terminal_outlives_its_page_and_the_server_and_shows_what_it_showed() {
+fn a_terminal_outlives_its_page_and_the_server_and_shows_its_output_again() {
     let mut server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -119,15 +119,15 @@ fn a_terminal_outlives_its_page_and_the_server_and_shows_what_it_showed() {
     page.type_in("echo a$((40+2))b; kept=here\n");
     page.sees("a42b");
     let offset = page.offset();
-    // Reloaded, as when a lid closes: without a closing frame.
+    // The page is reloaded, or the lid closed: the connection ends without a closing frame.
     drop(page);
     let mut all = again(&server, &client, 0);
     all.sees("a42b");
     let mut rest = again(&server, &client, offset);
     rest.type_in("echo still-$kept\n");
     rest.sees("still-here");
-    assert!(!String::from_utf8_lossy(&rest.shown).contains("a42b"), "from where it stood");
-    // Both watch it; the one that connected last may type.
+    assert!(!String::from_utf8_lossy(&rest.shown).contains("a42b"), "continued from the last offset");
+    // Both pages watch the terminal; the one that connected last may type.
     all.sees("still-here");
     let mut all = again(&server, &client, all.offset());
     all.type_in("echo both-$((1+1))\n");
@@ -147,7 +147,7 @@ fn a_terminal_outlives_its_page_and_the_server_and_shows_what_it_showed() {
 }
 
 #[test]
-fn a_terminal_that_nobody_comes_back_to_ends_and_one_that_is_looked_at_does_not() {
+fn an_abandoned_terminal_ends_and_a_watched_one_does_not() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -166,7 +166,7 @@ fn a_terminal_that_nobody_comes_back_to_ends_and_one_that_is_looked_at_does_not(
 }
 
 #[test]
-fn a_connection_that_its_page_has_replaced_takes_nothing_over_when_it_comes_late() {
+fn a_late_connection_that_its_page_has_replaced_takes_nothing_over() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -181,7 +181,7 @@ fn a_connection_that_its_page_has_replaced_takes_nothing_over_when_it_comes_late
     assert!(of("window", 1).is_turned_away());
     page.type_in("echo mine-$((1+1))\n");
     page.sees("mine-2");
-    // Another window is no late connection, whatever its number.
+    // Another window is not a late connection, whatever its number is.
     let mut other = of("other", 0);
     assert_eq!(other.frame()["type"], "started");
     other.type_in("echo other-$((1+1))\n");

@@ -1,4 +1,5 @@
-//! What a workspace defines has no effect before its user approved it: custom tools, skills for every prompt, hooks and servers.
+//! Definitions of a workspace have no effect before their user approved them: custom tools, skills for every prompt, hooks and
+//! servers.
 
 use std::fs;
 
@@ -7,7 +8,7 @@ use tests::{Asked, Reply};
 
 use crate::world::World;
 
-/// A tool that says what it was given.
+/// A tool that repeats its input.
 const ECHO: &str = r#"#!/bin/sh
 if [ "$1" = --describe ]; then
     touch described 2>/dev/null
@@ -18,7 +19,7 @@ echo "it was given $(cat)"
 touch called
 "#;
 
-/// A model that calls a custom tool if it has it, and then says what it got.
+/// A model that calls a custom tool if it is declared, and then repeats the result.
 fn caller(tool: &'static str) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| match asked.results().last() {
         Some(result) => Reply::Say(format!("got: {result}")),
@@ -35,13 +36,13 @@ pub(crate) fn tools(asked: &Asked) -> Vec<String> {
     tools.iter().filter_map(|tool| Some(tool["function"]["name"].as_str()?.to_owned())).collect()
 }
 
-/// All of a request's text before the user's.
+/// All text of a request before the user's message.
 pub(crate) fn system(asked: &Asked) -> String {
     asked.body["messages"][0]["content"].to_string()
 }
 
 impl World {
-    /// All that is said in a new chat in this mode, in pieces or not.
+    /// All text of an answer in a new chat in this mode, whether it was streamed or not.
     fn said(&self, mode: &str) -> String {
         let lines = self.chat(mode);
         lines.iter().filter_map(|line| line["text"].as_str()).collect()
@@ -67,13 +68,13 @@ impl World {
 }
 
 #[test]
-fn a_custom_tool_works_after_its_approval_and_not_before_or_after_a_change() {
+fn a_custom_tool_needs_an_approval_that_ends_with_a_change() {
     let world = World::new(caller("custom__echo"));
     world.put("custom-tools/echo.sh", ECHO);
     let said = world.said("full");
     assert!(said.contains("custom__echo is not here"), "{said}");
     assert!(said.contains("Waiting for your approval") && said.contains("custom tools: 1"), "{said}");
-    assert!(!world.path("described").exists(), "it does not even describe itself");
+    assert!(!world.path("described").exists(), "the tool is not even run to describe itself");
     let waiting = world.item("echo");
     assert_eq!((&waiting["kind"], &waiting["state"]), (&json!("custom_tool"), &json!("waiting")));
     let refused = world.alice.run(&["trust", "approve", "echo"]);
@@ -83,15 +84,15 @@ fn a_custom_tool_works_after_its_approval_and_not_before_or_after_a_change() {
     assert!(said.contains(r#"it was given {"text":"hello"}"#), "{said}");
     assert!(
         world.path("called").exists() && !world.path("described").exists(),
-        "a description changes nothing"
+        "a description has no side effects"
     );
-    // Plan mode changes nothing, and nobody knows what a tool does.
+    // In plan mode nothing may change, and a tool that does not say otherwise may change anything.
     fs::remove_file(world.path("called")).unwrap();
     assert!(!world.said("plan").contains("it was given"));
     assert!(!world.path("called").exists());
     let audited = world.alice.json(&["ps", "--all", "--json"]).to_string();
     assert!(audited.contains("custom-tools/echo.sh"), "{audited}");
-    // A change to its content needs another approval, and the list shows what changed.
+    // A change to the tool's content needs another approval, and the list shows the changed files.
     world.put("custom-tools/echo.sh", &ECHO.replace("it was given", "it got"));
     assert!(world.said("full").contains("custom__echo is not here"));
     let changed = world.item("echo");
@@ -122,18 +123,18 @@ fn a_tool_that_changes_while_a_turn_is_in_progress_is_not_run() {
 }
 
 #[test]
-fn a_tool_that_says_it_only_reads_is_held_to_that() {
+fn a_tool_declared_as_read_only_cannot_write() {
     let reads = ECHO.replace("\"description\"", "\"read_only\": true, \"description\"");
     let world = World::new(caller("custom__echo"));
     world.put("custom-tools/echo", &reads);
     world.run(&["trust", "approve", "echo", "--yes"]);
     let said = world.said("full");
     assert!(said.contains("it was given"), "{said}");
-    assert!(!world.path("called").exists(), "its workspace is read-only");
+    assert!(!world.path("called").exists(), "the tool's workspace is read-only");
 }
 
 #[test]
-fn a_tool_that_is_broken_is_named_and_the_turn_goes_on() {
+fn a_broken_tool_is_named_and_the_turn_continues() {
     let world = World::new(caller("custom__echo"));
     for (name, content) in [
         ("no-json", "#!/bin/sh\necho hello"),
@@ -150,7 +151,7 @@ fn a_tool_that_is_broken_is_named_and_the_turn_goes_on() {
     fs::write(world.path("custom-tools/not-executable"), ECHO).unwrap();
     std::os::unix::fs::symlink("/bin/sh", world.path("custom-tools/outside")).unwrap();
     world.run(&["trust", "approve", "--all", "--yes"]);
-    assert!(world.said("full").contains("it was given"), "the good one works");
+    assert!(world.said("full").contains("it was given"), "the valid tool works");
     let problems = world.problems();
     for part in [
         "no-json: the tool is not offered: what it prints with --describe is not the expected JSON object",
@@ -196,7 +197,7 @@ fn a_tool_that_fails_floods_or_hangs_ends_with_a_message() {
 }
 
 #[test]
-fn a_skill_that_always_applies_stands_in_prompts_after_its_approval_and_not_before() {
+fn a_skill_that_always_applies_is_in_prompts_only_after_its_approval() {
     let world = World::new(|_: &Asked| Reply::Say("hello".to_owned()));
     let skill = "---\ndescription: How we talk\nalways: true\n---\nAlways rhyme.";
     world.put(".agents/skills/talk/SKILL.md", skill);
@@ -245,15 +246,15 @@ fn everything_that_a_workspace_defines_is_in_one_list() {
     world.run(&["trust", "approve", "--all", "--yes"]);
     assert!(world.items().iter().all(|item| item["state"] == "approved"));
     assert!(!world.said("full").contains("Waiting for your approval"), "nothing waits");
-    // What was approved by its own command's list is the same approval.
+    // An approval in the list of one kind is the same approval as in this list.
     assert!(world.alice.json(&["hook", "list", "--json"]).to_string().contains(r#""state":"runs""#));
     let approvals = world.alice.json(&["trust", "list", "--all", "--json"])["approvals"].clone();
     assert_eq!(approvals.as_array().unwrap().len(), 5, "{approvals}");
-    // The file that a hook names is covered.
+    // The approval of a hook covers the file that it names.
     world.put("lint.sh", "#!/bin/sh\ntouch mark\n");
     let hook = world.items().into_iter().find(|item| item["kind"] == "hook").unwrap();
     assert_eq!((&hook["state"], &hook["change"]["files"]), (&json!("waiting"), &json!(["lint.sh"])));
-    // Another user's machine has another list, and their approvals are theirs.
+    // Another user's machine has a separate list, and that user's approvals are separate.
     let bob = world.server.person("bob");
     let _machine = tests::Machine::start(&world.server, &bob, "desk");
     let list = bob.json(&["trust", "list", "--json"]);
@@ -261,7 +262,7 @@ fn everything_that_a_workspace_defines_is_in_one_list() {
 }
 
 #[test]
-fn a_skill_that_needs_what_the_machine_lacks_is_offered_with_that_note() {
+fn a_skill_with_missing_requirements_is_offered_with_a_note() {
     let world = World::new(|asked: &Asked| match asked.results().last() {
         None => Reply::Call(vec![("Skill", json!({"name": "film"}))]),
         Some(_) => Reply::Say("that is all".to_owned()),

@@ -1,4 +1,5 @@
-//! What tests of an agent's extensions begin with: a model that follows a script, a server, a person and that person's machine.
+//! The starting point of tests of an agent's extensions: a model that follows a script, a server, a person and that person's
+//! machine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,12 +22,12 @@ impl World {
         Self::with(script, &[])
     }
 
-    /// The same with options of the server.
+    /// Starts a world whose server has these options.
     pub(crate) fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
         Self::on(script, options, Server::start_with)
     }
 
-    /// The same on a server that is started in this way.
+    /// Starts a world whose server is started by `start`.
     pub(crate) fn on(
         script: impl FnMut(&Asked) -> Reply + Send + 'static,
         options: &[&str],
@@ -39,41 +40,41 @@ impl World {
         Self { model, server, alice, machine }
     }
 
-    /// Kills the server, and starts it again with its model and these options.
+    /// Kills the server, and restarts it with its model and these options.
     pub(crate) fn kill_and_restart(&mut self, options: &[&str]) {
         self.server.kill();
         self.server.restart(&[&["--docker", "off"], options, &self.model.options("openai")[..]].concat());
     }
 
-    /// A path of the workspace.
+    /// The path of a file in the workspace.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.machine.workspace().join(name)
     }
 
-    /// Writes a program into the workspace.
+    /// Writes an executable file into the workspace.
     pub(crate) fn put(&self, name: &str, content: &str) {
         put(&self.path(name), content);
     }
 
-    /// Runs the CLI, which succeeds.
+    /// Runs the CLI, which must succeed.
     pub(crate) fn run(&self, arguments: &[&str]) -> tests::Output {
         let output = self.alice.run(arguments);
         assert_eq!(output.code, 0, "{arguments:?}: {output:?}");
         output
     }
 
-    /// Says something in a new chat in this mode; returns the lines of the chat.
+    /// Posts `go` in a new chat in this approval mode; returns the lines of the chat.
     pub(crate) fn chat(&self, mode: &str) -> Vec<Value> {
         lines(&self.run(&["chat", "--new", "--json", "--approval", mode, "go"]))
     }
 
-    /// The last result of a tool that the model got.
+    /// The last tool result that the model got.
     pub(crate) fn last_result(&self) -> String {
         self.model.asked().pop().and_then(|asked| asked.results().pop()).unwrap_or_default()
     }
 }
 
-/// Writes a program.
+/// Writes an executable file.
 pub(crate) fn put(path: &Path, content: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content).unwrap();

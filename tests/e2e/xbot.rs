@@ -39,7 +39,7 @@ fn commands_run_from_the_cli_with_their_output_code_and_limits() {
     let output = person.run(&["exec", "--cwd", "../..", "--", "true"]);
     assert!(output.code == 125 && output.stderr.contains("out of the workspace"), "{output:?}");
     let output = person.run(&["exec", "--", "printf", "\\377"]);
-    assert_eq!(output.stdout, "\u{fffd}", "lossy, as its facts say");
+    assert_eq!(output.stdout, "\u{fffd}", "lossy, as the runner's facts say");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_file_api_works_within_the_workspace() {
 }
 
 #[test]
-fn chat_runs_commands_there_and_keeps_large_output() {
+fn chat_runs_commands_on_the_runner_and_stores_large_output() {
     let (_server, person, runner) = setup();
     let output = person.run(&["chat", "--new", "!echo hello; exit 3"]);
     let said = format!("{}{}", output.stdout, output.stderr);
@@ -90,7 +90,7 @@ fn chat_runs_commands_there_and_keeps_large_output() {
     let output = person.run(&["chat", "--new", "!seq 1 5000"]);
     assert_eq!(output.code, 0, "{output:?}");
     let kept = std::fs::read_dir(runner.workspace().join(".sandbridge")).map(|entries| entries.count());
-    assert!(kept.is_ok_and(|kept| kept > 0), "the whole output is beside the command");
+    assert!(kept.is_ok_and(|kept| kept > 0), "the whole output is stored on the command's machine");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn many_commands_at_once_each_get_their_own_answer() {
 }
 
 #[test]
-fn a_result_under_way_at_a_disconnect_is_told_as_lost() {
+fn a_result_in_transit_at_a_disconnect_is_reported_as_lost() {
     let (_server, person, mut runner) = setup();
     let begun = runner.workspace().join("begun");
     let child = person
@@ -128,7 +128,10 @@ fn a_result_under_way_at_a_disconnect_is_told_as_lost() {
     let last: Value = serde_json::from_str(&last).unwrap();
     assert_eq!((last["type"].as_str(), last["kind"].as_str()), (Some("error"), Some("lost")), "{last}");
     assert_eq!(output.status.code(), Some(125));
-    assert!(begin.elapsed() < Duration::from_secs(45), "it does not wait for what cannot come");
+    assert!(
+        begin.elapsed() < Duration::from_secs(45),
+        "the caller does not wait for a result that cannot arrive"
+    );
     let offline = person.run(&["exec", "--", "true"]);
     assert!(offline.code == 125 && offline.stderr.contains("offline"), "{offline:?}");
 }

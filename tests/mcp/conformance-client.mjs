@@ -1,8 +1,9 @@
-// A client for the official conformance suite: it lets a running Sandbridge server talk to the suite's server, as its user would.
+// A client for the official conformance suite: it makes a running Sandbridge server talk to the suite's server, as the server's
+// user would.
 //
-// The suite appends the address of its server, and sets MCP_CONFORMANCE_SCENARIO and MCP_CONFORMANCE_CONTEXT. Of our server,
-// SANDBRIDGE_API is the address of its API, SANDBRIDGE_TOKEN a session's token. Its model calls what a message tells it to.
-// SCENARIOS names the scenarios to take part in, separated by spaces.
+// The suite appends the address of its own server, and sets MCP_CONFORMANCE_SCENARIO and MCP_CONFORMANCE_CONTEXT.
+// SANDBRIDGE_API is the address of the Sandbridge server's API, SANDBRIDGE_TOKEN a session's token. The server's model makes
+// the calls that a message contains. SCENARIOS lists the scenarios to take part in, separated by spaces.
 const url = process.argv.at(-1);
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
 if (!process.env.SCENARIOS.split(" ").includes(scenario)) process.exit(1);
@@ -22,7 +23,7 @@ async function api(method, path, body) {
   return { status: response.status, kind: answer.error?.kind ?? answer.kind, answer, text };
 }
 
-/** Logs in as a user would whose provider asks nothing: follows the page to where it sends the browser back. */
+/** Logs in like a user whose provider asks no questions: follows the page to the address to which it redirects the browser. */
 async function logIn() {
   const start = { redirect_uri: redirectUri, client_id: context.client_id, client_secret: context.client_secret };
   if (scenario === "auth/basic-cimd") start.client_id = "https://conformance-test.local/client-metadata.json";
@@ -34,20 +35,20 @@ async function logIn() {
   return back !== null && (await api("POST", "/mcp-logins", { url: back })).status === 200;
 }
 
-/** Ends with the connection: the suite's server waits for it. */
+/** Removes the server, which closes the connection that the suite's server waits for, and exits. */
 async function leave(code) {
   await api("DELETE", `/mcp-servers/${name}`);
   process.exit(code);
 }
 
-/** Arguments that fit a schema. */
+/** Returns arguments that fit a schema. */
 function fitting(schema) {
   const value = (field) =>
     field.default ?? field.enum?.[0] ?? { number: 2, integer: 2, boolean: true, string: "x", array: [], object: {} }[field.type] ?? "x";
   return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([key, field]) => [key, value(field)]));
 }
 
-/** Says what to call in a new chat, answers the server's questions, and returns the results of the calls. */
+/** Posts the calls to make in a new chat, answers the server's questions, and returns the chat's messages with the results. */
 async function call(calls) {
   const chat = (await api("POST", "/chats")).answer.id;
   await api("PUT", `/chats/${chat}/approval`, { mode: "full" });
@@ -58,7 +59,7 @@ async function call(calls) {
     const open = messages.find((message) => message.agent?.status === "asking" && !answered.has(JSON.stringify(message)));
     if (open) {
       answered.add(JSON.stringify(open));
-      // As suggested, or the first that there is.
+      // Answers with the first option, or with any text.
       await api("POST", `/chats/${chat}/answers`, { message_id: open.id, text: open.agent.data?.options?.[0] ?? "x" });
     }
     if (messages.some((message) => message.agent?.usage)) return JSON.stringify(messages);
@@ -66,10 +67,10 @@ async function call(calls) {
   }
 }
 
-// The suite waits for it: a hang here says nothing.
+// The suite waits for this client, and would report nothing about a hang.
 setTimeout(() => void leave(1), 100_000).unref();
 
-/** A definition with the client of a scenario whose client logs in for itself. */
+/** The server's definition, with client credentials in the scenarios that use them. */
 function entry() {
   if (!scenario.startsWith("auth/client-credentials")) return { type: "http", url };
   const { client_id, client_secret, private_key_pem, signing_algorithm } = context;
@@ -85,11 +86,11 @@ for (let tries = 0; checked.kind === "login_required" && tries < 3; tries++) {
 }
 if (checked.status !== 200) await leave(1);
 const usable = checked.answer.tools.filter((tool) => tool.state === "ready");
-// Some scenarios say what to call.
+// Some scenarios name the tools to call.
 const named = (wanted) => usable.find((tool) => tool.tool === wanted)?.name;
 const wanted = context.toolCalls?.map((call) => [named(call.name), call.arguments ?? {}]);
 const calls = wanted ?? usable.map((tool) => [tool.name, fitting(JSON.parse(tool.definition).schema)]);
-// A skill is read when a model wants it.
+// In this scenario a skill may be read only when a model asks for it.
 if (calls.length > 0 && scenario !== "sep-2640-client-no-prefetch") {
   let results = await call(calls);
   for (let tries = 0; results.includes("requires a login") && tries < 3; tries++) {

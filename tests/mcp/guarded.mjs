@@ -1,5 +1,5 @@
-// An MCP server over HTTP that wants a login, and the provider of the logins, in one. It counts refreshes. The first token of a login
-// lives for LIFETIME s, a refreshed one for an hour. The client `sandbridge` gets tokens with the secret `s3cret` as well.
+// An MCP server over HTTP that requires a login, and the provider of the logins, in one. It counts refreshes. The first token of a
+// login is valid for LIFETIME s, a refreshed token for an hour. The client `sandbridge` also gets tokens with the secret `s3cret`.
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 
@@ -63,7 +63,7 @@ const server = createServer(async (request, response) => {
   if (url.pathname === "/token") {
     const form = new URLSearchParams(body);
     if (form.get("grant_type") === "refresh_token") {
-      // Slow, so that calls at once meet here if they do not wait for each other.
+      // Slow, so that simultaneous calls overlap here if they do not wait for each other.
       await new Promise((resolve) => setTimeout(resolve, 300));
       if (form.get("refresh_token") !== refreshToken) return json(400, { error: "invalid_grant" });
       refreshes += 1;

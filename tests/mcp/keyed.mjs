@@ -1,5 +1,5 @@
-// Passes requests on to the server at TARGET with the key in KEY, since the official conformance suite has no place for one. A request
-// to this address becomes one to the target's; any other Host or Origin is passed on as it is.
+// Passes requests on to the server at TARGET with the key in KEY, since the official conformance suite cannot send a key. A Host or
+// Origin with this proxy's address is changed to the target's; any other is passed on unchanged.
 import { createServer, request } from "node:http";
 
 const target = new URL(process.env.TARGET);

@@ -1,5 +1,5 @@
-// A server of the era from 2026-07-28 on, over standard streams: it refuses `initialize`. Its tools ask its user, or the user's model,
-// before they answer.
+// A server of the era that began on 2026-07-28, over standard streams: it refuses `initialize`. Its tools ask their user, or the
+// user's model, before they answer.
 import { fromJsonSchema, inputRequired, acceptedContent, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 

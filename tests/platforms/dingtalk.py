@@ -1,5 +1,5 @@
-"""The official client of DingTalk against the stand-in, which DINGTALK_OPENAPI_ENDPOINT names: dingtalk.py CLIENT_ID SECRET. It prints a line of
-JSON for each thing that happens."""
+"""Runs the official client of DingTalk against the stand-in at DINGTALK_OPENAPI_ENDPOINT: dingtalk.py CLIENT_ID SECRET. It prints a line of
+JSON for each event."""
 
 import json
 import sys

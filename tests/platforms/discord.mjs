@@ -1,4 +1,5 @@
-// @discordjs/ws and @discordjs/rest against the stand-in of Discord: discord.mjs API TOKEN. Prints what it saw, a JSON document a line.
+// Runs @discordjs/ws and @discordjs/rest against the stand-in of Discord: discord.mjs API TOKEN. Prints each event as a
+// line of JSON.
 import { REST } from '@discordjs/rest';
 import { WebSocketManager, WebSocketShardEvents } from '@discordjs/ws';
 
@@ -16,7 +17,7 @@ const errorOf = async (call) => {
 const manager = new WebSocketManager({ token, intents: 1 | (1 << 9) | (1 << 12) | (1 << 15), rest });
 manager.on(WebSocketShardEvents.Ready, (data) => say({ ready: (data.data ?? data).user.username }));
 manager.on(WebSocketShardEvents.Resumed, () => say({ resumed: true }));
-// Shown if it fails.
+// The test shows this if it fails.
 manager.on(WebSocketShardEvents.Debug, (data) => console.error(data.message ?? data));
 manager.on(WebSocketShardEvents.Error, (data) => console.error(data.error ?? data));
 let beats = 0;

@@ -1,5 +1,5 @@
-// The official client of Feishu against the stand-in: node feishu.mjs DOMAIN APP_ID APP_SECRET. It answers each text with a card, changes the
-// card, sends and fetches a file, and answers a press with a toast. It prints a line of JSON for each thing that it did.
+// Runs the official client of Feishu against the stand-in: node feishu.mjs DOMAIN APP_ID APP_SECRET. The client answers each text with a
+// card, changes the card, sends and fetches a file, and answers a press with a toast. It prints a line of JSON for each action.
 import * as lark from "@larksuiteoapi/node-sdk";
 
 const [domain, appId, appSecret] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// Feishu's official client with a person's token: node feishu_person.mjs DOMAIN APP_ID APP_SECRET TOKEN STALE_TOKEN. It reads and writes with
-// the token, and prints a line of JSON for each call.
+// Runs the official client of Feishu with a person's token: node feishu_person.mjs DOMAIN APP_ID APP_SECRET TOKEN STALE_TOKEN. The client
+// reads and writes with the token, and prints a line of JSON for each call.
 import * as lark from "@larksuiteoapi/node-sdk";
 
 const [domain, appId, appSecret, token, stale] = process.argv.slice(2);

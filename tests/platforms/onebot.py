@@ -1,6 +1,6 @@
-"""NoneBot's adapter of OneBot 11 plays our side against the stand-in of NapCat: onebot.py URL TOKEN, or onebot.py PORT TOKEN to be connected to.
+"""Runs NoneBot's adapter for OneBot 11 in our place against the stand-in of NapCat: onebot.py URL TOKEN, or onebot.py PORT TOKEN to listen.
 
-It prints a line of JSON for each thing that happens.
+It prints a line of JSON for each event.
 """
 
 import json

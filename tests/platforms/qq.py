@@ -1,4 +1,4 @@
-"""The official client of QQ's bots against the stand-in: qq.py ADDRESS APP_ID SECRET. It prints a line of JSON for each thing that happens."""
+"""Runs the official client of QQ's bots against the stand-in: qq.py ADDRESS APP_ID SECRET. It prints a line of JSON for each event."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from botpy.http import Route
 address, app_id, secret = sys.argv[1:]
 Route.SCHEME, Route.DOMAIN = address.split("://")
 
-# The address of tokens is fixed in the client.
+# The client has a fixed address for tokens.
 post = aiohttp.ClientSession.post
 aiohttp.ClientSession.post = lambda self, url, **more: post(self, url.replace("https://bots.qq.com", address), **more)
 
@@ -55,7 +55,7 @@ class Bot(botpy.Client):
             await message.reply(content="again", msg_seq=1)
         except Exception as error:
             tell(refused=str(error))
-        # The client itself sends addresses only; the field for data is in the documents.
+        # The client itself sends only files at URLs; the field for the data is in QQ's documentation.
         route = Route("POST", "/v2/users/{openid}/files", openid=message.author.user_openid)
         data = base64.b64encode(b"picture").decode()
         media = await self.api._http.request(route, json={"file_type": 1, "file_data": data, "srv_send_msg": False})

@@ -1,4 +1,5 @@
-// @slack/socket-mode and @slack/web-api against the stand-in of Slack: slack.mjs API APP_TOKEN BOT_TOKEN. Prints what it saw, a JSON document a line.
+// Runs @slack/socket-mode and @slack/web-api against the stand-in of Slack: slack.mjs API APP_TOKEN BOT_TOKEN. Prints
+// each event as a line of JSON.
 import { SocketModeClient } from '@slack/socket-mode';
 import { WebClient } from '@slack/web-api';
 
@@ -24,7 +25,7 @@ socket.on('connected', () => {
 });
 const done = new Promise((resolve) => {
   socket.on('message', async ({ event, ack, retry_num: retry }) => {
-    // Not acknowledged the first time: it has to come again.
+    // Not acknowledged the first time: the event must be delivered again.
     if (event.text === 'again' && !retry) {
       return;
     }

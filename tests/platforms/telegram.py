@@ -1,4 +1,4 @@
-"""aiogram against the stand-in of Telegram: telegram.py URL TOKEN. Prints what it saw, a JSON document a line."""
+"""Runs aiogram against the stand-in of Telegram: telegram.py URL TOKEN. Prints each event as a line of JSON."""
 
 import asyncio
 import json

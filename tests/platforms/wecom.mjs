@@ -1,5 +1,5 @@
-// The official client of WeCom's AI bots against the stand-in: node wecom.mjs ADDRESS BOT_ID SECRET. It prints a line of JSON for each thing
-// that happens.
+// Runs the official client of WeCom's AI bots against the stand-in: node wecom.mjs ADDRESS BOT_ID SECRET. It prints a line of JSON for each
+// event.
 import { WSClient } from "@wecom/aibot-node-sdk";
 
 const [wsUrl, botId, secret] = process.argv.slice(2);

@@ -6,7 +6,7 @@ from pathlib import Path
 from execs import ExecRequest
 from wire import Body, Frame, Kind, Request
 
-# Examples whose name differs from their frame's.
+# Examples whose names differ from the names of their frames.
 NAMES = {"LEAVE": "CANCEL", "GOODBYE": "CLOSE"}
 
 
@@ -21,7 +21,7 @@ def main() -> None:
         assert frame.encode() == data, name
         assert Kind(frame.kind).name == NAMES.get(name, name.split()[0]), name
         if frame.kind == Kind.OPEN and frame.type == Request.EXEC:
-            ExecRequest.read(Body(frame.body))  # the body of every type of field
+            ExecRequest.read(Body(frame.body))  # this body has every type of field
         checked += 1
     assert checked > 0
 

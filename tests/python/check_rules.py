@@ -1,4 +1,4 @@
-"""The rules that a server which behaves well never puts to the test: frames in, frames out, without a network."""
+"""Tests the rules that a correct server never exercises: frames in, frames out, without a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER_ID = bytes(16)
 
 
 class Link:
-    """The server's end of a link; to the session it is the socket."""
+    """The server's end of a link, which the session uses as its socket."""
 
     def __init__(self) -> None:
         self._to_runner: asyncio.Queue[Frame | None] = asyncio.Queue()
@@ -50,13 +50,13 @@ class Link:
         return await asyncio.wait_for(self._to_server.get(), 10)
 
     async def data(self) -> Frame:
-        """The next data; messages may come before it."""
+        """Returns the next frame of data; skips messages before it."""
         while (frame := await self.next()).kind != Kind.DATA:
             pass
         return frame
 
     async def answer(self) -> list[Frame]:
-        """Frames up to the one that ends the stream."""
+        """Returns the frames up to the one that ends the stream."""
         frames = [await self.next()]
         while not (frames[-1].kind == Kind.FAIL or frames[-1].flags & FIN):
             frames.append(await self.next())
@@ -69,7 +69,7 @@ class Link:
 
 
 def exec_body(script: bytes, exec_id: bytes = ID, age_ms: int = 0, stdin: int = 0) -> bytes:
-    """An Exec of a shell's line, with nothing else asked for."""
+    """Returns an Exec of a line of shell without any other options."""
     command = struct.pack("<I", 1) + pack_bytes(script)
     rest = struct.pack("<BQIBBBIBBBBQ", 0, 0, stdin, 0, 0, 0, 0, 0, 0, 0, 0, age_ms)
     return exec_id + command + rest

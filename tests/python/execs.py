@@ -68,7 +68,7 @@ class Chunk(NamedTuple):
 
 
 class Exec:
-    """One command: its output with offsets, its messages, and the streams that read them."""
+    """A command: its output with offsets, its messages, and the streams that read them."""
 
     def __init__(self, request: ExecRequest, argv: list[bytes], cwd: bytes, content: bytes) -> None:
         self.id, self.content, self._retain = request.exec_id, content, request.retain
@@ -78,7 +78,7 @@ class Exec:
         self.messages = [(Message.EXEC_STARTED, struct.pack("<I", self._process.pid))]
         self.is_running = True
         self.is_complete = False
-        self.taken = 0  # bytes of standard input the command took
+        self.taken = 0  # bytes of standard input that the command has taken
         self.produced = 0  # the offset of the next byte of output
         self._kept: list[Chunk] = []
         self._kept_bytes = 0
@@ -87,11 +87,11 @@ class Exec:
         self._still_open = self._timed_out = self._cancelled = False
         self._streams: set[Stream] = set()
         self._reader: Stream | None = None
-        self._cursor = 0  # the offset up to which the reader was sent output
+        self._cursor = 0  # the offset up to which output was sent to the reader
         self._drained = asyncio.Event()
 
     async def run(self, timeout_ms: int | None) -> None:
-        """From the start of the process to the end of its output; links come and go meanwhile."""
+        """Runs the process from its start to the end of its output; links may be lost and replaced meanwhile."""
         loop = asyncio.get_running_loop()
         timers = [loop.call_later(timeout_ms / 1000, self.stop, True)] if timeout_ms is not None else []
         outputs = [(self._process.stdout, STDOUT), (self._process.stderr, STDERR)]
@@ -113,7 +113,7 @@ class Exec:
         self._wake()
 
     def stop(self, timed_out: bool = False) -> None:
-        """TERM to the whole tree, KILL after a grace."""
+        """Sends TERM to the whole tree, and KILL after a grace period."""
         if self.is_running:
             self._timed_out, self._cancelled = timed_out, not timed_out
             self.signal(signal.SIGTERM)
@@ -123,10 +123,10 @@ class Exec:
         try:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
-            pass  # it has just ended
+            pass  # the process has just ended
 
     async def serve(self, stream: Stream, offset: int, output: bool) -> None:
-        """Answers one stream to the exec's end; raises nothing but `CancelledError`."""
+        """Serves one stream until the exec's end; raises nothing but `CancelledError`."""
         if output:
             if self._reader is not None:
                 self._reader.leave()
@@ -144,7 +144,7 @@ class Exec:
                 self._drained.set()
 
     async def _pump(self, stream: Stream, output: bool) -> None:
-        """Sends what the stream was not sent yet, as its credit allows."""
+        """Sends the output that the stream has not got yet, as its credit allows."""
         said, ended = 0, 0
         stream.released = None
         while True:
@@ -167,7 +167,7 @@ class Exec:
             await stream.wake.wait()
 
     def _send_output(self, stream: Stream) -> bool:
-        """Sends the next piece of output; false where the credit is used up."""
+        """Sends the next piece of output; returns false if the credit is used up."""
         at = bisect_right(self._kept, self._cursor, key=lambda chunk: chunk.offset) - 1
         if at < 0:
             next_kept = self._kept[0].offset if self._kept else self.produced
@@ -187,7 +187,7 @@ class Exec:
         return True
 
     def release(self, stream: Stream, count: int) -> None:
-        """The consumer drained `count` bytes: they are not needed again."""
+        """Drops `count` bytes that the consumer has drained and that are not needed again."""
         if self._reader is not stream or stream.released is None:
             return
         stream.released = min(stream.released + count, self._cursor)
@@ -195,7 +195,7 @@ class Exec:
             self._kept_bytes -= len(self._kept.pop(0).data)
 
     async def _read(self, pipe: Any, channel: int) -> None:
-        """Reads one pipe to its end, or to a short idle time after the command's own end."""
+        """Reads one pipe to its end, or until it is idle for a short time after the command's end."""
         while pipe is not None:
             while self._reader is not None and self.produced - self._cursor >= STREAM_CREDIT_BYTES:
                 self._drained.clear()
@@ -224,7 +224,7 @@ class Exec:
         self._wake()
 
     async def _feed(self, stream: Stream) -> None:
-        """Standard input from a stream: what an earlier stream brought is skipped."""
+        """Takes standard input from a stream; skips the bytes that an earlier stream already delivered."""
         pipe = self._process.stdin
         if pipe is None:
             return
@@ -240,7 +240,7 @@ class Exec:
                 except BlockingIOError:
                     await _ready(loop.add_writer, loop.remove_writer, pipe.fileno())
                 except BrokenPipeError:
-                    self.taken += len(rest)  # it has no reader, so it counts as taken
+                    self.taken += len(rest)  # the input has no reader, so it counts as taken
                     break
             stream.grant(len(data))
         if not pipe.closed:

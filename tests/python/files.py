@@ -29,9 +29,9 @@ def failure(error: OSError) -> Failure:
 
 
 def resolve(workspace: bytes, path: bytes) -> bytes:
-    """The real path beneath the workspace. (A runner to rely on walks it without following links; this one is small.)"""
+    """Returns the real path below the workspace. (A production runner walks the path without following links; this one is kept small.)"""
     if not path or b"\0" in path or len(path) > wire.MAX_PATH_BYTES:
-        raise Failure(Code.INVALID_PATH, "the path is empty, too long or holds a NUL")
+        raise Failure(Code.INVALID_PATH, "the path is empty, too long or contains a NUL")
     real = os.path.realpath(os.path.join(workspace, path))
     if real != workspace and not real.startswith(workspace + b"/"):
         raise Failure(Code.ESCAPES_WORKSPACE, "path escapes the workspace")
@@ -74,7 +74,7 @@ async def stat_path(stream: Stream, workspace: bytes, body: Body) -> None:
 
 
 async def write_file(stream: Stream, workspace: bytes, body: Body) -> tuple[Message, bytes]:
-    """Writes beside the target, then renames: a stream that ends before END leaves nothing."""
+    """Writes a temporary file next to the target, then renames it: a stream that ends before END leaves nothing."""
     path, mode = body.bytes(), body.option(lambda: body.number("I"))
     parents, size_bytes = body.flag(), body.option(lambda: body.number("Q"))
     if_match = body.option(lambda: body.take(32))
@@ -91,12 +91,12 @@ async def write_file(stream: Stream, workspace: bytes, body: Body) -> tuple[Mess
                 file.write(item[1])
                 stream.grant(len(item[1]))
             if size_bytes not in (None, stream.expected):
-                raise Failure(Code.INVALID_BODY, f"{stream.expected} bytes came, {size_bytes} were announced")
+                raise Failure(Code.INVALID_BODY, f"{stream.expected} bytes arrived, {size_bytes} were announced")
             os.fchmod(file.fileno(), _mode(target) if mode is None else mode)
             file.flush()
             os.fsync(file.fileno())
         if if_match is not None and _digest(target) != if_match:
-            raise Failure(Code.PRECONDITION_FAILED, "the file's content is another")
+            raise Failure(Code.PRECONDITION_FAILED, "the file has other content")
         os.rename(temporary.name, target)
     except BaseException:
         os.unlink(temporary.name)
@@ -105,7 +105,7 @@ async def write_file(stream: Stream, workspace: bytes, body: Body) -> tuple[Mess
 
 
 def _mode(path: bytes) -> int:
-    """The mode of a file that is written anew: its present one."""
+    """Returns the mode for a file that is overwritten: its present one."""
     return os.stat(path).st_mode & 0o7777 if os.path.exists(path) else 0o644
 
 

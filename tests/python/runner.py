@@ -1,15 +1,15 @@
-"""A small Sandbridge runner, written from PROTOCOL.md alone: proof that the page is enough.
+"""A small Sandbridge runner, written from PROTOCOL.md alone: proof that the document is sufficient.
 
 It confines nothing. Usage: runner.py SERVER TOKEN_FILE NAME WORKSPACE. SIGUSR1 makes it drop its connection.
 
 | file | section of PROTOCOL.md |
 |---|---|
 | websocket.py | 1, links |
-| runner.py | 2, handshake; 6, what is remembered |
+| runner.py | 2, handshake; 6, remembered execs |
 | session.py | 3, frames and streams |
 | wire.py | 3 and 4, encodings |
 | execs.py, files.py | 4, requests |
-| check_*.py | what no run with a real server shows |
+| check_*.py | checks that no run with a real server covers |
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Refused(Exception):
 
 
 class Runner:
-    """What outlives a link: execs, answers of changes, and the ids of those that were forgotten."""
+    """The state that outlives a link: execs, answers to changes, and the ids of forgotten ones."""
 
     def __init__(self, server: str, token: str, name: str, workspace: bytes) -> None:
         self._url = server.rstrip("/") + "/runner"
@@ -62,7 +62,7 @@ class Runner:
         self._socket: WebSocket | None = None
 
     async def run(self) -> None:
-        """Serves one link after the other."""
+        """Serves one link after another."""
         while True:
             wait_s = RETRY_S
             try:
@@ -159,10 +159,10 @@ class Runner:
             raise Failure(Code.UNSUPPORTED, "this runner confines nothing")
         cwd = files.resolve(self._workspace, request.cwd or b".")
         if not os.path.isdir(cwd):
-            raise Failure(Code.INVALID_CWD, "the working directory is no directory")
+            raise Failure(Code.INVALID_CWD, "the working directory is not a directory")
         argv = request.command[1] if request.command[0] == 0 else [SHELL, b"-c", request.command[1]]
         if not argv:
-            raise Failure(Code.INVALID_BODY, "a command without words")
+            raise Failure(Code.INVALID_BODY, "the command is empty")
         started = Exec(request, argv, cwd, content)
         self._execs[started.id] = started
         task = asyncio.create_task(self._run(started, request.timeout_ms))

@@ -13,18 +13,18 @@ from wire import Close, Code, Failure, Frame, Kind, LinkError, Message
 
 
 class Stream:
-    """One request: what it may send, what came for it."""
+    """The stream of one request: the data that it may send, and the data that arrived for it."""
 
     def __init__(self, session: Session, opened: Frame) -> None:
         self.number, self.request, self.body = opened.stream, opened.type, opened.body
         self.credit = opened.sequence
         self.sent = 0  # offset of the next data this side sends
-        self.dropped = 0  # the bytes of gaps in the sent output
+        self.dropped = 0  # the number of bytes in gaps of the sent output
         self.expected = 0  # offset of the next data the server sends
         self.allowed = wire.STREAM_CREDIT_BYTES
         self.inbox: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()  # bounded by the credit
         self.wake = asyncio.Event()
-        self.released: int | None = None  # up to where the server's consumer drained an exec's output
+        self.released: int | None = None  # the offset up to which the server's consumer drained an exec's output
         self.on_credit: Callable[[int], None] | None = None
         self.on_cancel: Callable[[], None] | None = None
         self.task: asyncio.Task[None] | None = None
@@ -60,11 +60,11 @@ class Stream:
         self._send(Kind.CREDIT, sequence=count)
 
     def leave(self) -> None:
-        """Ends this stream; what it started goes on."""
+        """Ends this stream; the work that it started continues."""
         self._session.end(self, Failure(Code.DETACHED, "this stream was left"))
 
     def cancel(self) -> None:
-        """Ends this stream's work; an exec answers by itself."""
+        """Ends this stream's work; an exec sends its own answer."""
         if self.on_cancel is not None:
             self.on_cancel()
         else:
@@ -74,9 +74,9 @@ class Stream:
         await self._session.socket.drain()
 
     def take(self, frame: Frame) -> None:
-        """A frame of data from the server."""
+        """Takes a frame of data from the server."""
         if frame.sequence != self.expected:
-            raise LinkError(Close.SEQUENCE_GAP, f"offset {frame.sequence} where {self.expected} was due")
+            raise LinkError(Close.SEQUENCE_GAP, f"offset {frame.sequence} instead of {self.expected}")
         if frame.kind == Kind.END:
             self.inbox.put_nowait(None)
             return
@@ -90,7 +90,7 @@ class Stream:
 
 
 class Session:
-    """Serves one link until it ends; `handler` answers each stream, `forget` is told of each ACK."""
+    """Serves one link until it ends; `handler` answers each stream, `forget` is called for each ACK."""
 
     def __init__(
         self, socket: WebSocket, handler: Callable[[Stream], Awaitable[None]], forget: Callable[[bytes], None]
@@ -102,7 +102,7 @@ class Session:
         self._last_sent = time.monotonic()
 
     async def run(self) -> Close:
-        """Returns the server's close code; a lost link is an exception."""
+        """Returns the server's close code; raises an exception if the link is lost."""
         heartbeat = asyncio.create_task(self._heartbeat())
         try:
             while True:
@@ -144,10 +144,10 @@ class Session:
         elif frame.kind in (Kind.DATA, Kind.END, Kind.CREDIT, Kind.CANCEL):
             if not 0 < frame.stream <= self._highest:
                 raise LinkError(Close.PROTOCOL, f"stream {frame.stream} was never opened")
-            if frame.stream in self._streams:  # otherwise it crossed the stream's end
+            if frame.stream in self._streams:  # otherwise the frame crossed the stream's end
                 self._receive_on(self._streams[frame.stream], frame)
         elif frame.kind != Kind.PONG:
-            raise LinkError(Close.PROTOCOL, f"frame kind {frame.kind} is none of a server's")
+            raise LinkError(Close.PROTOCOL, f"frame kind {frame.kind} is not one that a server sends")
 
     def _receive_on(self, stream: Stream, frame: Frame) -> None:
         if frame.kind == Kind.CREDIT:
@@ -178,8 +178,8 @@ class Session:
         except Failure as failure:
             self.end(stream, failure)
         except (ConnectionError, asyncio.CancelledError):
-            pass  # the link is gone, or the other side ended the stream
-        except Exception as error:  # a defect here must not leave the server waiting
+            pass  # the link was lost, or the other side ended the stream
+        except Exception as error:  # an error in this program must not leave the server waiting
             self.end(stream, Failure(Code.INTERNAL, repr(error)))
 
     async def _heartbeat(self) -> None:

@@ -1,4 +1,4 @@
-"""A WebSocket client (RFC 6455) as small as a runner needs it: whole messages, no extension."""
+"""A WebSocket client (RFC 6455) with only the features that a runner needs: whole messages, no extensions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class WebSocket:
-    """One connection. Lost connections are `ConnectionError` or `EOFError` (asyncio.IncompleteReadError)."""
+    """One connection. A lost connection raises `ConnectionError` or `EOFError` (asyncio.IncompleteReadError)."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -38,11 +38,11 @@ class WebSocket:
         headers = dict(line.lower().split(b":", 1) for line in fields.split(b"\r\n") if b":" in line)
         accept = base64.b64encode(hashlib.sha1(key + _GUID).digest())
         if b" 101 " not in status or headers.get(b"sec-websocket-accept", b"").strip() != accept.lower():
-            raise ConnectionError(f"no WebSocket at {url}: {status.decode(errors='replace')}")
+            raise ConnectionError(f"{url} is not a WebSocket: {status.decode(errors='replace')}")
         return cls(reader, writer)
 
     def send(self, payload: bytes, opcode: int = BINARY) -> None:
-        """Queues one message; `drain` waits until the connection took it."""
+        """Queues one message; `drain` waits until the connection has taken it."""
         size = len(payload)
         if size < 126:
             header = struct.pack(">BB", 0x80 | opcode, 0x80 | size)
@@ -57,7 +57,7 @@ class WebSocket:
         await self._writer.drain()
 
     async def receive(self) -> bytes | str:
-        """The next message, put together from its fragments; pings are answered on the way."""
+        """Returns the next message, assembled from its fragments; answers pings in between."""
         message, kind = bytearray(), 0
         while True:
             first, second = await self._reader.readexactly(2)
@@ -79,12 +79,12 @@ class WebSocket:
                     return message.decode() if kind == TEXT else bytes(message)
 
     def abort(self) -> None:
-        """Drops the connection without a word."""
+        """Drops the connection without a close frame."""
         self._writer.transport.abort()
 
 
 def _masked(payload: bytes, mask: bytes) -> bytes:
-    """The payload XORed with the repeated mask: as one large number, since a loop over bytes is slow."""
+    """Returns the payload XORed with the repeated mask, computed as one large number, since a loop over bytes is slow."""
     size = len(payload)
     repeated = (mask * (size // 4 + 1))[:size]
     return (int.from_bytes(payload, "little") ^ int.from_bytes(repeated, "little")).to_bytes(size, "little")

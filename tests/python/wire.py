@@ -48,7 +48,7 @@ class Close(IntEnum):
 
 
 class Failure(Exception):
-    """An error of one request: it becomes FAIL on its stream."""
+    """An error of one request, sent as FAIL on its stream."""
 
     def __init__(self, code: Code, description: str) -> None:
         super().__init__(description)
@@ -57,7 +57,7 @@ class Failure(Exception):
 
 
 class LinkError(Exception):
-    """An error of bookkeeping: it becomes CLOSE."""
+    """A violation of the link's rules, sent as CLOSE."""
 
     def __init__(self, code: Close, reason: str) -> None:
         super().__init__(reason)
@@ -98,7 +98,7 @@ class Body:
         return part
 
     def number(self, code: str) -> int:
-        """A number of fixed width, named by its `struct` code."""
+        """Reads a number of fixed width, given by its `struct` code."""
         layout = struct.Struct("<" + code)
         value: int = layout.unpack(self.take(layout.size))[0]
         return value
@@ -122,7 +122,7 @@ class Body:
         return inner() if self.choice8("an option") else None
 
     def variant(self, *variants: Callable[[], Any]) -> tuple[int, Any]:
-        """An enum: the variant's number and what its reader makes of the fields."""
+        """Reads an enum: the variant's number, and the result of the variant's reader."""
         number = self.number("I")
         if number >= len(variants):
             raise Failure(Code.INVALID_BODY, f"variant {number} is unknown")
@@ -136,11 +136,11 @@ class Body:
 
     def finish(self) -> None:
         if self._at != len(self._data):
-            raise Failure(Code.INVALID_BODY, "the body goes on after its last field")
+            raise Failure(Code.INVALID_BODY, "the body continues after its last field")
 
 
 def nothing() -> None:
-    """The reader of a variant without fields."""
+    """Reads a variant without fields."""
 
 
 def pack_bytes(value: bytes) -> bytes:

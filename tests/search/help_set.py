@@ -1,7 +1,7 @@
-"""Makes a public set of questions from LibreOffice's help, for the measurement of search.
+"""Makes a public set of questions from LibreOffice's help, for measuring search.
 
-help_set.py HELP OUT: HELP has the unpacked Debian packages libreoffice-help-*, each in a directory of its own name; OUT gets pages-LANG.jsonl and
-questions-LANG.jsonl. The texts are under the Mozilla Public License 2.0; none of them is kept in this repository.
+help_set.py HELP OUT: HELP contains the unpacked Debian packages libreoffice-help-*, each in a directory with the package's name; OUT gets
+pages-LANG.jsonl and questions-LANG.jsonl. The texts are under the Mozilla Public License 2.0; none of them is kept in this repository.
 
 A page is its title and its text as Markdown. A question is a keyword of the index, as its authors wrote it, and the pages that have it; keywords
 are in no page's text. Pages and questions are chosen by hashes of their names, so that each run makes the same set. The same path is the same
@@ -15,7 +15,7 @@ import pathlib
 import sys
 
 PAGES = 700
-# Half of them are for choosing parameters (split "tune"), half for the figures that are reported ("test").
+# Half of the questions are for choosing parameters (split "tune"), and half for the reported figures ("test").
 QUESTIONS = 600
 # Shorter pages contain nothing to find, and longer ones are lists.
 LEAST_CHARACTERS = 200
@@ -26,7 +26,7 @@ LEFT_OUT = {"script", "style", "footer", "header", "aside", "noscript"}
 
 
 class Page(html.parser.HTMLParser):
-    """The title, the keywords and the text of a page."""
+    """Parses a page into its title, keywords and text."""
 
     def __init__(self, source):
         super().__init__()
@@ -86,7 +86,7 @@ def order(*words):
 
 
 def asked(keyword):
-    """A keyword as people type it: "cells, merging/splitting" without the comma."""
+    """Returns a keyword as people type it: "cells, merging/splitting" without the comma."""
     return " ".join(keyword.replace(",", " ").replace(";", " ").split())
 
 
@@ -114,7 +114,7 @@ def main(help_directory, out):
         for path, page in of_language.items():
             for keyword in filter(None, map(asked, page.keywords)):
                 questions.setdefault(keyword, set()).add(path)
-        # Some keywords are not translated: such a question would be in English.
+        # Some keywords are not translated: a question with such a keyword would be in English.
         if language != "en-US":
             questions = {keyword: paths for keyword, paths in questions.items() if keyword not in english}
         else:

@@ -1,11 +1,11 @@
-//! A private authority, as a company has one, and a certificate of it for a server.
+//! A private certificate authority, like that of a company, and a server's certificate that it issued.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Its files; they are gone with it.
+/// The authority's files; they are removed when this is dropped.
 pub struct Authority {
     directory: TempDir,
 }

@@ -28,10 +28,10 @@ const SET_UP: &str = r#"
 /// The directories of programs on such machines.
 const PATH: &str = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The acting user.
+/// The user who runs a command in the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// `root`.
+    /// The superuser.
     Root,
     /// An ordinary user.
     Dev,
@@ -55,7 +55,7 @@ impl Who {
     }
 }
 
-/// The root.
+/// A root directory with its own mounts and processes.
 pub struct BareRoot {
     unshare: Child,
     directory: TempDir,
@@ -120,7 +120,7 @@ impl BareRoot {
         Self { unshare, directory, init }
     }
 
-    /// A file there, by its path here.
+    /// The path on this machine of a file in the root.
     pub fn path(&self, path: &str) -> PathBuf {
         // Through the first process, to include its mounts.
         PathBuf::from(format!("/proc/{}/root{path}", self.init))

@@ -1,10 +1,10 @@
-//! Where the built programs are: beside the test binary, built by `scripts/test` before the tests run.
+//! The paths of the built programs: next to the test binary, built by `scripts/test` before the tests run.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The directory of the built programs, such as `target/debug`; tests are in `deps` below it, the bench beside them.
+/// The directory of the built programs, such as `target/debug`; tests are in `deps` below it, the benchmark next to them.
 pub fn directory() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let directory = own.parent().unwrap();

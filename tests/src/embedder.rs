@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 
 use crate::model;
 
-/// How it answers.
+/// The way in which it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// With vectors.
     Well,
     /// With this status, and these further headers, a line each.
     Refuses(u16, &'static str),
-    /// Not at all.
+    /// No answer at all.
     Hangs,
-    /// With vectors of this many numbers more.
+    /// With vectors that have this many additional numbers.
     Wider(usize),
     /// With a null in each vector.
     NoNumber,
     /// With zeros.
     Zero,
-    /// With one vector less.
+    /// With one vector too few.
     Fewer,
-    /// With a page.
+    /// With an HTML page.
     Nonsense,
     /// With zeros for texts that have this word, and vectors for others.
     ZeroFor(&'static str),
@@ -77,7 +77,7 @@ impl ScriptedEmbedder {
         lock(&self.state).mood = mood;
     }
 
-    /// The texts that it got vectors for, in order.
+    /// The texts for which it was asked for vectors, in order.
     pub fn texts(&self) -> Vec<String> {
         lock(&self.state).texts.clone()
     }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::docker::IMAGE;
 use crate::{eventually, process};
 
-/// Time for an engine to answer after its start; it first ends what an earlier life of it left.
+/// Time for an engine to answer after its start; it first ends the processes that a killed predecessor left.
 const START_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A running `dockerd` with separate files, socket and containerd, and no network.
@@ -33,7 +33,7 @@ impl OwnEngine {
         engine
     }
 
-    /// Its socket.
+    /// The path of its socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("docker.sock")
     }
@@ -73,7 +73,7 @@ impl Drop for OwnEngine {
             self.docker(&["rm", "-f", "-v", container]);
         }
         process::terminate(&mut self.process);
-        // Left by a killed engine: its containerd and its mounts.
+        // The containerd and the mounts of a killed engine remain.
         let containerd = self.directory.path().join("exec/containerd/containerd.pid");
         if let Some(pid) = std::fs::read_to_string(containerd).ok().and_then(|pid| pid.trim().parse().ok()) {
             process::signal(pid, rustix::process::Signal::KILL);
@@ -90,8 +90,8 @@ impl Drop for OwnEngine {
 fn spawn(directory: &Path, live_restore: bool) -> Child {
     let at = |name: &str| directory.join(name).display().to_string();
     let log = std::fs::File::options().create(true).append(true).open(at("log")).unwrap();
-    // From a killed engine and its containerd, which dies with it; the next one takes a number that is in use, or a zombie,
-    // for a living process.
+    // A killed engine and its containerd, which dies with it, leave these files. A new engine would mistake any process
+    // with such a number, even a zombie, for a running engine.
     for file in ["pid", "exec/containerd/containerd.pid"] {
         let _ = std::fs::remove_file(at(file));
     }

@@ -18,7 +18,7 @@ pub struct Client {
     agent: Agent,
     base: String,
     token: String,
-    /// The cookie that a browser sends beside it, for a page.
+    /// The cookie that a browser sends in addition to the token, for a page.
     cookie: String,
 }
 
@@ -32,13 +32,13 @@ pub struct Answer {
 }
 
 impl Client {
-    /// Nobody.
+    /// A client that is not logged in.
     pub fn anonymous(server: &Server) -> Self {
         let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
         Self { agent, base: format!("{}/api/v1", server.url()), token: String::new(), cookie: String::new() }
     }
 
-    /// Logs in as a user that exists.
+    /// Logs in as an existing user.
     pub fn login(server: &Server, name: &str) -> Self {
         let mut client = Self::anonymous(server);
         let answer =
@@ -48,7 +48,7 @@ impl Client {
         client
     }
 
-    /// Logs in as a page does: with a cookie beside the token.
+    /// Logs in as a page does: with a cookie in addition to the token.
     pub fn log_in_as_page(server: &Server, name: &str) -> Self {
         let mut client = Self::anonymous(server);
         let body = json!({"user": name, "password": PASSWORD}).to_string();
@@ -100,7 +100,7 @@ impl Client {
         self.send_with(method, path, &[], body)
     }
 
-    /// The same with more headers.
+    /// A request with a body and more headers.
     pub fn send_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         self.try_send_with(method, path, headers, body).unwrap()
     }

@@ -4,22 +4,22 @@
 //! |---|---|
 //! | [`authority`] | a private authority and a certificate of it |
 //! | [`bare_root`] | a machine that has busybox alone |
-//! | [`binaries`] | where the built programs are |
-//! | [`embedder`] | an embedder by script, in both wire formats, and hostile where a test wants it |
+//! | [`binaries`] | the paths of the built programs |
+//! | [`embedder`] | a scripted embedder, in both wire formats, hostile where a test wants it |
 //! | [`server`] | a running `sandbridge serve` and the people who use it through the CLI |
 //! | [`machine`] | a running `sandbridge-runner` with its workspace |
-//! | [`model`] | a model by script, in both wire formats |
-//! | [`network`] | a network of its own, which others do not reach into |
+//! | [`model`] | a scripted model, in both wire formats |
+//! | [`network`] | a separate network, which others cannot reach into |
 //! | [`pages`] | a small part of the internet |
 //! | [`xbot`] | a stand-in for an xbot runner, built from recorded frames |
-//! | [`engine`] | a Docker engine of a test's own, which may be killed |
+//! | [`engine`] | a Docker engine for one test, which may be killed |
 //! | [`docker`] | the engine and the image the container tests use |
 //! | [`http`] | the HTTP API as another program would call it |
-//! | [`platforms`] | stand-ins of messengers |
+//! | [`platforms`] | stand-ins for messengers |
 //! | [`process`] | finding and ending processes |
 //! | [`proxy`] | a network that drops, stalls and truncates |
 //! | [`random`] | reproducible randomness |
-//! | [`third_party`] | other people's servers of models |
+//! | [`third_party`] | third-party model servers |
 //! | [`terminal`] | a terminal with a person in front of it |
 //! | [`tmux`] | a terminal whose screen is read as a person sees it |
 //! | [`wait`] | waiting for something to become true, with a deadline |

@@ -29,12 +29,12 @@ impl Machine {
         Self::start_with(server, person, name, &[])
     }
 
-    /// The same with more options.
+    /// Like [`Machine::start`], with more options.
     pub fn start_with(server: &Server, person: &Person, name: &str, options: &[&str]) -> Self {
         Self::start_at(server.url(), person, name, options)
     }
 
-    /// The same with a server that is reached at `url`.
+    /// Like [`Machine::start_with`], with a server that is reached at `url`.
     pub fn start_at(url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
         let machine = Self::spawn_at(url, name, &person.add_runner(name), options);
         machine.wait_online(person, name);
@@ -47,7 +47,7 @@ impl Machine {
         Self::start_in_with(server, person, name, workspace, &[])
     }
 
-    /// The same with more options.
+    /// Like [`Machine::start_in`], with more options.
     pub fn start_in_with(
         server: &Server,
         person: &Person,
@@ -68,12 +68,13 @@ impl Machine {
         machine
     }
 
-    /// Starts a runner with a token that exists; does not wait.
+    /// Starts a runner with an existing token; does not wait.
     pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
         Self::spawn_at(server.url(), name, token, options)
     }
 
-    /// The same in a network of its own, which reaches the server through a proxy in that network.
+    /// Starts a runner with an existing token in a separate network, where it reaches the server through a proxy; does
+    /// not wait.
     pub fn start_in_network(
         network: &Network,
         proxy: &Proxy,
@@ -84,7 +85,7 @@ impl Machine {
         network.inside(|| Self::spawn_at(proxy.url(), name, token, options))
     }
 
-    /// The same in an existing workspace.
+    /// Registers a runner of `person` and starts it in an existing workspace; returns when it is online.
     pub fn start_with_workspace(
         workspace: TempDir,
         server: &Server,
@@ -119,20 +120,20 @@ impl Machine {
         Self { process, workspace: workspace.path().to_owned(), state, _directory: Some(workspace) }
     }
 
-    /// Starts the runner again after it ended, or ends it, in the same workspace.
+    /// Restarts the runner in the same workspace, ending it first if it still runs.
     pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
         process::terminate(&mut self.process);
         self.process = spawn(server.url(), name, token, &self.workspace, self.state.path(), options);
     }
 
-    /// The same with the token in a file.
+    /// Like [`Machine::restart`], with the token in a file.
     pub fn restart_with_token_file(&mut self, server: &Server, name: &str, file: &Path) {
         process::terminate(&mut self.process);
         let mut command = command(server.url(), name, file, &self.workspace, self.state.path());
         self.process = command.stdin(Stdio::null()).spawn().unwrap();
     }
 
-    /// Waits until the server says that the runner is online.
+    /// Waits until the server reports that the runner is online.
     pub fn wait_online(&self, person: &Person, name: &str) {
         eventually(&format!("runner {name} is online"), ONLINE_WITHIN, || {
             person.is_online(name).then_some(())

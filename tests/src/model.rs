@@ -18,11 +18,11 @@ pub struct Asked {
     pub headers: String,
     /// The body as received, byte for byte.
     pub raw: String,
-    /// The same as JSON.
+    /// The body as JSON.
     pub body: Value,
 }
 
-/// Its answer.
+/// An answer of the scripted model.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// Words, in several pieces.
@@ -80,7 +80,7 @@ pub struct Habits {
 /// The models that it lists.
 pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 
-/// How long.
+/// The length of that pause.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// An answer: the handle of the agent that gave it, when the request had arrived completely, and when the answer had been sent.
@@ -99,7 +99,7 @@ impl ScriptedModel {
         Self::start_with(Habits { remembers: true, counts: false, pauses: false }, script)
     }
 
-    /// The same with other behaviour.
+    /// A scripted model with other behaviour.
     pub fn start_with(habits: Habits, script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -141,7 +141,7 @@ impl ScriptedModel {
         times.iter().map(|Answered(_, came, went)| (*came, *went)).collect()
     }
 
-    /// The same of an agent of a group, by its handle.
+    /// The same times for an agent of a group, by its handle.
     pub fn times_of(&self, handle: &str) -> Vec<(Instant, Instant)> {
         let times = self.log.times.lock().unwrap_or_else(PoisonError::into_inner);
         let own = times.iter().filter(|Answered(agent, ..)| agent == handle);

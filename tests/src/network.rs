@@ -22,12 +22,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The network; it ends when this is dropped, and all of its processes have ended.
 pub struct Network {
-    /// A process that keeps it.
+    /// A process that keeps the network alive.
     holder: Child,
 }
 
 impl Network {
-    /// Makes one.
+    /// Creates a network.
     pub fn new() -> Self {
         let holder = Command::new("unshare")
             .args(["--net", "sleep", "infinity"])
@@ -66,7 +66,7 @@ impl Network {
         Proxy::on(self.inside(|| TcpListener::bind("127.0.0.1:0").unwrap()), server)
     }
 
-    /// A port that is free there.
+    /// A free port in the network.
     pub fn free_port(&self) -> u16 {
         self.inside(|| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
     }

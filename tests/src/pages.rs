@@ -14,9 +14,9 @@ pub enum Page {
     Echo,
     /// A body that claims to be packed in this way.
     Packed(&'static str, Vec<u8>),
-    /// Another place.
+    /// A redirect to another place.
     Moved(String),
-    /// Another place, with this status.
+    /// A redirect to another place, with this status.
     MovedBy(u16, String),
     /// A status without a body.
     Status(u16),
@@ -47,7 +47,7 @@ impl Pages {
         Self { address, asked }
     }
 
-    /// Its port.
+    /// The port that it listens on.
     pub fn port(&self) -> u16 {
         self.address.port()
     }

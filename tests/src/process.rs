@@ -41,7 +41,7 @@ pub fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Sends a signal; a process that is gone is fine.
+/// Sends a signal; does nothing if the process has ended.
 pub fn signal(pid: i32, signal: rustix::process::Signal) {
     if let Some(pid) = rustix::process::Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, signal);
@@ -59,7 +59,7 @@ pub fn resident_kib(pid: i32) -> u64 {
     status_kib(pid, "VmRSS:")
 }
 
-/// The same without mapped files: the process's own allocations.
+/// Resident memory of a process, in KiB, without mapped files: the process's own allocations.
 pub fn anonymous_kib(pid: i32) -> u64 {
     status_kib(pid, "RssAnon:")
 }

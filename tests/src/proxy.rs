@@ -23,13 +23,13 @@ const WRITE_LOOK: Duration = Duration::from_millis(50);
 /// The fate of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// Both sides get a reset (RST); undelivered data is gone.
+    /// Both sides get a reset (RST); undelivered data is lost.
     Reset,
     /// Both sides get an end (FIN), wherever in a frame that is.
     End,
     /// This many more bytes of the server, or of the program, pass, then it is reset: mostly in the middle of a frame.
     Truncate {
-        /// How many.
+        /// How many bytes.
         bytes: usize,
         /// True if the server's bytes are counted, false for the program's.
         from_server: bool,
@@ -38,7 +38,7 @@ pub enum Fate {
     Stall(Duration),
     /// The bytes of the server, or those of the program, stall for this long; then they continue.
     Mute {
-        /// How long.
+        /// How long they stall.
         pause: Duration,
         /// True if the server's bytes stall, false if the program's do.
         from_server: bool,
@@ -77,9 +77,9 @@ struct Connection {
 struct Gate {
     /// The times before which the bytes of the program, and those of the server, do not pass.
     closed_until: [Option<Instant>; 2],
-    /// This much more in one direction, then a reset.
+    /// The remaining bytes in one direction, then a reset.
     rest: Option<(usize, bool)>,
-    /// Nothing any more.
+    /// True if no more data passes.
     is_reset: bool,
 }
 

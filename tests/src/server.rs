@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::http::Client;
 use crate::{Authority, binaries, eventually, process};
 
 /// The password of all users.
@@ -22,7 +23,10 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The databases of servers that have one on PostgreSQL, by the server's home.
 static DATABASES: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
 
-/// The file of a server's log, in its home; one that is there is written.
+/// How long the server may take to answer a request.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// The file of a server's log, in its home; a server writes its log there if the file exists.
 const LOG: &str = "server.log";
 
 /// A server process; it is stopped when this is dropped.
@@ -49,7 +53,7 @@ impl Server {
         Self::start_in(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
     }
 
-    /// The same in a given home directory, as the user who owns it.
+    /// Starts a server in a given home directory, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
         if pgserver::is_wanted() {
             keep_in(home.path(), database());
@@ -86,7 +90,7 @@ impl Server {
         Self::spawned_with(home, options, variables)
     }
 
-    /// The same, and writes all it can log into [`Server::log`].
+    /// Like [`Server::start_on`], and writes all it can log into [`Server::log`].
     pub fn start_logged_on(database: &str, options: &[&str]) -> Self {
         Self::start_logged_on_with(database, options, &[])
     }
@@ -240,10 +244,20 @@ impl Person {
         self.json(&["runner", "add", name, "--permanent", "--json"])["token"].as_str().unwrap().to_owned()
     }
 
-    /// True if the runner is connected.
+    /// True if the runner is connected. Asked for often, so without a process where the server does not encrypt.
     pub fn is_online(&self, runner: &str) -> bool {
-        let list = self.json(&["runner", "list", "--json"]);
+        let list = match &self.authority {
+            Some(_) => self.json(&["runner", "list", "--json"]),
+            None => Client::at(&self.url, &self.token(), ANSWER_WITHIN).call("GET", "/runners").json(),
+        };
         list.as_array().unwrap().iter().any(|entry| entry["name"] == runner && entry["online"] == true)
+    }
+
+    /// The token of the login that the CLI has stored.
+    pub fn token(&self) -> String {
+        let stored = std::fs::read(self.home.path().join("client.json")).unwrap();
+        let stored: Value = serde_json::from_slice(&stored).unwrap();
+        stored["logins"][&self.url]["token"].as_str().unwrap().to_owned()
     }
 
     /// The client's home directory.
@@ -303,6 +317,13 @@ fn spawn(
 }
 
 fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command {
+    if let Ok(mut f) = std::fs::OpenOptions::new().append(true).create(true).open("/tmp/h/cli.log") {
+        let w: Vec<_> = arguments
+            .iter()
+            .map(|a| a.as_ref().to_string_lossy().chars().take(20).collect::<String>())
+            .collect();
+        let _ = f.write_all(format!("{}\n", w.join(" ").replace('\n', "_")).as_bytes());
+    }
     let mut command = binaries::as_owner_of(home, &binaries::sandbridge());
     command.args(arguments).env("SANDBRIDGE_HOME", home);
     let databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);

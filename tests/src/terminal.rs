@@ -55,7 +55,7 @@ impl Terminal {
         self.program.id() as i32
     }
 
-    /// Types.
+    /// Types these keys.
     pub fn types(&mut self, keys: impl AsRef<[u8]>) {
         self.master.write_all(keys.as_ref()).unwrap();
     }

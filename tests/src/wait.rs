@@ -12,7 +12,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(250);
 /// the time to what it waits for.
 ///
 /// # Panics
-/// After `deadline`, saying that `what` did not happen.
+/// After `deadline`, with a message that contains `what`.
 pub fn eventually<T>(what: &str, deadline: Duration, mut probe: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + deadline;
     loop {

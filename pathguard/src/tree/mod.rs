@@ -49,11 +49,11 @@ pub struct TreeReport {
     pub note: Option<String>,
 }
 
-/// Why packing or unpacking a tree failed, and at which entry.
+/// The reason why packing or unpacking a tree failed, and the entry at which it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{error}", shown(entry))]
 pub struct TreeError {
-    /// The error.
+    /// The error, without the entry.
     pub error: Error,
     /// The entry's path in the tree; empty for the archive as a whole.
     pub entry: Vec<u8>,

@@ -59,7 +59,7 @@ impl Packer {
     /// Starts with a directory, following symbolic links to it below the root.
     ///
     /// # Errors
-    /// As [`Root::read_dir`].
+    /// The same as for [`Root::read_dir`].
     pub fn new(root: &Root, path: impl AsRef<Path>) -> Result<Self> {
         let walk = root.walk(path)?;
         let metadata = walk.metadata()?;

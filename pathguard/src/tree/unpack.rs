@@ -38,7 +38,7 @@ pub struct Unpacker {
 struct Extraction {
     target: Target,
     file: Option<PendingFile>,
-    /// The current entry.
+    /// The path of the current entry, for errors.
     entry: Vec<u8>,
     report: TreeReport,
 }
@@ -47,7 +47,7 @@ impl Unpacker {
     /// Starts with a directory, which is created with any missing parents; symbolic links to it are followed below the root.
     ///
     /// # Errors
-    /// As [`Root::mkdir_all`] and [`Root::open_dir`].
+    /// The same as for [`Root::mkdir_all`] and [`Root::open_dir`].
     pub fn new(root: &Root, path: impl AsRef<Path>, options: UnpackOptions) -> Result<Self> {
         let path = path.as_ref();
         let is_new = root.stat(path) == Err(Error::NotFound);

@@ -28,7 +28,7 @@ pub(crate) fn answer(root: &Root, arena: &Arena, attempt: Attempt, path: &Path) 
     }
 }
 
-/// The same for attempts without an archive.
+/// Makes an attempt that needs no archive.
 pub(crate) fn attempt(root: &Root, attempt: Attempt, path: &Path) -> Result<String> {
     match attempt {
         Attempt::Read => read(root, path),

@@ -36,7 +36,7 @@ pub(crate) fn run_corpus_guarded() {
     let failures: Vec<String> = possible_cases().filter_map(|case| run_guarded(case).err()).collect();
     assert!(failures.is_empty(), "{} cases:\n{}", failures.len(), failures.join("\n"));
     let told: Vec<_> = questions().filter(|(oracle, attempt)| tells_guarded(oracle, *attempt)).collect();
-    assert!(told.is_empty(), "these tell what exists outside: {told:?}");
+    assert!(told.is_empty(), "these reveal what exists outside: {told:?}");
 }
 
 fn run_guarded(case: &'static Case) -> Result<(), String> {

@@ -15,7 +15,7 @@ use super::corpus::Attempt::{self, *};
 use super::corpus::members::Member;
 use super::{guarded, unguarded};
 
-/// The default length of each race; they run side by side then.
+/// The default length of each race; with it, races run at the same time.
 const RACE_DEFAULT_MS: u64 = 3_000;
 /// The deadline for catching a program that checks and then acts.
 const CAUGHT_WITHIN: Duration = Duration::from_secs(60);

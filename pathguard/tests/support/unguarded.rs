@@ -1,5 +1,5 @@
-//! The attempts of the corpus, made as a careless program would: join the path to the root and use it, and believe
-//! what an archive says.
+//! The attempts of the corpus, made as a careless program would: it joins the path to the root, uses the result, and
+//! trusts an archive's content.
 
 use std::ffi::OsStr;
 use std::io::{Read, Result};
@@ -14,7 +14,7 @@ use super::corpus::Attempt;
 use super::corpus::members::archive;
 use super::guarded::seen_size;
 
-/// A careless program that runs in circles is stopped.
+/// The depth at which a careless program that follows its own links in circles is stopped.
 const DEPTH: usize = 8;
 
 /// Makes the attempt and returns what it saw.

@@ -237,14 +237,14 @@ impl Pair {
             Event::End(id, channel) => self.flow_to(side, id).ended.push(channel),
             Event::Acknowledged(_) => self.acks[RUNNER] += 1,
             Event::Message { .. } | Event::Cancelled(_) | Event::Left(_) | Event::Writable(..) => {}
-            Event::Closed(close) => panic!("nobody closed: {close:?}"),
+            Event::Closed(close) => panic!("neither side may close: {close:?}"),
         }
     }
 
     /// Checks that everything sent before the answer has arrived, unless the server gave the stream up.
     fn is_answered(&mut self, id: StreamId) {
         let stream = self.streams.remove(&id).expect("a stream is answered once");
-        assert!(stream.answered, "an answer that nobody gave");
+        assert!(stream.answered, "an answer that was never given");
         let flow = &stream.flows[RUNNER];
         assert_eq!((flow.arrived, flow.ended.len()), (flow.queued, flow.ends_queued));
         assert!(!self.ends[SERVER].is_open(id) && !self.ends[RUNNER].is_open(id));

@@ -28,7 +28,7 @@ pub struct Worktree {
     pub repository: WirePath,
     /// The worktree's name; see [`is_worktree_name`].
     pub name: String,
-    /// The change.
+    /// The action: making or removing the worktree.
     pub action: WorktreeAction,
 }
 

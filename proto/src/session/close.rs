@@ -8,17 +8,17 @@ use crate::frame::{Header, Kind};
 use crate::ids::StreamId;
 use crate::limits::{MAX_RETURN_PAUSE, MAX_RETURN_PROMISE};
 
-/// Why a link is closed.
+/// The reason why a link is closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Close {
-    /// For programs.
+    /// The reason, as a code for programs.
     pub code: CloseCode,
-    /// For people.
+    /// The reason, as a text for people.
     pub reason: String,
-    /// In a goodbye: how long a server asks its runner to wait, so that many runners do not come back at once; or the time
-    /// within which a runner intends to be back, which has begun none of the requests it did not answer. Zero with any other
-    /// code, and if the peer does not send it.
+    /// In a goodbye: how long a server asks its runner to wait, so that many runners do not come back at once; or the
+    /// time within which a runner intends to be back. Such a runner has begun none of the requests that it did not
+    /// answer. Zero with any other code, and if the peer does not send it.
     pub pause: Duration,
 }
 

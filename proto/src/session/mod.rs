@@ -45,7 +45,7 @@ const CANCEL_STOP: u16 = 0;
 /// A CANCEL that ends the stream and stops nothing.
 const CANCEL_LEAVE: u16 = 1;
 
-/// Which end of the link this is.
+/// The end of the link that a session serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Opens streams with requests: the server.
@@ -63,7 +63,7 @@ pub enum Event {
     Message {
         /// The stream, or [`StreamId::SESSION`].
         stream: StreamId,
-        /// The message.
+        /// The decoded message.
         message: Message,
         /// True if the stream is gone now.
         fin: bool,
@@ -131,8 +131,8 @@ impl Session {
         self.open_with(request, STREAM_CREDIT_BYTES)
     }
 
-    /// The same, with up to `most` bytes in flight from the answering side, at most [`MAX_STREAM_CREDIT_BYTES`], as long as
-    /// few streams are open.
+    /// Opens a stream with up to `most` bytes in flight from the answering side, at most [`MAX_STREAM_CREDIT_BYTES`], as
+    /// long as few streams are open.
     pub fn open_with(&mut self, request: &Request, most: u32) -> Result<StreamId, WireError> {
         debug_assert_eq!(self.side, Side::Originator);
         self.check_room(request)?;

@@ -1,4 +1,4 @@
-//! Server-sent events out of bytes, as the HTML standard has them; only the data of each event.
+//! Parses server-sent events from bytes, as the HTML standard defines them; only the data of each event.
 //!
 //! The server reads models' answers with it, and `sandbridge mcp` the answers of the server's MCP endpoint. Written here,
 //! since existing libraries scan an unfinished line again with every piece of it: a call with 10 MB of arguments would take
@@ -7,7 +7,7 @@
 //! - [`Events`]: the whole interface
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-/// Assembles events.
+/// Assembles events from pieces of a byte stream.
 #[derive(Debug, Default)]
 pub struct Events {
     /// The line that has no end yet, without the scanned part.
@@ -35,7 +35,7 @@ impl Events {
                 break;
             };
             self.line.extend_from_slice(&bytes[..end]);
-            // The two of them are one line end, even in separate pieces.
+            // A carriage return and a line feed are one line end, even in separate pieces.
             self.skips_newline = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             let line = std::mem::take(&mut self.line);

@@ -1,4 +1,4 @@
-//! Why no WebSocket was opened.
+//! The reasons why no WebSocket was opened.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// The longest reason of a refusal that is shown, in characters.
 const REASON_CHARS: usize = 300;
 
-/// Why no WebSocket was opened.
+/// The reason why no WebSocket was opened.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The request cannot be written: the host, the path or a header has invalid characters.
@@ -55,7 +55,7 @@ impl Error {
 /// An answer that opens no WebSocket.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The status.
+    /// The HTTP status of the answer.
     pub status: StatusCode,
     /// The value of `Retry-After`, if it has one.
     pub retry_after: Option<String>,

@@ -163,7 +163,7 @@ async fn beside<T>(
 ) -> T {
     let mut wanted = std::pin::pin!(wanted);
     poll_fn(|cx| {
-        // How it ended shows in the awaited result.
+        // The awaited result shows how it ended.
         if moving.as_mut().is_some_and(|moving| moving.as_mut().poll(cx).is_ready()) {
             *moving = None;
         }

@@ -47,7 +47,7 @@ impl BoundsOptions {
     /// The bounds given here, and `otherwise` for the rest.
     ///
     /// # Errors
-    /// They are impossible; the text says what to write instead.
+    /// The bounds are impossible; the text explains what to write instead.
     pub fn bounds(&self, otherwise: Bounds, profile: Profile) -> Result<Bounds, Error> {
         let mut bounds = otherwise;
         let network = &mut bounds.network;

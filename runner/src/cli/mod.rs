@@ -40,7 +40,7 @@ pub struct Cli {
     /// The subcommand, if one is given.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// How to run.
+    /// The options for running.
     #[command(flatten)]
     pub options: Options,
 }
@@ -48,7 +48,8 @@ pub struct Cli {
 impl Cli {
     /// Parses the command line; on wrong usage prints an error and ends the process with code 2.
     pub fn from_command_line() -> Self {
-        // The guardian put the token and the like at this position: it is taken from there, before any subcommand.
+        // The guardian put hidden options such as the token's at this position: they are taken from there, before any
+        // subcommand.
         let words = std::env::args_os().filter(|argument| !is_hidden(argument));
         let matches = without_empty_variables(Self::command()).get_matches_from(words);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -94,7 +95,7 @@ pub enum Command {
         /// Only print the unit
         #[arg(long)]
         print: bool,
-        /// How to run.
+        /// The options for running.
         #[command(flatten)]
         options: Box<Options>,
     },
@@ -112,7 +113,7 @@ pub enum Command {
     },
 }
 
-/// How to run.
+/// The options for running.
 #[derive(Clone, Args)]
 pub struct Options {
     /// The server, such as wss://sandbridge.example.com
@@ -127,7 +128,7 @@ pub struct Options {
     /// The name that this runner reports; the server identifies the runner by its token, not by this name
     #[arg(long, env = "SANDBRIDGE_RUNNER_NAME")]
     pub name: Option<String>,
-    /// Where to work, and how tightly commands are confined.
+    /// The place of work, and how tightly commands are confined.
     #[command(flatten)]
     pub sandbox: SandboxOptions,
     /// Allow ws:// to other machines: the token travels unencrypted
@@ -172,7 +173,7 @@ impl Options {
     /// The directories, with their defaults, and the LLM endpoint.
     ///
     /// # Errors
-    /// As [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
+    /// The same as for [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
     pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
         let mut config = self.sandbox.executor_config(self.token_file.as_deref(), self.stdio)?;
         config.llm = self.llm.config(|| config.seen_by_commands())?;
@@ -182,7 +183,7 @@ impl Options {
     /// The container for the commands, if one is configured.
     ///
     /// # Errors
-    /// Something is missing or wrong; the text says what to write instead.
+    /// Something is missing or wrong; the text explains what to write instead.
     pub fn container(&self) -> Result<Option<Container>, Error> {
         if self.container.docker.is_none() {
             return Ok(None);
@@ -213,7 +214,7 @@ impl Options {
     /// Checks the source of requests; `token` was taken out of the command line.
     ///
     /// # Errors
-    /// Something is missing or wrong; the text says what to write instead.
+    /// Something is missing or wrong; the text explains what to write instead.
     pub fn source(&self, token: Option<String>) -> Result<Source, Error> {
         if self.stdio {
             return Ok(Source::Stdio { ends_with_input: self.ends_with_input });
@@ -224,7 +225,7 @@ impl Options {
         };
         let endpoint = Endpoint::new(server, self.insecure, self.ca_cert.as_ref())?;
         let token = match (&self.token_file, token) {
-            // An earlier program of this process has read it.
+            // An earlier program of this process has already read the token from standard input.
             (Some(file), Some(token)) if file == Path::new("-") => Token::Given(token),
             (Some(_), Some(_)) => {
                 return Err(Error::Usage("give either --token or --token-file, not both".to_owned()));

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::executor::check_state_dir;
 use crate::layers::Profile;
 
-/// The workspace and what belongs to it.
+/// The workspace and the directory for the runner's own files.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WhereOptions {
     /// Directory that commands work in [default: the current one]

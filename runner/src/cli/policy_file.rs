@@ -59,7 +59,7 @@ impl PolicyFile {
     /// The named file, or the user's own if that applies and exists, with its canonical path.
     ///
     /// # Errors
-    /// It is named but missing, others may write it, or it is invalid; the text names the line.
+    /// The file is named but missing, others may write it, or it is invalid; the text names the line.
     pub(super) fn find(named: Option<&Path>, or_own: bool) -> Result<Option<(PathBuf, Self)>, Error> {
         let own = || if or_own { default_path() } else { None };
         let Some(path) = named.map(Path::to_owned).or_else(own) else { return Ok(None) };
@@ -102,7 +102,7 @@ fn check_writers(path: &Path) -> Result<(), Error> {
         let is_sticky = found.is_dir() && found.mode() & 0o1000 != 0;
         let others = found.mode() & 0o002 != 0 || found.mode() & 0o020 != 0 && found.gid() != group;
         if others && !is_sticky {
-            return refuse(what, "can be written by others: close it with chmod go-w");
+            return refuse(what, "can be written by others: restrict it with chmod go-w");
         }
     }
     Ok(())

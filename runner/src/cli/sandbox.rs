@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::executor::ExecutorConfig;
 use crate::layers::{LeftOut, Profile};
 
-/// Where commands work and what they may touch.
+/// The place where commands work, and what they may touch.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SandboxOptions {
-    /// Where to work.
+    /// The workspace and the state directory.
     #[command(flatten)]
     pub place: WhereOptions,
     /// How tightly commands are confined: workspace, read-only or full-control [default: workspace]
@@ -48,12 +48,12 @@ pub struct SandboxOptions {
 }
 
 impl SandboxOptions {
-    /// The resulting configuration, without an LLM endpoint. `token_file` must stay out of the commands' reach; the policy
-    /// file of the runner's user does not count where the commands are other people's.
+    /// The resulting configuration, without an LLM endpoint. `token_file` must stay out of the commands' reach. If the
+    /// commands belong to other people (`is_for_others`), the default policy file of the runner's user is ignored.
     ///
     /// # Errors
-    /// A directory is missing, the workspace would be `/` or the home directory without being named, the policy file cannot be
-    /// trusted or understood, or what is to be allowed would open the runner's own secrets.
+    /// A directory is missing, the workspace would be `/` or the home directory without being named, the policy file
+    /// cannot be trusted or understood, or an allowed path would expose the runner's own secrets.
     pub fn executor_config(
         &self,
         token_file: Option<&Path>,

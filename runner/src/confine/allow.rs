@@ -59,7 +59,7 @@ impl Allowances {
             }
             if let Some((name, secret)) = secrets.iter().find(|(_, secret)| secret.starts_with(path)) {
                 return refuse(format!(
-                    "it holds {name} ({}): name only what is needed beside it",
+                    "it holds {name} ({}): name only the paths next to it that are needed",
                     secret.display()
                 ));
             }

@@ -36,7 +36,7 @@ pub(super) fn reduce() -> io::Result<String> {
     }
     let mut kept = own.permitted & KEPT;
     if !own.effective.contains(CapabilitySet::KILL) {
-        // A command that became another user could not be killed any more.
+        // Otherwise a command that became another user could not be killed.
         kept.remove(CHANGES_USER);
     }
     let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };

@@ -46,7 +46,7 @@ pub(crate) struct GitPaths {
     pub(crate) closed: Vec<PathBuf>,
     /// Files and trees that must stay unchanged. Some may be missing.
     pub(crate) read_only: Vec<PathBuf>,
-    /// Repositories found.
+    /// The number of repositories found.
     pub(crate) repositories: usize,
     /// The `.git` directories among them: without a valid one git looks for another repository.
     pub(crate) watched: Vec<PathBuf>,

@@ -84,7 +84,7 @@ impl Ground {
         self.profile
     }
 
-    /// Where HOME is.
+    /// The commands' HOME.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }

@@ -4,22 +4,22 @@
 //! costs nothing extra. The order matters and is kept in `apply`:
 //!
 //! 1. `network`: a separate network namespace, if that was requested;
-//! 2. `mounts`: an own mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
+//! 2. `mounts`: a separate mount namespace whose root holds only what a command may see (needs CAP_SYS_ADMIN, real or in a user
 //!    namespace); sockets of other services, other homes and the machine's `/tmp` do not exist in it, the files that the
 //!    user's own git obeys, as found by `git`, are read-only in it, and the sockets of services, as found by `socket_files`,
 //!    cannot be connected to;
 //! 3. `no_new_privs`, which the next layers need;
 //! 4. `landlock`: the same list enforced again on the file system, plus ports, signals and abstract sockets;
 //! 5. `capabilities`: root keeps only what package managers and `su` need;
-//! 6. `seccomp`: last, since it forbids the calls the others were made of.
+//! 6. `seccomp`: last, since it forbids the calls that set up the other layers.
 //!
 //! A command with a terminal gets a thread of its own, which starts from a copy of 2: see `ground`.
 //!
 //! A layer can be left out on purpose ([`crate::layers::LeftOut`]); then it is reported like one that the machine lacks.
 //!
-//! A layer the machine lacks is reported in the [`LayerReport`] and is not an error here: running without it is a matter of
-//! policy. A layer that the machine has and that could not be set up is an error, and then nothing is started: it may be the
-//! work of an earlier command, which must not get the next ones out of it.
+//! A layer the machine lacks is reported in the [`LayerReport`] and is not an error here: running without it is a matter
+//! of policy. A layer that the machine has and that could not be set up is an error, and then nothing is started: an
+//! earlier command may have caused the failure, so that later ones would run without the layer.
 
 mod allow;
 mod capabilities;
@@ -146,7 +146,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
 /// commands reach. Both see the same files, including `/tmp`; processes and terminals are separate.
 ///
 /// # Errors
-/// As those of [`apply`], or no terminal could be opened.
+/// The same as for [`apply`], or no terminal could be opened.
 pub(crate) fn apply_on_terminal(
     policy: &ConfinePolicy,
     key: MarkKey,

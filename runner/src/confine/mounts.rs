@@ -1,4 +1,4 @@
-//! An own root for commands: a thread's mount namespace that holds what the policy lists, and nothing else.
+//! A separate root for commands: a thread's mount namespace that holds what the policy lists, and nothing else.
 //!
 //! The new root is an empty temporary file system. Listed trees of the machine are cloned into it at their own paths, so
 //! paths mean the same inside and outside; then it becomes the root and the machine's tree is detached. Paths that are not
@@ -73,7 +73,7 @@ pub(super) fn enter(
             let why = format!("not permitted here (neither root nor a user namespace): {error}");
             return Ok(Entry::Impossible(why));
         }
-        Err(error) => return Err(during("own mount namespace")(error)),
+        Err(error) => return Err(during("separate mount namespace")(error)),
     }
     if policy.throws_home_away(profile, true) {
         cover_home(policy, private_home).map_err(during("throwaway home"))?;
@@ -129,7 +129,7 @@ fn shut_sockets(
     for path in &found {
         match root.shut(path) {
             Ok(()) => shut += 1,
-            // It was removed, or commands see something else at its path.
+            // The socket was removed, or commands see something else at its path.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => gaps.push(format!("{}: {error}", path.display())),
         }
@@ -168,7 +168,7 @@ fn cover_home(policy: &ConfinePolicy, private_home: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// True if an error means that the machine lacks something, or does not allow it; not that it ran out of it.
+/// True if an error means that the machine lacks something or does not allow it, as opposed to having run out of it.
 fn is_lack(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EINVAL))
 }

@@ -6,9 +6,10 @@
 //! none       the filter refuses every socket but those of the file system
 //! ```
 //!
-//! A namespace is that of a thread and what it starts, so the threads that start commands enter it; a socket stays in that of
-//! the thread which made it, so the runner's own are made by threads that have not (`net::dial`). Anything unavailable is an
-//! error: a runner that was asked for it does not start without.
+//! A namespace applies to a thread and everything that it starts, so the threads that start commands enter it. A socket
+//! stays in the namespace of the thread that made it, so the runner's own sockets are made by threads that have not
+//! entered it (`net::dial`). Anything unavailable is an error: a runner that was asked for a namespace does not start
+//! without it.
 
 use std::fs::File;
 use std::io;
@@ -35,7 +36,7 @@ pub(super) fn enter(network: &Network) -> io::Result<()> {
     if network.reach != Reach::Loopback {
         return Ok(());
     }
-    // Every change is a single assignment.
+    // A panic cannot leave this half-changed: every change is a single assignment.
     let mut shared = LOOPBACK.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(namespace) = &*shared {
         return Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?);

@@ -172,7 +172,7 @@ impl NewRoot {
         cover_by_itself(&self.existing(directory)?, 0, if is_in_closed { libc::MOUNT_ATTR_RDONLY } else { 0 })
     }
 
-    /// The same for a directory in which nothing can be created or removed; it is created if missing.
+    /// Pins a directory in which nothing can be created or removed; it is created if missing.
     pub(super) fn pin_closed(&self, directory: &Path) -> io::Result<()> {
         cover_by_itself(&self.existing_part(directory)?, libc::MOUNT_ATTR_RDONLY, 0)
     }

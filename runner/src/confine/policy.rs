@@ -15,8 +15,8 @@ use crate::bounds::Bounds;
 use crate::layers::{LeftOut, Profile, layer_name};
 use crate::settings::{self, Copied, Owner, Passed};
 
-/// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a package store only its
-/// content, and the paths to it: its daemon listens next to that.
+/// System trees whose files commands may read and run. Some are symbolic links on most machines. Of a package store, only
+/// the content and the paths to it are listed: its daemon listens next to them.
 pub(crate) const SYSTEM_TREES: &[&str] = &[
     "/usr",
     "/bin",
@@ -31,7 +31,7 @@ pub(crate) const SYSTEM_TREES: &[&str] = &[
     "/gnu",
 ];
 
-/// Entries of `/etc` commands may read. Never the tree: it holds secrets of other services.
+/// Entries of `/etc` commands may read. Never the whole tree: it holds secrets of other services.
 pub(crate) const ETC_ENTRIES: &[&str] = &[
     "alternatives",
     "bash.bashrc",
@@ -132,10 +132,10 @@ impl ConfinePolicy {
         Self::detect_for(workspace, state_dir, None)
     }
 
-    /// The same for commands of another user.
+    /// Like [`Self::detect`], for commands of another user.
     ///
     /// # Errors
-    /// As those of [`Self::detect`].
+    /// The same as for [`Self::detect`].
     pub fn detect_for(workspace: &Path, state_dir: &Path, run_as: Option<&Account>) -> io::Result<Self> {
         let workspace = workspace.canonicalize()?;
         if !workspace.is_dir() {
@@ -168,7 +168,7 @@ impl ConfinePolicy {
         })
     }
 
-    /// The same with additional paths for commands.
+    /// This policy with additional paths for commands.
     #[must_use]
     pub fn allowing(self, allowances: Allowances) -> Self {
         Self { allowances, ..self }
@@ -191,7 +191,7 @@ impl ConfinePolicy {
         }
         let home = self.state_dir.join("homes").join(name);
         make_private(&home)?;
-        // Commands own it, and may have closed it to later ones.
+        // Commands own the home, and may have closed it to later commands.
         fs::set_permissions(&home, fs::Permissions::from_mode(0o700))?;
         if let Some(user) = &self.run_as {
             lchown(&home, Some(user.user_id), Some(user.group_id))?;
@@ -199,8 +199,8 @@ impl ConfinePolicy {
         Ok(home)
     }
 
-    /// True if commands of a profile get a temporary home: where nothing may be changed, nothing stays. `own_root` is true
-    /// if they have a mount namespace.
+    /// True if commands of a profile get a temporary home, so that a profile that may change nothing keeps nothing.
+    /// `own_root` is true if they have a mount namespace.
     pub(crate) fn throws_home_away(&self, profile: Profile, own_root: bool) -> bool {
         profile == Profile::ReadOnly && own_root && !self.left_out.contains(layer_name::PRIVATE_HOME)
     }

@@ -4,9 +4,9 @@
 //! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`. Only the runner,
 //! which has the key, starts commands with it: in their control group.
 //!
-//! **The runner is out of reach.** Landlock's scope refuses signals to its first thread. The one that starts commands, however,
-//! is in their own domain, and a signal to any thread is one to the whole process; so every call that can name a process
-//! refuses the numbers of the runner, of its threads, and of their groups ([`Untouchable`]).
+//! **The runner is out of reach.** Landlock's scope refuses signals to the runner's first thread. The thread that starts
+//! commands, however, is in their Landlock domain, and a signal to any thread reaches the whole process; so every call
+//! that can name a process refuses the numbers of the runner, of its threads, and of their groups ([`Untouchable`]).
 //!
 //! **Root leaves no set-user-id file** in a workspace that others can enter. The mode that `openat2` takes is in memory; but
 //! without CAP_FSETID the kernel takes the bit from such a file as soon as something is written to it.

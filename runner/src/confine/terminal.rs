@@ -14,15 +14,15 @@ use rustix::termios::{InputModes, OptionalActions, Winsize};
 use super::new_root::{TERMINALS, file_system};
 use crate::limits::TERMINALS_PER_COMMAND;
 
-/// Where terminals are.
+/// The directory of terminals.
 pub(super) const DIRECTORY: &str = "/dev/pts";
 
 /// The size of a terminal, in character cells; 0 is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
-    /// Height.
+    /// Height, in character cells.
     pub rows: u16,
-    /// Width.
+    /// Width, in character cells.
     pub columns: u16,
 }
 

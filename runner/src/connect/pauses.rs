@@ -62,7 +62,11 @@ mod tests {
         assert!(pauses.after_link(Duration::ZERO, Duration::ZERO, 1.0) < SECOND, "however short it was");
         assert_eq!(pauses.after_failure(1.0), SECOND);
         let short = Duration::from_millis(200);
-        assert_eq!(Pauses::up_to(short).after_failure(1.0), short, "a limit below the first pause rules too");
+        assert_eq!(
+            Pauses::up_to(short).after_failure(1.0),
+            short,
+            "a limit below the first pause applies too"
+        );
         assert_eq!(Pauses::up_to(short).after_link(SECOND, 30 * SECOND, 1.0), short);
     }
 
@@ -81,7 +85,10 @@ mod tests {
         assert!((0..BRIEF_LINKS).all(|_| brief(&mut pauses) < SECOND));
         let bounds: Vec<_> = (0..6).map(|_| brief(&mut pauses).as_secs()).collect();
         assert_eq!(bounds, [1, 1, 2, 2, 4, 4]);
-        assert!(pauses.after_link(SECOND, Duration::ZERO, 1.0) < SECOND, "one that lived starts over");
+        assert!(
+            pauses.after_link(SECOND, Duration::ZERO, 1.0) < SECOND,
+            "a link that lasted resets the pauses"
+        );
         assert!(brief(&mut pauses) < SECOND);
     }
 }

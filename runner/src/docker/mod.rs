@@ -31,7 +31,7 @@ use crate::programs;
 /// The file name of the static runner next to this program.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
 
-/// Docker's client.
+/// The name of Docker's client.
 const DOCKER: &str = "docker";
 
 /// The runner's path in the container: recreated at each start, so that no image can put a link in its place.
@@ -50,7 +50,7 @@ const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "S
 /// How many bytes of a digest distinguish one workspace's container from another's.
 const NAME_BYTES: usize = 8;
 
-/// Commands in a container instead of directly.
+/// Options for running commands in a container instead of directly.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DockerOptions {
     /// Run commands in a container of this image, which must be on this machine, instead of directly
@@ -71,7 +71,7 @@ pub struct DockerOptions {
     /// Let only /tmp, /run and the workspace be written to in the container
     #[arg(long, requires = "docker")]
     pub docker_read_only: bool,
-    /// The static runner that goes into the container [default: sandbridge-runner-static beside this program]
+    /// The static runner that goes into the container [default: sandbridge-runner-static next to this program]
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_RUNNER_STATIC")]
     pub runner_static: Option<PathBuf>,
 }
@@ -79,7 +79,7 @@ pub struct DockerOptions {
 /// A container that can be started.
 #[derive(Debug, Clone)]
 pub struct Container {
-    /// The program `docker`.
+    /// The path of the program `docker`.
     docker: PathBuf,
     arguments: Vec<String>,
     name: String,
@@ -92,7 +92,7 @@ impl DockerOptions {
     /// `http_allow` are the hosts that the container's runner sends HTTP requests to.
     ///
     /// # Errors
-    /// [`Error::Usage`] if something cannot work; the text says what to do instead.
+    /// [`Error::Usage`] if something cannot work; the text explains what to do instead.
     pub fn container(
         &self,
         workspace: &Path,
@@ -195,7 +195,7 @@ impl DockerOptions {
         let beside = || Some(std::env::current_exe().ok()?.with_file_name(STATIC_RUNNER));
         let file = self.runner_static.clone().or_else(beside).filter(|file| file.is_file()).ok_or_else(|| {
             usage(
-                "--docker needs the static runner, which goes into the container: put sandbridge-runner-static beside this \
+                "--docker needs the static runner, which goes into the container: put sandbridge-runner-static next to this \
                  program (scripts/build makes it), or name it with --runner-static FILE",
             )
         })?;
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             made[image + 1],
             "--stdio",
-            "options of docker's stand before the image, the runner's behind it"
+            "docker's options come before the image, the runner's after it"
         );
         assert!(!made.iter().any(|argument| argument.contains("token") || argument.contains("docker.sock")));
     }

@@ -1,7 +1,7 @@
 //! Passing frames on between the server and the runner in the container.
 //!
 //! ```text
-//! start container ─▶ connect ─▶ attach, register for it ─▶ pass on ──link lost──▶ pause ─▶ connect (what runs goes on)
+//! start container ─▶ connect ─▶ attach, register for it ─▶ pass on ──link lost──▶ pause ─▶ connect (commands keep running)
 //!       ▲                                                     ├─container ended─▶ pause ─▶ start it again
 //!       └─────────────────────────────────────────────────────┘─replaced, revoked─▶ end (exit codes 3 and 4)
 //! ```
@@ -34,11 +34,12 @@ use crate::link::stdio::StdioLink;
 use crate::link::websocket::{Endpoint, WebSocketLink};
 use crate::secret::Token;
 
-/// Why passing on frames ended.
+/// The reason for no longer passing on frames.
 enum Over {
-    /// A failure on the server's side before the registration: the container goes on.
+    /// A failure on the server's side before the registration: the container keeps running.
     Server(String),
-    /// The same after the registration: how long the link lasted, and how long the server asked to wait.
+    /// A failure on the server's side after the registration: how long the link lasted, and how long the server asked to
+    /// wait.
     Link { text: String, lived: Duration, asked: Duration },
     /// A failure on the container's side.
     Container(String),
@@ -68,7 +69,7 @@ impl Started {
         let Self { mut process, link } = self;
         drop(link);
         let waited = blocking(move || process.wait());
-        // A longer time does no harm: the next start removes any remains.
+        // Giving up after that time does no harm: the next start removes any remains.
         let _ = timeout(Duration::from_millis(RUNNER_STOP_MS / 2), waited).await;
     }
 

@@ -13,27 +13,27 @@ use crate::layers::{LEFT_OUT, LayerReport, Profile, layer_name};
 use crate::space;
 use crate::spawn::{SpawnError, Spawner};
 
-/// The findings.
+/// The findings about one profile on this machine.
 #[derive(Debug)]
 pub struct Diagnosis {
     /// The profile it is about.
     pub profile: Profile,
-    /// Which layers hold.
+    /// The layers and whether they hold.
     pub report: LayerReport,
     /// The rights of commands to paths.
     pub entries: Vec<Entry>,
-    /// Beyond files.
+    /// The commands' environment beyond files.
     pub facts: Vec<Fact>,
-    /// The tests from inside.
+    /// The tests run as a command.
     pub trials: Vec<Trial>,
 }
 
 /// One line about the commands' environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// The name of the sandbox.
+    /// The name of the fact, such as `workspace`.
     pub name: String,
-    /// In words.
+    /// The value of the fact, for people.
     pub detail: String,
 }
 
@@ -45,10 +45,10 @@ pub fn probe(policy: &ConfinePolicy, profile: Profile) -> Result<LayerReport, Sp
     Ok(Spawner::start(profile, policy)?.report().clone())
 }
 
-/// Finds out everything by running commands.
+/// Gathers all findings, by running commands.
 ///
 /// # Errors
-/// As [`probe`].
+/// The same as for [`probe`].
 pub fn diagnose(policy: &ConfinePolicy, profile: Profile) -> Result<Diagnosis, SpawnError> {
     let facts = facts(policy, profile);
     let spawner = Spawner::start(profile, policy)?;
@@ -89,7 +89,7 @@ impl Diagnosis {
         self.report.confined() && self.trials.iter().all(|trial| trial.ok)
     }
 
-    /// For a terminal.
+    /// Formats the report as text for a terminal.
     pub fn render(&self) -> String {
         let mut text = String::new();
         for Fact { name, detail } in &self.facts {
@@ -119,7 +119,7 @@ impl Diagnosis {
         text
     }
 
-    /// For programs.
+    /// Formats the report as JSON for programs.
     pub fn json(&self) -> Value {
         let layers = self.report.layers.iter();
         let layers =

@@ -1,4 +1,4 @@
-//! Testing a policy's promises from inside.
+//! Tests a policy's promises by running commands in the sandbox.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -57,10 +57,10 @@ const MAKE: &str = "{ : > \"$1\"; } 2>/dev/null";
 /// Opens a file for changing, without changing it.
 const OPEN: &str = "{ : >> \"$1\"; } 2>/dev/null";
 
-/// One test.
+/// One test of a promise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trial {
-    /// The promise.
+    /// The promise, as a sentence.
     pub name: String,
     /// True if it had the promised result.
     pub ok: bool,

@@ -1,8 +1,8 @@
-//! Why a command did not start.
+//! Errors of starting a command.
 
 use std::io;
 
-/// Why a command did not start.
+/// The reason why a command did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// No such program.
@@ -19,13 +19,13 @@ pub enum SpawnError {
         /// The system's error.
         reason: String,
     },
-    /// The working directory cannot be entered: it is missing, no directory, or outside the workspace.
+    /// The working directory cannot be entered: it is missing, is not a directory, or is outside the workspace.
     #[error("working directory: {0}")]
     Directory(pathguard::Error),
     /// The request is invalid on any system.
     #[error("invalid command: {reason}")]
     InvalidRequest {
-        /// The reason.
+        /// The problem with the request.
         reason: &'static str,
     },
     /// A confinement layer that this machine has could not be set up, so nothing may be started.
@@ -66,7 +66,7 @@ impl SpawnError {
         }
     }
 
-    /// Why a thread could not be confined.
+    /// Wraps an error of confining a thread.
     pub(crate) fn confinement(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::Unsupported {
             Self::Unavailable(error)

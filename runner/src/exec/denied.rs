@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::explain::{Entry, resolve};
 use crate::limits::STDERR_TAIL_BYTES;
 
-/// Words that programs print for errors that only confinement causes, in lower case: `mount` and `sudo` begin small. A
+/// Words that programs print for errors that only confinement causes; in lower case, as `mount` and `sudo` print them. A
 /// repository's configuration, and each directory leading to it, is busy when it cannot be replaced.
 const CERTAIN: [&str; 4] = [
     "operation not permitted",
@@ -36,7 +36,7 @@ impl Tail {
         words.iter().any(|words| small.contains(words))
     }
 
-    /// True if it contains the kernel's words for a denial. `is_open` tells if the sandbox allows everything with a path, which
+    /// True if it contains the kernel's words for a denial. `is_open` returns whether the sandbox allows everything with a path, which
     /// may be relative: then something else denied it.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
         let text = String::from_utf8_lossy(&self.0);

@@ -41,7 +41,7 @@ pub(crate) struct Execs {
 }
 
 impl Execs {
-    /// No command yet; output that does not fit into memory is stored below `state_dir`.
+    /// A state without commands; output that does not fit into memory is stored below `state_dir`.
     pub(crate) fn new(host: Rc<Host>, open_places: OpenPlaces, state_dir: &Path) -> Rc<Self> {
         Rc::new(Self {
             host,
@@ -62,7 +62,7 @@ impl Execs {
         self.connection.replace(Some(connection));
     }
 
-    /// Sets if the connected server runs on this machine, judging by its address.
+    /// Sets whether the connected server runs on this machine, judging by its address.
     pub(crate) fn set_beside_server(&self, is_beside: bool) {
         self.is_beside_server.set(is_beside);
     }
@@ -136,7 +136,7 @@ impl Execs {
         }
     }
 
-    /// Reports the trees that are gone. Call this after processes ended.
+    /// Reports trees whose last process ended. Call this after processes ended.
     pub(crate) async fn look_after_trees(&self) {
         if !self.trees.is_empty() {
             // Leftover processes may have outlived the check at their command's end.

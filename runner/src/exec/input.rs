@@ -42,7 +42,7 @@ impl Input {
 
     /// Writes as much as can be written now.
     pub(super) fn pump(&mut self, outlet: &Outlet) {
-        // Data from a stream that is gone comes again on the next one, as far as it was not taken.
+        // Data from a lost stream is sent again on the next one, as far as it was not taken.
         self.front.take_if(|front| !outlet.is_current(front.generation));
         while let Some(mut front) = self.front.take().or_else(|| outlet.take_input()) {
             let length = front.bytes.len();

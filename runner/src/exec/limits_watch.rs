@@ -1,6 +1,6 @@
 //! The limits watch: notices that commands met a limit of all of them together, and ends the tree that is to blame.
 //!
-//! The kernel only refuses: a crowd at its limit would leave no room for the next command. What the kernel counts of a control
+//! The kernel only refuses: a crowd of processes at its limit would leave no room for the next command. What the kernel counts of a control
 //! group is read from open files; without one, processes are counted here. Without running commands it does nothing.
 //!
 //! A bomb of open files may leave the machine without any, and then nothing can be opened to count or to kill it. So the file
@@ -44,7 +44,7 @@ async fn watch(execs: &Execs) {
     let mut signs = Signs::begin(group::met(), machine::now(&bounds));
     loop {
         if living_trees(execs).is_empty() {
-            // No command runs that could use up all files.
+            // No command is running that could use up all files.
             reserve.give_back();
             execs.command_started.notified().await;
             signs = Signs::begin(group::met(), machine::now(&bounds));

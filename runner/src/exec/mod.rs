@@ -60,8 +60,8 @@ use registry::Start;
 pub(crate) use registry::no_such_exec;
 use start::{not_started, start};
 
-/// Accepts a command, and returns what runs it and serves the clients that attach to it until its result is removed; `None` if
-/// it is known already, or refused.
+/// Accepts a command, and returns a future that runs it and serves the clients that attach to it until its result is
+/// removed; `None` if the command is known already, or refused.
 ///
 /// Once this returns the command can be attached to: the next request of the same link may do so.
 pub(crate) fn accept(

@@ -9,7 +9,7 @@
 //! ```
 //! - While there is a reader, the pipe is read only as far as the output can be sent at once: otherwise it fills, and the
 //!   command waits.
-//! - Without a reader, and if the request says `DropOldest`, it is always read, and the oldest is dropped at a bound.
+//! - Without a reader, and if the request asks for `DropOldest`, it is always read, and the oldest is dropped at a bound.
 //! - Bytes go to the log and onto the link as one allocation.
 
 use std::cell::RefCell;
@@ -35,7 +35,7 @@ use crate::stream::StreamHandle;
 #[derive(Debug)]
 pub(crate) struct Outlet {
     state: RefCell<State>,
-    /// Notified when a reader's stream changed, or one came.
+    /// Notified when a reader's stream changed, or a reader attached.
     changed: Rc<Notify>,
 }
 
@@ -185,7 +185,7 @@ impl Outlet {
         state.is_cancelled
     }
 
-    /// Makes the command end without a request of a client: the runner stops.
+    /// Ends the command without a request of a client, because the runner is stopping.
     pub(super) fn cancel(&self) {
         self.state.borrow_mut().is_cancelled = true;
         self.changed.notify_one();
@@ -357,7 +357,7 @@ impl State {
         reader.map_or(0, |reader| reader.stream.writable().min(MAX_DATA_BYTES))
     }
 
-    /// The most that the log may hold now.
+    /// How much the log may hold now, in bytes.
     fn log_limit(&self) -> u64 {
         match self.output_readers().map(|reader| reader.replay_end).max() {
             // A client that attached gets the output gathered until then; later output is a backlog.
@@ -412,7 +412,7 @@ impl State {
         }
         if reader.wants_output {
             reader.note_drained();
-            // An offset tells what the peer has seen; its credit tells what it has consumed.
+            // The offset shows what the peer has seen; its credit shows what it has consumed.
             if !self.retain && reader.has_drained {
                 self.log.trim_to(reader.drained);
             }

@@ -193,7 +193,7 @@ impl Output {
         self.read_by(|pipe| pipe.try_read_buf(&mut buffer.unfilled(room))).is_some()
     }
 
-    /// The same without waiting for the reactor.
+    /// Reads once into an empty buffer, without waiting for the reactor.
     fn read_untold(&mut self, room: usize) -> Option<DataBuf> {
         let mut buffer = DataBuf::zeroed(room);
         let length = self.read_by(|pipe| Ok(rustix::io::read(pipe, buffer.as_mut_slice())?))?;

@@ -25,7 +25,7 @@ pub(super) struct Reader {
     pub(super) replay_end: u64,
     pub(super) told_started: bool,
     pub(super) told_exited: bool,
-    /// Input that was taken before and comes again.
+    /// How much input that was taken earlier is about to be sent again, in bytes.
     pub(super) repeated_input: u64,
 }
 

@@ -45,14 +45,14 @@ struct Known {
 
 /// The outcome of a start.
 pub(super) enum Start {
-    /// It is new: run it.
+    /// The exec is new: run it.
     New(Rc<Outlet>),
-    /// It was requested before; the stream was attached, or got the reason why not.
+    /// The exec was requested before; the stream was attached, or got the reason why not.
     Known,
 }
 
 impl Registry {
-    /// Nothing is known yet.
+    /// A registry without any exec.
     pub(crate) fn new(budget: Rc<Budget>) -> Self {
         Self { known: RefCell::default(), tombstones: RefCell::default(), budget, completion: Notify::new() }
     }
@@ -108,7 +108,7 @@ impl Registry {
         }
     }
 
-    /// The last process of an exec is gone.
+    /// The last process of an exec has ended.
     pub(crate) fn tree_gone(&self, exec_id: ExecId) {
         if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
             known.mark = None;
@@ -278,7 +278,7 @@ mod tests {
         assert!(tombstones.may_hold(id(1), 0), "remembered");
         assert!(!tombstones.may_hold(id(u32::MAX), 5_000), "new, and younger than what was forgotten");
         let age_ms = TOMBSTONES as u64 + 10;
-        assert!(tombstones.may_hold(id(0), age_ms), "forgotten, and old enough to be it");
+        assert!(tombstones.may_hold(id(0), age_ms), "forgotten, and old enough to be that id");
         tokio::time::advance(Duration::from_millis(TOMBSTONE_KEPT_MS)).await;
         tombstones.forget_old();
         assert!(tombstones.ids.is_empty());

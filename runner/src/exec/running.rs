@@ -64,7 +64,7 @@ pub(super) struct Running {
     is_announced: bool,
     /// When the workspace's repositories are checked next.
     git_due: Instant,
-    /// When the time limit is over.
+    /// When the time limit expires.
     due: Option<Instant>,
     drain: Option<Drain>,
 }
@@ -72,9 +72,9 @@ pub(super) struct Running {
 /// The time between the command's end and the exec's completion.
 struct Drain {
     ended: Instant,
-    /// When data last came, or could not be sent.
+    /// When data last arrived, or could not be sent.
     stirred: Instant,
-    /// Since when there is no credit.
+    /// The time since which there has been no credit.
     blocked: Option<Instant>,
 }
 
@@ -102,7 +102,7 @@ impl Running {
             execs: Rc::clone(execs),
             exec_id: request.exec_id,
             outlet,
-            // Nothing is ever read from it: the reactor treats every descriptor alike.
+            // This handle is only watched, never read: the reactor treats every descriptor alike.
             end: pipe::Receiver::from_owned_fd_unchecked(spawned.child.pidfd().try_clone_to_owned()?)?,
             child: spawned.child,
             input: Input::new(spawned.stdin, terminal.is_some())?,
@@ -136,7 +136,8 @@ impl Running {
         let mut has_ended = self.wait().await;
         loop {
             if has_ended && let Some(failure) = self.child.start_failure() {
-                // Its status is the same, and is not needed; a missing one is reaped with the orphans.
+                // The failure is all that matters: the exit status is not needed, and a process that is not reaped here
+                // is reaped with the orphans.
                 let _ = self.child.try_wait();
                 return Err(failure);
             }
@@ -169,7 +170,7 @@ impl Running {
             && !has_ended
             && let Some(again) = self.child.look_after_start()
         {
-            // Usually it is only a little late.
+            // Usually the program starts only a little late.
             self.settled_at = Some(Instant::now() + again.min(self.started.elapsed()));
             is_settled = false;
         }
@@ -350,7 +351,7 @@ impl Running {
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
         if !self.stdout.is_open() {
-            // It is closed everywhere: it is gone before the answer reports it.
+            // The terminal is closed everywhere, so it can no longer be resized once the answer reports that.
             self.terminal = None;
         }
         self.execs.registry.completed(self.exec_id);

@@ -47,7 +47,8 @@ pub(super) fn memory() -> String {
     format!("sandbridge: killed: {}\n", used_up())
 }
 
-/// The line for a command while which processes were killed for lack of memory: its own, maybe, and its shell does not say so.
+/// The line for a command during which processes were killed for lack of memory: possibly its own, without its shell
+/// reporting it.
 pub(super) fn memory_meanwhile() -> String {
     format!("sandbridge: while this ran, processes of commands were killed: {}\n", used_up())
 }

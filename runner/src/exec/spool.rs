@@ -35,7 +35,7 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// Nothing is used yet, of `limit_bytes`; `make_file` is called when an exec first needs to store output.
+    /// An unused budget of `limit_bytes`; `make_file` is called when an exec first needs to store output.
     pub(crate) fn new(limit_bytes: u64, make_file: Box<MakeFile>) -> Rc<Self> {
         Rc::new(Self { used_slots: Cell::new(0), limit_bytes, make_file, spare: RefCell::default() })
     }
@@ -84,7 +84,7 @@ pub(super) struct Slot {
 }
 
 impl Spool {
-    /// No file yet.
+    /// A spool without a file; the first write creates it.
     pub(super) fn new(budget: Rc<Budget>) -> Self {
         Self { file: None, free: Vec::new(), slots: 0, budget }
     }

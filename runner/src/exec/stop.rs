@@ -11,12 +11,12 @@ use crate::blocking::blocking;
 use crate::kill::{self, Mark};
 use crate::limits::{STOP_GRACE_MS, STOP_LOOK_LIMIT_MS, STOP_LOOK_MS};
 
-/// Why a command is being ended.
+/// The reason for ending a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Its time limit.
+    /// The command's time limit.
     TimedOut,
-    /// A cancel, or a link that is gone.
+    /// A cancel, or a lost link.
     Cancelled,
 }
 

@@ -41,7 +41,7 @@ impl Terminals {
     }
 }
 
-/// Name and value.
+/// The name and the value of a variable.
 type Variable = (Vec<u8>, Vec<u8>);
 
 /// The variable that names a terminal's type; none if the request names none.

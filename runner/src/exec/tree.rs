@@ -66,7 +66,7 @@ impl TreeWatch {
         }
     }
 
-    /// True if there is none.
+    /// True if no tree is watched.
     pub(super) fn is_empty(&self) -> bool {
         self.trees.borrow().is_empty()
     }
@@ -90,7 +90,7 @@ impl TreeWatch {
         let looked_for: HashSet<Mark> = watched.iter().copied().collect();
         let living = blocking(move || kill::living(&watched)).await;
         self.last_look.set(Some(Instant::now()));
-        // Without an answer nothing is known about any.
+        // Without an answer nothing is known about any tree.
         let Ok(living) = living else { return };
         self.trees.borrow_mut().retain(|tree| {
             let is_gone = looked_for.contains(&tree.mark) && !living.contains(&tree.mark);
@@ -101,8 +101,8 @@ impl TreeWatch {
         });
     }
 
-    /// True if no tree is known to live; if one system call shows that all are gone, `gone` is called with each, and it is
-    /// true the next time.
+    /// True if no tree is watched. If one system call shows that all are gone, `gone` is called with each; the result is
+    /// then true at the next call.
     pub(super) fn settle(&self, gone: impl Fn(ExecId)) -> bool {
         if self.is_empty() {
             return true;

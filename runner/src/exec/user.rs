@@ -1,7 +1,7 @@
 //! The user that a command runs as: the default one, or the privileged one if the request names it.
 //!
-//! Approval is the server's business: a runner that takes a server's requests trusts it with its
-//! privileged user, which is why that has to be named at the runner's start.
+//! The server handles approval: a runner that takes a server's requests trusts that server with its privileged user,
+//! which is why this user has to be named when the runner starts.
 
 use proto::{ErrorKind, WireError};
 
@@ -30,7 +30,7 @@ pub(super) fn choose(host: &Host, asked: Option<&str>) -> Result<CommandUser, Wi
             Err(WireError::new(
                 ErrorKind::SandboxDenied,
                 format!(
-                    "this runner runs commands as {}{privileged}, and as nobody else; --run-as-default and --run-as-privileged \
+                    "this runner runs commands as {}{privileged}, and as no other user; --run-as-default and --run-as-privileged \
                      on its machine change that",
                     names.default
                 ),

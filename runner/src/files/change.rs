@@ -19,7 +19,7 @@ pub(crate) async fn stat(Files { root, disk }: Files, request: Stat) -> Result<M
     Ok(wire_metadata(&found))
 }
 
-/// Makes a change; a file's content comes on `stream`.
+/// Makes a change; a file's content arrives on `stream`.
 pub(crate) async fn change(
     host: &Host,
     stream: &StreamHandle,

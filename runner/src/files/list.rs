@@ -35,7 +35,7 @@ async fn transfer(
     while !batch.entries.is_empty() {
         entries += batch.entries.len() as u64;
         let body = codec::encode(&batch)?;
-        // Cut in two it would not be a batch.
+        // A batch has to fit one DATA frame, so this waits for room for all of it.
         stream.room(body.len()).await?;
         stream.data(Channel::Main, DataBuf::copy_from(&body));
         (directory, batch) = disk.run(move || next_batch(directory)).await??;

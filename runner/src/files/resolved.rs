@@ -1,4 +1,4 @@
-//! Resolving a path, and writing only to that place: what a person allowed is what happens, even if a command changes the
+//! Resolving a path, and writing only to that place: exactly what a person allowed is done, even if a command changes the
 //! path meanwhile.
 
 use std::path::Path;
@@ -62,7 +62,7 @@ pub(super) fn check(
     match (present, found) {
         (Present::Nothing, None) | (Present::AnyFile, Some(_)) => Ok(()),
         (Present::Nothing, Some(_)) => Err(taken(pathguard::Error::AlreadyExists)),
-        (Present::Content(_) | Present::AnyFile, None) => Err(changed("the file is gone")),
+        (Present::Content(_) | Present::AnyFile, None) => Err(changed("the file no longer exists")),
         (Present::Content(expected), Some(open)) => match content_hash(open)? == expected {
             true => Ok(()),
             false => Err(changed("the file's content has changed")),
@@ -83,6 +83,6 @@ fn elsewhere() -> WireError {
 }
 
 fn changed(what: &str) -> WireError {
-    let text = format!("{what}; nothing was written: look at it again");
+    let text = format!("{what}; nothing was written: check the file and try again");
     WireError::new(ErrorKind::PreconditionFailed, text)
 }

@@ -1,4 +1,4 @@
-//! Whole trees: archives of directories, out and in.
+//! Reading and writing whole directory trees, as archives.
 
 use bytes::Bytes;
 use pathguard::tree::{Packer, TreeError, TreeReport, UnpackOptions, Unpacker};

@@ -128,7 +128,7 @@ impl Place {
         let taken = || {
             WireError::new(
                 ErrorKind::AlreadyExists,
-                format!("there is a worktree {} already; take another name", self.name),
+                format!("there is already a worktree {}; choose another name", self.name),
             )
         };
         if exists(&self.trees, &self.name).map_err(io_error)? {
@@ -167,7 +167,10 @@ impl Place {
             if has_tree {
                 return Err(WireError::new(
                     ErrorKind::Unsupported,
-                    format!("{WORKTREES}/{} is not a worktree of this repository, and stays", self.name),
+                    format!(
+                        "{WORKTREES}/{} is not a worktree of this repository, so it was not removed",
+                        self.name
+                    ),
                 ));
             }
             return Ok(());
@@ -175,7 +178,10 @@ impl Place {
         if !self.is_own() {
             return Err(WireError::new(
                 ErrorKind::Unsupported,
-                format!("the worktree {} of this repository is not in {WORKTREES}, and stays", self.name),
+                format!(
+                    "the worktree {} of this repository is not in {WORKTREES}, so it was not removed",
+                    self.name
+                ),
             ));
         }
         let own = open_in(&self.owns, &self.name).map_err(io_error)?;
@@ -185,8 +191,10 @@ impl Place {
             return Err(WireError::new(ErrorKind::Busy, text));
         }
         if has_entries(&own, "modules").map_err(io_error)? {
-            let text =
-                format!("the worktree {} has submodules, whose commits would be lost; it stays", self.name);
+            let text = format!(
+                "the worktree {} has submodules, whose commits would be lost; it was not removed",
+                self.name
+            );
             return Err(WireError::new(ErrorKind::DirectoryNotEmpty, text));
         }
         self.discard()
@@ -272,7 +280,7 @@ fn open_in(directory: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(directory, name, flags, Mode::empty())?)
 }
 
-/// The same, creating it if it is missing.
+/// Opens a directory of an open one, creating it if it is missing.
 fn directory_in(directory: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => open_in(directory, name),

@@ -16,7 +16,8 @@ use crate::limits::{CONDITION_BYTES, WRITE_BATCH_BYTES, WRITEBACK_BYTES};
 use crate::stream::{Stopped, StreamHandle};
 use crate::sys;
 
-/// Writes the file of a `WriteFile`; with `present`, only if its path still resolves there and that file is there.
+/// Writes the file of a `WriteFile`; with `present`, only if its path still resolves to the same place and the expected
+/// file is there.
 pub(super) async fn write(
     Files { root, disk }: Files,
     stream: &StreamHandle,

@@ -12,7 +12,7 @@
 //! among the commands alone, and when there are too many processes the runner still starts the threads that kill.
 //!
 //! ```text
-//! version 1   a new process starts where the thread is that starts it: so the threads that start commands join, and no other.
+//! version 1   a new process starts in the group of the thread that starts it: so only the threads that start commands join.
 //!             Memory counts for the process that uses it, whose first thread has stayed outside
 //! version 2   a process has all its threads in one place: so each command is born into the group (`CLONE_INTO_CGROUP`)
 //! ```
@@ -92,10 +92,10 @@ impl Drop for Remains {
     }
 }
 
-/// Why commands cannot be limited together.
+/// The reason why commands cannot be limited together.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
-    /// The machine has no means for it; the text says what to do.
+    /// The machine has no means for it; the text explains what to do.
     #[error("{0}")]
     Unavailable(String),
     /// The kernel refused a step.
@@ -274,7 +274,7 @@ impl Group {
 /// Makes the processes that the calling thread starts belong to the group. Reports if `limits` are in force.
 ///
 /// # Errors
-/// Of the kind `Unsupported`: they are not, and were requested. Otherwise the kernel refused.
+/// `Unsupported` if limits were requested and are not in force; any other kind if the kernel refused.
 pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
     let group = GROUP.get();
     let unsupported = |text: &str| Err(io::Error::new(io::ErrorKind::Unsupported, text.to_owned()));
@@ -290,7 +290,7 @@ pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
              Linux 6.14 and a PID namespace. Leave the limit out, or let commands run as another user (--run-as-default)",
         );
     }
-    // The calling thread's own number, in its own namespace.
+    // 0 means the calling thread.
     group.map_or(Ok(()), |group| group.joins.iter().try_for_each(|mut file| file.write_all(b"0")))
 }
 
@@ -325,7 +325,8 @@ pub(crate) fn processes_by(user: Option<&Account>) -> Option<LimitsBy> {
     Some(if !is_root && may(LimitsBy::Rlimit) { LimitsBy::Rlimit } else { LimitsBy::None })
 }
 
-/// The number outside, if the runner's own namespace is to limit its processes; read it before the namespace is made.
+/// The largest process number outside, if the runner's own namespace is to limit its processes; read it before the
+/// namespace is made.
 pub(crate) fn before_namespace() -> Option<Outside> {
     let group = GROUP.get()?;
     let is_wanted = group.asked.by.is_none_or(|by| by == LimitsBy::Namespace)

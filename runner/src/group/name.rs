@@ -1,4 +1,4 @@
-//! Names of groups, and removing the groups of runners that are gone.
+//! Names of groups, and removing the groups of runners that have ended.
 
 use std::fs;
 use std::path::Path;

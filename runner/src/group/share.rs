@@ -68,7 +68,7 @@ fn share_of_processes(machine: u32) -> u32 {
     (machine / DEFAULT_PIDS_PART).clamp(DEFAULT_PIDS_LEAST, DEFAULT_PIDS_MOST)
 }
 
-/// The most processes and threads of the machine.
+/// The maximum number of processes and threads of the machine.
 fn machine_processes() -> u32 {
     let read = |name: &str| -> Option<u32> {
         fs::read_to_string(Path::new("/proc/sys/kernel").join(name)).ok()?.trim().parse().ok()

@@ -92,7 +92,8 @@ async fn carry(outgoing: &Outgoing, stream: &StreamHandle, request: Http) -> Res
     Ok(HttpDone { bytes })
 }
 
-/// The next piece. Fails if none comes for some time while a newer program waits to replace this one, since a stream of events may never end.
+/// The next piece. Fails if none arrives for some time while a newer program waits to replace this one, since a stream of
+/// events may never end.
 async fn next(
     outgoing: &Outgoing,
     exchange: &mut Exchange,

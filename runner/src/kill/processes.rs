@@ -41,13 +41,13 @@ pub(super) fn status(pid: u32) -> Option<Status> {
 pub(super) fn mark(pid: u32) -> Option<u64> {
     match sys::mark_of(pid) {
         Ok(mark) => Some(mark),
-        // It became another user, and this process lacks the capability to query those.
+        // The process became another user, and this one lacks the capability to query those.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => mark_in_file(pid),
         Err(_) => None,
     }
 }
 
-/// The same from a file that every user may read, which takes longer.
+/// Reads the mark from a file that every user may read, which takes longer.
 fn mark_in_file(pid: u32) -> Option<u64> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
     let row = limits.lines().find_map(|line| line.strip_prefix(MARK_ROW))?;

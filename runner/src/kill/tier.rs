@@ -11,7 +11,7 @@ pub enum KillTier {
     ContainerInit,
     /// The runner is the init process of its own PID namespace.
     PidNamespace,
-    /// The same inside a user namespace.
+    /// The runner is the init process of its own PID namespace, inside a user namespace.
     UserPidNamespace,
     /// Orphans are handed to the runner or the guardian, which walk their descendants.
     Subreaper,

@@ -8,7 +8,7 @@ use super::{Mark, processes};
 /// The resources used by one tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// The tree.
+    /// The mark of the tree.
     pub(crate) mark: Mark,
     /// Its processes and threads, including unreaped dead ones.
     pub(crate) tasks: u64,
@@ -84,7 +84,7 @@ fn private_bytes(pid: u32) -> u64 {
     pages().unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// The same with shared pages divided among their users; takes much longer.
+/// Memory of a process that is not backed by files, with shared pages divided among their users; takes much longer.
 fn proportional_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let row = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;

@@ -35,13 +35,13 @@ pub enum CannotLeaveOut {
     /// No such layer, or one that cannot be left out alone.
     #[error("\"{0}\" is not a layer that can be left out: choose among {list}", list = LAYERS.join(", "))]
     Unknown(String),
-    /// Another layer needs it.
-    #[error("{NO_NEW_PRIVS} cannot be left out while {0} is there, which needs it: leave that out too")]
+    /// Another layer, which is not left out, needs this one.
+    #[error("{NO_NEW_PRIVS} cannot be left out while {0}, which needs it, is in force: leave that out too")]
     Needed(&'static str),
 }
 
 impl LeftOut {
-    /// All of these.
+    /// All of these layers.
     ///
     /// # Errors
     /// One of them is needed by a layer that is not left out.

@@ -1,6 +1,6 @@
 //! The limits of requests that the runner sends for the server.
 
-/// The most requests to the LLM endpoint in progress; the body of each is held in memory.
+/// The maximum number of requests to the LLM endpoint in progress; the body of each is held in memory.
 pub const LLM_REQUESTS: usize = 16;
 
 /// The largest body of a request to the LLM endpoint, in bytes.
@@ -24,7 +24,8 @@ pub const LLM_ANSWER_HEADERS: usize = 100;
 /// How long the LLM endpoint may be silent, in milliseconds: a model may think for minutes before its first word.
 pub const LLM_IDLE_MS: u64 = 600_000;
 
-/// The most HTTP requests for the server in progress, including streams of events; the body of each is held in memory. A link has
+/// The maximum number of HTTP requests for the server in progress, including streams of events; the body of each is held
+/// in memory. A link has twice as many streams for data.
 /// twice as many streams for data.
 pub const HTTP_REQUESTS: usize = 64;
 
@@ -34,7 +35,7 @@ pub const HTTP_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The longest URL of such a request, in bytes.
 pub const HTTP_URL_BYTES: usize = 8 * 1024;
 
-/// The most headers of such a request.
+/// The maximum number of headers of such a request.
 pub const HTTP_HEADERS: usize = 100;
 
 /// The total size of such a request's headers, in bytes.
@@ -52,7 +53,7 @@ pub const HTTP_ANSWER_MS: u64 = 600_000;
 /// The longest wait for the next piece of a request's body from the server, in milliseconds.
 pub const HTTP_BODY_IDLE_MS: u64 = 60_000;
 
-/// The most hosts that HTTP requests may be sent to.
+/// The maximum number of hosts that HTTP requests may be sent to.
 pub const HTTP_ALLOWED_HOSTS: usize = 1_000;
 
 /// The silence after which an answer is ended while a newer program waits to replace this one, in milliseconds.

@@ -20,7 +20,7 @@ pub trait Link: Stream<Item = Result<Bytes, LinkError>> + Sink<Bytes, Error = Li
 
 impl<T: Stream<Item = Result<Bytes, LinkError>> + Sink<Bytes, Error = LinkError> + Unpin> Link for T {}
 
-/// Why a link can carry nothing more.
+/// The reason why a link can carry no more frames.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The other end closed it.
@@ -32,7 +32,7 @@ pub enum LinkError {
     /// The WebSocket library reports an error.
     #[error("{0}")]
     WebSocket(String),
-    /// Something other than a frame came.
+    /// Something other than a frame arrived.
     #[error("the server sent something that is not a frame")]
     NotAFrame,
     /// A new peer attached to the standard streams and wants a registration.

@@ -18,7 +18,7 @@ pub trait TextLink {
     async fn next_text(&mut self) -> Result<String, LinkError>;
 }
 
-/// Why a registration did not succeed.
+/// The reason why a registration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
     /// The server refused.
@@ -88,10 +88,10 @@ async fn ask(link: &mut impl TextLink, register: &Register) -> Result<Accepted, 
         match Handshake::from_text(&text).map_err(|error| RegisterError::Malformed(error.to_string()))? {
             Handshake::RegisterOk { body } => return body.sandbridge.ok_or(RegisterError::NoExtension),
             Handshake::Error { body } => return Err(RegisterError::Refused(body)),
-            // The server that asked before is gone.
+            // The server that asked before has disconnected.
             Handshake::Attach {} => link.send_text(introduce.to_text()).await?,
             Handshake::Register { .. } | Handshake::Ready { .. } => {
-                return Err(RegisterError::Malformed("it is a runner's".to_owned()));
+                return Err(RegisterError::Malformed("only a runner sends this message".to_owned()));
             }
         }
     }

@@ -48,7 +48,7 @@ impl StdioLink {
     /// Takes the process's standard streams; with `reopens` the end of the input is only a pause.
     ///
     /// # Errors
-    /// They are not pipes or sockets, or the system refuses.
+    /// The standard streams are not pipes or sockets, or the system refuses.
     pub fn take_standard_streams(reopens: bool) -> Result<Self, Error> {
         let take = || -> io::Result<Self> {
             let input = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;

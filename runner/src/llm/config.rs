@@ -40,7 +40,7 @@ pub enum Provider {
     Anthropic,
 }
 
-/// The endpoint.
+/// The configuration of an LLM endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmConfig {
     /// `http` or `https`, a host, perhaps the beginning of a path; no query.
@@ -134,7 +134,7 @@ impl KeyFile {
     /// Refuses a file in one of the trees that commands can read (`open`), or one that they could redirect.
     ///
     /// # Errors
-    /// It is such a file, or cannot be read, or contains no key.
+    /// The file is one of these, or cannot be read, or contains no key.
     pub fn new(file: &Path, open: Vec<PathBuf>) -> Result<Self, Error> {
         let path = std::path::absolute(file).map_err(Error::file(file))?;
         let directory = path.parent().unwrap_or(&path).canonicalize().map_err(Error::file(file))?;
@@ -166,7 +166,7 @@ impl KeyFile {
 /// Parses the address of an endpoint.
 ///
 /// # Errors
-/// It is not an HTTP address, contains more than host and path, or would send the key unencrypted to a public address.
+/// The URL is not an HTTP address, contains more than host and path, or would send the key unencrypted to a public address.
 pub fn base_url(url: &str) -> Result<Uri, Error> {
     let usage = |text: &str| Err(Error::Usage(format!("--llm-url: {text}")));
     let Ok(uri) = url.parse::<Uri>() else {

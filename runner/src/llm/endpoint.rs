@@ -74,14 +74,16 @@ fn request(
     // A compressed body could not be read before more of it arrives.
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if let Some(key) = key {
-        let (name, value) =
-            config.provider.authorization(key).map_err(|_| no_key(&"no header can hold it"))?;
+        let (name, value) = config
+            .provider
+            .authorization(key)
+            .map_err(|_| no_key(&"it has characters that are not allowed in a header"))?;
         request.headers_mut().insert(name, value);
     }
     Ok(request)
 }
 
-/// The current key.
+/// Reads the current key; `None` for an endpoint without one.
 async fn key(config: &LlmConfig) -> Result<Option<String>, WireError> {
     let Some(file) = config.key.clone() else { return Ok(None) };
     blocking(move || file.read()).await?.map(Some).map_err(|error| no_key(&error))

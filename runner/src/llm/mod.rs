@@ -33,7 +33,7 @@ impl Relay {
         Self { config, slots: Semaphore::new(LLM_REQUESTS) }
     }
 
-    /// The endpoint.
+    /// The endpoint's configuration, if there is an endpoint.
     pub(crate) fn config(&self) -> Option<&LlmConfig> {
         self.config.as_ref()
     }

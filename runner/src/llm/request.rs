@@ -74,7 +74,7 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<HeaderMap, WireErr
         let value = HeaderValue::from_str(value)
             .map_err(|_| invalid("has characters that are not allowed in a header"))?;
         if map.insert(HeaderName::from_static(known), value).is_some() {
-            return Err(invalid("is there twice"));
+            return Err(invalid("occurs twice"));
         }
     }
     Ok(map)

@@ -43,7 +43,7 @@ impl Body for Whole {
 pub(crate) struct HeadBounds {
     /// Status and headers together, in bytes.
     pub(crate) bytes: usize,
-    /// The most headers.
+    /// The maximum number of headers.
     pub(crate) headers: usize,
 }
 

@@ -17,7 +17,7 @@ use super::{dial, tls};
 use crate::blocking::blocking;
 use crate::limits::CONNECT_TIMEOUT_MS;
 
-/// How the runner calls itself.
+/// The `User-Agent` of the runner's own requests.
 pub(crate) const USER_AGENT: &str = concat!("sandbridge-runner/", env!("CARGO_PKG_VERSION"));
 
 /// A connection, encrypted or not.
@@ -86,7 +86,7 @@ fn is_encrypted(uri: &Uri) -> bool {
 /// Connects to the host of a URL with `http` or `https`, or to the proxy on the way to it, within [`CONNECT_TIMEOUT_MS`].
 ///
 /// # Errors
-/// It cannot be reached in time, has no permitted address, or cannot be trusted.
+/// The host cannot be reached in time, has no permitted address, or cannot be trusted.
 pub(crate) async fn connect(uri: &Uri, way: &Way) -> io::Result<Box<dyn Socket>> {
     let timeout = Duration::from_millis(CONNECT_TIMEOUT_MS);
     let late = |_| io::Error::other(format!("no connection within {} s", timeout.as_secs()));

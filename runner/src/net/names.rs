@@ -110,7 +110,7 @@ fn in_dns(name: &str) -> io::Result<Vec<IpAddr>> {
 fn by_getent(name: &str) -> Vec<IpAddr> {
     let Some(program) = GETENT.iter().find(|path| Path::new(path).exists()) else { return Vec::new() };
     let mut getent = Command::new(program);
-    // Its libraries are the system's, too.
+    // Without the runner's environment, `getent` uses the system's libraries.
     getent.env_clear().args(["ahosts", "--", name]).stdin(Stdio::null()).stderr(Stdio::null());
     let answer = getent.output().map(|output| output.stdout).unwrap_or_default();
     let mut addresses = Vec::new();

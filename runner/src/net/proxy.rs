@@ -30,7 +30,7 @@ impl Proxy {
     /// The proxy on the way to a host (an IPv6 address in brackets), if the environment names one.
     ///
     /// # Errors
-    /// It is of an unsupported kind.
+    /// The proxy is of an unsupported kind.
     pub(crate) fn on_the_way_to(host: &str, is_encrypted: bool) -> Result<Option<Self>, Error> {
         Self::among(&Matcher::from_env(), host, is_encrypted)
     }
@@ -78,7 +78,7 @@ impl Proxy {
     /// Connects to the proxy itself.
     ///
     /// # Errors
-    /// It cannot be reached.
+    /// The proxy cannot be reached.
     pub(crate) async fn dial(&self) -> io::Result<TcpStream> {
         let stream = dial::connect_by_name(&self.host, self.port).await;
         stream.map_err(|error| io::Error::other(format!("{self} cannot be reached: {error}")))

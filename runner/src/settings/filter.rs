@@ -15,7 +15,7 @@ pub(super) enum Grammar {
     Toml,
 }
 
-/// The result.
+/// The permitted text of a file, and what was withheld from it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Filtered {
     pub(super) text: String,

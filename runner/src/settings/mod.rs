@@ -240,7 +240,7 @@ fn sift(grammar: Grammar, content: &[u8]) -> String {
     filtered.map(|filtered| filtered.text).unwrap_or_default()
 }
 
-/// The runner's variables that commands get; `sees` tells if commands can read a path.
+/// The runner's variables that commands get; `sees` returns whether commands can read a path.
 pub fn passed(variables: impl Iterator<Item = (OsString, OsString)>, sees: impl Fn(&Path) -> bool) -> Passed {
     let mut passed = Passed::default();
     for (name, value) in variables {

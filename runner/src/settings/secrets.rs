@@ -1,4 +1,5 @@
-//! Recognising values with credentials. In doubt a value counts as one: then a setting is missing, and nothing leaks.
+//! Recognising values with credentials. In doubt, a value counts as a credential: then a setting is missing, but nothing
+//! leaks.
 
 /// Prefixes of the tokens of well-known services, in the case they are written in.
 const TOKEN_BEGINNINGS: &[&str] = &[

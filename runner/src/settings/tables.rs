@@ -317,7 +317,7 @@ pub(super) const VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// The same, for values that are paths: commands must be able to see them.
+/// The runner's variables whose values are paths: commands get them if they can see the path.
 pub(super) const PATH_VARIABLES: &[&str] = &[
     "AWS_CA_BUNDLE",
     "CARGO_HTTP_CAINFO",

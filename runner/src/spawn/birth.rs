@@ -106,7 +106,7 @@ mod tests {
             wait(&child, WaitIdOptions::STOPPED);
             wait(&child, WaitIdOptions::CONTINUED);
             wait(&child, WaitIdOptions::EXITED);
-            // As the kernel does for one that is gone.
+            // The kernel does the same for a child that has ended.
             birth.loan.never_began();
         });
         assert!(!child.wait().unwrap().success());

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::limits::OUT_OF_MEMORY_POINTS;
 
-/// The most points in the kernel.
+/// The maximum number of points in the kernel.
 const LIMIT: i32 = 1_000;
 
 struct Points {

@@ -72,7 +72,7 @@ impl Spawners {
         policy
     }
 
-    /// The running ones.
+    /// The spawners that are running.
     pub(crate) fn started(&self) -> impl Iterator<Item = &Arc<Spawner>> {
         self.cells.iter().filter_map(|(_, cell)| cell.get())
     }

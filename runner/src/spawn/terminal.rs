@@ -1,7 +1,7 @@
 //! Starting one command on a terminal: a thread of its own, so that no other command reaches the terminal.
 //!
 //! ```text
-//! caller ── request, size ──▶ thread: copy of the profile's view ▶ own terminals ▶ open one ▶ close the door ▶ spawn
+//! caller ── request, size ──▶ thread: copy of the profile's view ▶ own terminals ▶ open one ▶ confine itself ▶ spawn
 //! caller ◀── Spawned (terminal's side, pidfd) ◀──────────────────────────────────────────────────────────┘
 //!        ── drops Terminal ─▶ thread ends; the kernel hangs up what still uses the terminal
 //! ```

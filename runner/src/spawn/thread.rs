@@ -27,7 +27,7 @@ pub(super) fn run(
     let (place, facts) = match Place::new(profile, policy) {
         Ok(made) => made,
         Err(error) => {
-            // The starter waits for exactly one message; it cannot be gone.
+            // The starter waits for exactly one message, so it still listens.
             let _ = ready.send(Err(error));
             return;
         }

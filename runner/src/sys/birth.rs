@@ -40,7 +40,7 @@ pub(super) struct Loan {
     pub(super) stack: Box<[MaybeUninit<u128>]>,
     /// Not 0 as long as the child uses any of this.
     pub(super) borrowed: AtomicU32,
-    /// Why the program does not run; 0 when it does.
+    /// The number of the error that keeps the program from running; 0 if there is none.
     pub(super) error: AtomicI32,
     /// Set if the working directory is the reason.
     pub(super) is_directory: AtomicBool,
@@ -96,7 +96,7 @@ impl Birth {
         ptr::slice_from_raw_parts_mut(stack.as_ptr().cast_mut(), stack.len())
     }
 
-    /// There is no child.
+    /// True if no child was born, so that nothing borrows the memory.
     pub(crate) fn never_began(&self) {
         self.loan().borrowed.store(0, Ordering::Release);
     }

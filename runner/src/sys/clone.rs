@@ -17,7 +17,7 @@ pub(super) type Life = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// handle into `handle`, and clears `borrowed` when it has a memory of its own, or is gone.
 ///
 /// # Safety
-/// As for `clone`: `stack` ends at an aligned address that nobody else uses, and `argument` is what `life` takes. Both, and
+/// As for `clone`: `stack` ends at an aligned address that no other code uses, and `argument` is what `life` takes. Both, and
 /// `borrowed`, stay until that is cleared.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[expect(
@@ -107,7 +107,7 @@ pub(super) unsafe fn into_group(
 /// Other machines have groups of the first version only, as far as this is concerned.
 ///
 /// # Safety
-/// Does nothing.
+/// Always sound: it only returns an error.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[expect(clippy::too_many_arguments, reason = "as above")]
 pub(super) unsafe fn into_group(

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long};
 
-/// True if [`call`] does not touch `errno` here; otherwise no thread may go on beside a child that borrows its memory.
+/// True if [`call`] does not touch `errno` here; otherwise no thread may go on alongside a child that borrows its memory.
 pub(super) const LEAVES_ERRNO: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 /// The highest number of an error.

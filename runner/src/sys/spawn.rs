@@ -44,7 +44,7 @@ pub(crate) struct Common {
 /// One limit of a single process, which its children inherit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResourceLimit {
-    /// `RLIMIT_*`.
+    /// The number of the limit, `RLIMIT_*`.
     pub(crate) number: libc::__rlimit_resource_t,
     /// The limit in force, which the process may change.
     pub(crate) usual: u64,
@@ -59,7 +59,7 @@ pub(crate) struct DirectoryClosed;
 
 /// A child that was started.
 pub(crate) struct Started {
-    /// Its handle.
+    /// The child's pidfd.
     pub(crate) handle: OwnedFd,
     /// Reports when its program runs, or why it does not.
     pub(crate) birth: Birth,

@@ -1,4 +1,4 @@
-//! Changing who the calling thread, or a child that borrows this process's memory, is to the kernel.
+//! Changing the user that the kernel sees in the calling thread, or in a child that borrows this process's memory.
 //!
 //! Always by the system call itself: the C library's functions of these names change every thread of the process.
 
@@ -31,7 +31,7 @@ pub(crate) struct UserIds {
 pub(super) fn become_for_good(user: &UserIds) -> Result<(), c_int> {
     let [user_id, group_id] =
         [user.user_id, user.group_id].map(|id| usize::try_from(id).unwrap_or(usize::MAX));
-    // SAFETY: numbers, and a list that outlives the call with its true length. The last call speaks of this process's memory,
+    // SAFETY: numbers, and a list that outlives the call with its true length. The last call concerns this process's memory,
     // which the child shares: a change of user may have opened it to that user, whatever the machine's settings.
     unsafe {
         call(libc::SYS_setgroups, [user.groups.len(), user.groups.as_ptr().addr(), 0, 0, 0])?;
@@ -87,7 +87,7 @@ fn file_user(user_id: u32) -> u32 {
     unistd::setfsuid(Uid::from_raw(user_id)).as_raw()
 }
 
-/// The same for the group.
+/// Sets the group whose rights to files the thread has; returns the one before.
 fn file_group(group_id: u32) -> u32 {
     unistd::setfsgid(unistd::Gid::from_raw(group_id)).as_raw()
 }

@@ -23,7 +23,7 @@ use crate::blocking::blocking;
 use crate::exec::Execs;
 use crate::limits::{CONTROL_CONNECTIONS, CONTROL_LINE_BYTES, CONTROL_LOOK_MS, CONTROL_TIMEOUT_MS};
 
-/// The questions.
+/// The requests.
 pub(super) const UPDATE: &str = "update";
 pub(super) const STATE: &str = "state";
 
@@ -57,7 +57,7 @@ pub(crate) async fn serve(execs: Rc<Execs>, updates: Rc<Updates>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let (execs, updates) = (Rc::clone(&execs), Rc::clone(&updates));
-                // A client that does not read the end misses it.
+                // A client that disconnects early misses the rest of the answer.
                 conversations.spawn_local(async move { drop(answer(stream, &execs, &updates).await) });
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(CONTROL_LOOK_MS)).await,

@@ -16,7 +16,7 @@ pub(crate) struct Offer {
     pub(crate) file: PathBuf,
     /// The path of the running program.
     pub(crate) program: PathBuf,
-    /// Its version.
+    /// The version of the new program.
     pub(crate) version: String,
 }
 

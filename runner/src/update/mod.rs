@@ -135,11 +135,11 @@ impl UpdateConfig {
 /// The stage of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
-    /// None is in progress.
+    /// No update is in progress.
     Idle,
     /// The program of this version is being downloaded and verified.
     Downloading(String),
-    /// It is ready, and waits until nothing runs.
+    /// The program of this version is ready, and waits until nothing runs.
     Waiting(String),
 }
 
@@ -170,7 +170,7 @@ impl Updates {
                 let text = "the link is not encrypted, and anyone on the way could send another program";
                 Err(text.to_owned())
             }
-            None => Err("the system does not say which program this is".to_owned()),
+            None => Err("the system does not report which program this is".to_owned()),
             Some(program) => {
                 let handover = Arc::clone(&config.handover);
                 let looked_at = blocking(move || {
@@ -290,7 +290,7 @@ impl Updates {
     /// Waits until the program is downloaded and verified.
     ///
     /// # Errors
-    /// It was not; or why none was begun.
+    /// The download failed, or none was begun; the text contains the reason.
     async fn prepared(&self) -> Result<(), WireError> {
         let mut stages = self.stage.subscribe();
         self.begin()?;

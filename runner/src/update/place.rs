@@ -41,7 +41,7 @@ pub(super) fn is_running(program: &Path) -> bool {
 /// mount namespace. Call this on an unconfined thread.
 ///
 /// # Errors
-/// It may not; the reason, and what to do instead.
+/// The program may not be replaced; the text contains the reason and what to do instead.
 pub(super) fn check(
     program: &Path,
     policies: &[ConfinePolicy],

@@ -95,7 +95,7 @@ fn put_in_place(offer: &Offer) -> io::Result<()> {
         .and_then(|()| fs::rename(&kept, &old))
         .and_then(|()| fs::rename(&offer.file, program))
         .and_then(|()| File::open(program.parent().unwrap_or(Path::new("/")))?.sync_all());
-    // Remains if it could not get its name, and if it is the same file as the one of that name.
+    // The file remains if a rename failed, or if it is a link to the file that already has its new name.
     let _ = fs::remove_file(&kept);
     put
 }
@@ -138,7 +138,7 @@ impl Words {
         };
         kill::await_child(child.id());
         let trial = watch(&mut child);
-        // It has ended, or must.
+        // The trial has ended, or must end now.
         let _ = child.kill();
         let _ = child.wait();
         kill::forget_child(child.id());

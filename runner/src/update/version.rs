@@ -20,7 +20,7 @@ const TOLD_BYTES: usize = 256;
 /// The version that a runner's program reports. Blocks for [`UPDATE_VERSION_MS`] at most; call this on an unconfined thread.
 ///
 /// # Errors
-/// It does not run here, or reports something else; as text.
+/// The program does not run here, or reports something else; as text.
 pub(crate) fn of(program: &Path) -> Result<String, String> {
     let mut command = Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -41,9 +41,9 @@ fn program() -> PathBuf {
 pub(crate) enum Who {
     /// The user of these tests.
     Us,
-    /// As a user without privileges.
+    /// A user without privileges.
     Nobody,
-    /// The same, without the rights for namespaces: as root in most containers.
+    /// The user of these tests, without CAP_SYS_ADMIN: like root in most containers.
     WithoutAdmin,
 }
 
@@ -86,7 +86,7 @@ impl Guarded {
         let mut guardian = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(guardian.stdout.take().unwrap());
         let (sender, lines) = channel();
-        // Ends with the last process that holds the pipe, or when the receiver is gone.
+        // Ends with the last process that holds the pipe, or when the receiver is dropped.
         std::thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
@@ -95,11 +95,11 @@ impl Guarded {
 
     /// The words of the next line, `ready PID TIER KILLING`.
     pub(crate) fn line(&mut self) -> Vec<String> {
-        let line = self.lines.recv_timeout(PATIENCE).expect("the runner says something in time");
+        let line = self.lines.recv_timeout(PATIENCE).expect("the runner prints a line in time");
         line.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// The same, unless the runner ends without printing one.
+    /// The words of the next line; `None` if the runner ends without printing one.
     pub(crate) fn try_line(&mut self) -> Option<Vec<String>> {
         let line = self.lines.recv_timeout(PATIENCE).ok()?;
         Some(line.split_whitespace().map(str::to_owned).collect())
@@ -265,7 +265,7 @@ pub(crate) fn nested(script: &str) -> Nested {
     Nested { bench, spawned }
 }
 
-/// The same with sleepers, once they are running.
+/// A nested runner with sleepers, once they are running.
 fn nested_sleepers(seconds: u32) -> Nested {
     let nested = nested(&script(seconds));
     until("the command runs", || survivors(seconds) == 3);

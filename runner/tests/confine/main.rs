@@ -1,6 +1,6 @@
 //! The lower half of the runner against the real kernel: real processes, real layers.
 //!
-//! Where a test depends on a layer that the machine may lack, it asserts that the report says so.
+//! Where a test depends on a layer that the machine may lack, it asserts that the report mentions this.
 #![allow(clippy::unwrap_used)]
 
 mod developer;

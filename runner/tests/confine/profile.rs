@@ -1,6 +1,6 @@
 //! What a confined command can and cannot do, tried with real processes.
 //!
-//! Where a test depends on a layer that the machine may lack, it asserts that the report says so.
+//! Where a test depends on a layer that the machine may lack, it asserts that the report mentions this.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -14,7 +14,7 @@ use runner::spawn::{SpawnRequest, Spawner};
 
 const CONNECT: &str = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";
 
-/// A workspace, and beside it a tree that commands may read, in which a service listens.
+/// A workspace, and next to it a tree that commands may read, in which a service listens.
 struct Service {
     bench: Bench,
     tree: PathBuf,

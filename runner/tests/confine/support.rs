@@ -53,7 +53,7 @@ impl Bench {
         let workspace = directory.path().join("work");
         std::fs::create_dir(&workspace).unwrap();
         let policy = ConfinePolicy::detect(&workspace, &directory.path().join("state")).unwrap();
-        // Whatever the git configuration of this machine's user says.
+        // The git configuration of this machine's user must not matter.
         let policy = ConfinePolicy { bounds, git_refuses_bare: true, ..policy };
         let spawner = Spawner::start(profile, &policy)?;
         Ok(Self { directory, policy, spawner })

@@ -96,7 +96,7 @@ fn no_other_commands_terminal_can_be_opened() {
     assert!(output.stdout.ends_with("done\n"), "{}", output.stdout);
     type_line(&victim, "mine\n");
     let text = read_all(victim);
-    assert_eq!(text, "mine\ngot mine\n", "nobody typed or wrote on it");
+    assert_eq!(text, "mine\ngot mine\n", "no other command typed or wrote on it");
 }
 
 #[test]

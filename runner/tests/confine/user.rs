@@ -59,7 +59,7 @@ fn neither_ids_nor_groups_nor_capabilities_come_back() {
     let request = SpawnRequest { argv: argv(&["python3", "-c", &program]), ..SpawnRequest::default() };
     let output = finish(bench.spawner.spawn_blocking(request).unwrap());
     assert_eq!(output.stdout, "True True True\n1\n1\n1\n1\n1\n", "{}", output.stderr);
-    assert_eq!(rustix::process::geteuid().as_raw(), 0, "the runner is who it was");
+    assert_eq!(rustix::process::geteuid().as_raw(), 0, "the runner's own user is unchanged");
     fs::write(bench.workspace().join("root"), "x").unwrap();
     assert_eq!(fs::metadata(bench.workspace().join("root")).unwrap().uid(), 0);
 }

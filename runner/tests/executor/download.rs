@@ -116,7 +116,7 @@ fn a_download_that_fails_leaves_the_old_file_and_nothing_else() {
             ("a loop", of("/loop"), ErrorKind::Io),
             ("no HTTP", of("/nonsense"), ErrorKind::Io),
             ("to a file", of("/local"), ErrorKind::InvalidBody),
-            ("nobody there", download_of(free, "/"), ErrorKind::Io),
+            ("no server there", download_of(free, "/"), ErrorKind::Io),
             ("announced too large", Download { max_bytes: 6, ..of("/dir/file") }, ErrorKind::TooLarge),
             ("too large", Download { max_bytes: 4, ..of("/chunked") }, ErrorKind::TooLarge),
             ("endless", Download { max_bytes: 1000, ..of("/endless") }, ErrorKind::TooLarge),

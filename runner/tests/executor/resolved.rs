@@ -73,7 +73,7 @@ fn only_the_place_that_was_told_is_written_to_and_only_while_it_is_as_it_was() {
             ("docs/f", content("other"), "content has changed"),
             ("docs/new", content("old"), "the file is gone"),
             ("docs/new", Present::AnyFile, "the file is gone, whatever it held"),
-            ("link/new/deep", Present::Nothing, "a new folder behind a link"),
+            ("link/new/deep", Present::Nothing, "a new folder below a link"),
         ] {
             let error = write(&mut world.peer, path, present).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::PreconditionFailed, "{what}: {error}");

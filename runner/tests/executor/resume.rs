@@ -112,7 +112,7 @@ fn what_was_sent_and_not_drained_is_sent_again() {
                     assert_eq!(closed.dropped_bytes, 0);
                     break;
                 }
-                Event::Gap(_, _, bytes) => panic!("{bytes} bytes are gone"),
+                Event::Gap(_, _, bytes) => panic!("{bytes} bytes were dropped"),
                 Event::Failed(_, error) => panic!("{error}"),
                 _ => {}
             }

@@ -137,7 +137,7 @@ fn what_git_ignores_is_left_out_unless_it_is_asked_for() {
         let mut kept = found(world, glob_for("**/[a-z]*.*")).await;
         kept.sort();
         assert_eq!(kept, [".hidden/e.rs", "a.rs", "src/b.rs", "src/deep/c.rs", "sub/keep.log"]);
-        // The rules of the directories above apply too, and a named file is searched whatever they say.
+        // The rules of the directories above apply too; a file that the request names is searched even if they exclude it.
         assert!(found(world, Glob { path: "src/deep".into(), ..glob_for("*.txt") }).await.is_empty());
         assert_eq!(found(world, Glob { path: "target".into(), ..glob_for("*") }).await, ["target/x.rs"]);
         let (lines, done) = grep(&mut world.peer, grep_for("fn x|fn y|fn z|fn keep")).await.unwrap();

@@ -130,7 +130,7 @@ fn file_operations_swap_the_repository_for_no_other_one_either() {
         world.peer.ask(Rename { id: id(), from, to }).await.unwrap();
         assert!(
             world.path(".git/HEAD").exists() && !world.path("HEAD").exists(),
-            "it means nothing beside it"
+            "HEAD was restored, and the one next to .git was renamed"
         );
         assert_harmless(&world.workspace, "file operations");
     });

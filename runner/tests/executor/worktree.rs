@@ -165,7 +165,7 @@ fn a_taken_name_and_a_worktree_of_the_user_stay_as_they_are() {
         let error = ask(world, ".", "topic", WorktreeAction::Add).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::AlreadyExists, "git's own name of it is taken");
         let error = ask(world, ".", "topic", WorktreeAction::Remove).await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Unsupported, "it is not beneath .sandbridge");
+        assert_eq!(error.kind, ErrorKind::Unsupported, "it is not below .sandbridge");
         done(world, "mkdir .sandbridge/worktrees/plain && touch .sandbridge/worktrees/plain/x").await;
         assert!(ask(world, ".", "plain", WorktreeAction::Remove).await.is_err());
         add(world, ".", "mine").await;

@@ -334,7 +334,7 @@ impl Peer {
         }
     }
 
-    /// The answer to a request that streams nothing, or only from here to there.
+    /// The answer to a request whose stream carries no data from the runner.
     pub(crate) async fn answer(&mut self, stream: StreamId) -> Result<Message, WireError> {
         loop {
             match self.event(stream).await {

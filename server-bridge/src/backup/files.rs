@@ -11,11 +11,14 @@ use home::atomic_file::{AtomicFile, PRIVATE};
 /// An empty file, accessible to its owner only, that can be moved to `target`.
 pub(super) fn create(target: &Path) -> anyhow::Result<AtomicFile> {
     AtomicFile::create(target, PRIVATE).with_context(|| {
-        format!("cannot write beside {}; name a file in a folder of yours", target.display())
+        format!(
+            "cannot create a file next to {}; name a file in a folder that you may write to",
+            target.display()
+        )
     })
 }
 
-/// The same with the content of another file.
+/// As [`create`], with the content of another file.
 pub(super) fn copy(from: &Path, target: &Path) -> anyhow::Result<AtomicFile> {
     let mut copy = create(target)?;
     let copied = File::open(from).and_then(|mut from| io::copy(&mut from, copy.file()));
@@ -36,7 +39,7 @@ pub(super) fn commit(files: impl IntoIterator<Item = AtomicFile>) -> anyhow::Res
     Ok(())
 }
 
-/// Refuses a path with anything but an earlier file of this kind, which begins with `magic`.
+/// Refuses a path that exists, unless it is an earlier file of this kind, which begins with `magic`.
 pub(super) fn check_target(path: &Path, magic: &[u8]) -> anyhow::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -56,7 +59,7 @@ pub(super) fn check_target(path: &Path, magic: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The path with a suffix.
+/// The path with a suffix added to its file name.
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! `sandbridge restore`: replaces the database by a backup, while no server uses it; the old one is kept.
+//! `sandbridge restore`: replaces the database with a backup, while no server uses it; the old database is kept.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 /// Restore the database of the server on this machine from a backup; the server must not be running
 #[derive(Debug, clap::Parser)]
 pub struct RestoreOptions {
-    /// The file that `sandbridge backup` wrote; FILE.key beside it is restored too, if it exists
+    /// The file that `sandbridge backup` wrote; FILE.key next to it is restored too, if it exists
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -28,7 +28,7 @@ pub struct RestoreOptions {
 /// Restores the backup; returns what was done, for programs and as text.
 ///
 /// # Errors
-/// A line that names what to change; nothing was changed then.
+/// One line that says what to correct; nothing was changed then.
 pub fn main(options: &RestoreOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     let home = home::find(home)?;
     super::refuse_postgres(&home, "pg_restore puts a copy back")?;
@@ -80,7 +80,7 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
     Ok((value, words))
 }
 
-/// Verifies a copy and brings it to this version's schema; returns the kind of key that opens the keys in it.
+/// Verifies a copy and brings it to this version's schema; returns the kind of key that sealed the model keys in it.
 async fn open(copy: &Path) -> anyhow::Result<SealedWith> {
     store::check_backup(copy).await?;
     let opened = async {
@@ -91,14 +91,14 @@ async fn open(copy: &Path) -> anyhow::Result<SealedWith> {
     };
     let opened = opened.await;
     for companion in COMPANIONS {
-        // The last process to close a database removes them; one that could not be opened leaves some.
+        // SQLite removes these files when the last process closes a database, but not after a failed opening.
         let _ = fs::remove_file(with_suffix(copy, companion));
     }
     Ok(opened?)
 }
 
-/// Moves the existing database aside, and with `and_key` its key: returns its new name. SQLite's other files are moved first,
-/// since they must not be mistaken for parts of the new one.
+/// Moves the existing database aside, and with `and_key` its key; returns the database's new name. SQLite's other files are moved
+/// first, so that they are not mistaken for parts of the new database.
 fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<PathBuf>> {
     let date = httpdate::fmt_http_date(SystemTime::now());
     let date: String = date.split_whitespace().skip(1).take(4).collect::<Vec<_>>().join("-").replace(':', "");
@@ -109,7 +109,7 @@ fn keep(database: &Path, key: &Path, and_key: bool) -> anyhow::Result<Option<Pat
         Err(error) => Err(error),
     };
     let kept = aside(database);
-    // A hard link does not replace anything, and the old name stays until the new database takes it.
+    // A hard link replaces no file, and the old name stays until the new database takes it.
     let moved = there(fs::hard_link(database, &kept)).and_then(|is_there| {
         for companion in COMPANIONS {
             there(fs::rename(with_suffix(database, companion), with_suffix(&kept, companion)))?;

@@ -1,4 +1,4 @@
-//! The bucket that holds long values beside a PostgreSQL database.
+//! The bucket that stores the long values of a PostgreSQL database.
 
 use home::Settings;
 use s3::{Bucket, Place};

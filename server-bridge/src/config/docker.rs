@@ -14,7 +14,7 @@ use crate::limits::{
     DOCKER_PIDS_MAX, DOCKER_PIDS_MIN,
 };
 
-/// The flags for the properties of containers; whether there are any is set elsewhere.
+/// The flags for the properties of containers; the option `docker` turns containers on or off.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct DockerArgs {
     /// Image of the users' containers, pulled at the first use if the machine does not have it [default: debian:bookworm-slim]
@@ -50,16 +50,16 @@ pub struct DockerArgs {
     /// User namespace of containers: auto (the engine's, where it was set up to map users) or host (none) [default: auto]
     #[arg(long, value_name = "auto|host")]
     pub docker_userns: Option<String>,
-    /// Keep each user's workspace in its own directory under this one [default: in a volume of the engine's]
+    /// Keep each user's workspace in its own directory under this one [default: in a Docker volume]
     #[arg(long, value_name = "DIR")]
     pub docker_workspace_dir: Option<PathBuf>,
-    /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 for never [default: 30m]
+    /// Stop a container after this time without a request or a running command, such as 90s, 30m or 12h; 0 for never [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
     /// A host that MCP servers and HTTP tools may reach from users' containers; may be repeated [default: none]
     #[arg(long, value_name = "HOST[:PORT]")]
     pub docker_http_allow: Vec<String>,
-    /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of
+    /// For a server that runs in a container: the path of one of its directories on the engine's machine, if the mounts of
     /// the server's own container do not show it; may be repeated
     #[arg(long, value_name = "CONTAINER_DIR=HOST_DIR")]
     pub docker_path_map: Vec<String>,
@@ -122,12 +122,12 @@ pub(super) fn docker_config(
     })
 }
 
-/// The engine does not have the directory in which this server was started.
+/// The path as an absolute one, because the engine does not know the directory in which this server was started.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Parses an option's text, if there is one; `None` of `read` means that it is invalid.
+/// Parses an option's text with `read`, if the option is set; an error of `read` is the rule that the text violates.
 fn parsed<T>(
     key: &'static str,
     text: Option<String>,
@@ -160,7 +160,7 @@ fn pids(text: &str) -> Result<i64, String> {
     pids.ok_or_else(|| format!("use a number from {DOCKER_PIDS_MIN} to {DOCKER_PIDS_MAX}"))
 }
 
-/// The machine's own network is refused: a container in it reaches services on the machine's loopback.
+/// Parses a network. The machine's own network is refused: a container in it reaches services on the machine's loopback.
 fn network(text: &str) -> Result<ContainerNetwork, String> {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'));
@@ -226,7 +226,7 @@ fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
     }
 }
 
-/// A host, and perhaps a port, as the runner in a container takes it.
+/// Checks a host with an optional port; returns it in the form that the runner in a container takes.
 fn host_and_port(text: &str) -> Result<String, String> {
     let rule = || {
         "use a host's name or address, with a port or without, such as mcp.internal or 10.0.0.5:8080"

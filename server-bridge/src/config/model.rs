@@ -16,7 +16,7 @@ use store::EncryptionKey;
 use super::{ConfigError, Settings};
 use crate::limits::{ENCRYPTION_KEY_MIN_CHARS, RETRY_ATTEMPTS_MAX};
 
-/// The flags of the models. Keys have none: a command line is no secret.
+/// The flags of the models. Keys have no flags, because other users can see a command line.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ModelArgs {
     /// The API that the model's provider speaks: openai (chat completions) or anthropic (messages)
@@ -76,7 +76,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "FILE")]
     pub embedder_weights: Option<PathBuf>,
     /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
-    /// [default: a key of the server's own, in sandbridge.key in the home directory]
+    /// [default: the server's own key, in sandbridge.key in the home directory]
     #[arg(long, value_name = "FILE")]
     pub encryption_key_file: Option<PathBuf>,
     /// Remove keys of users' models that can no longer be decrypted because their encryption key is lost
@@ -208,7 +208,7 @@ fn wrong(key: &'static str, value: &str, rule: &str) -> ConfigError {
     ConfigError::Value { key, value: value.to_owned(), rule: rule.to_owned() }
 }
 
-/// A secret from a file that a flag or a setting names, or else from the settings.
+/// Reads a secret from a file that a flag or a setting names, or else from the settings.
 fn secret(
     flag: Option<PathBuf>,
     key: &'static str,

@@ -18,25 +18,25 @@ pub struct NodeArgs {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub peer_listen: Option<String>,
     /// How long answers in progress may go on when the server is asked to stop, such as 60s or 5m; a second signal ends the wait
-    /// [default: they stop at once, and go on at the next start]
+    /// [default: they stop at once, and continue at the next start]
     #[arg(long, value_name = "TIME")]
     pub drain: Option<String>,
 }
 
-/// This server as a node, and its end.
+/// The settings of this server as a node, and of its shutdown.
 #[derive(Debug, Clone, Default)]
 pub struct NodeConfig {
-    /// How other nodes reach this one, if it is a node.
+    /// The address at which other nodes reach this one, if it is a node.
     pub url: Option<String>,
-    /// `ADDRESS:PORT` to listen on for other nodes, if it works beside them.
+    /// `ADDRESS:PORT` to listen on for other nodes, if several work at once.
     pub peer_listen: Option<String>,
-    /// How long turns may go on when the server is asked to stop.
+    /// How long turns may go on when the server is asked to stop; `None` if they stop at once.
     pub drain: Option<Duration>,
 }
 
 impl NodeConfig {
-    /// Refuses work on the node's own machine for a node that works beside others: after a home has moved, the work would go on on
-    /// another machine than the user chose. Returns whether containers are on.
+    /// Refuses work on the node's own machine if several nodes work at once: after a user's home has moved to another node, the
+    /// work would continue on a machine that the user did not choose. Returns true if containers are on.
     pub(super) fn check_places(&self, docker: &str, is_on: bool, local: &str) -> Result<bool, ConfigError> {
         if self.peer_listen.is_none() {
             return Ok(is_on);

@@ -33,7 +33,7 @@ pub(super) fn from_settings(
     let speaks = match protocol.as_deref() {
         None | Some("off") => false,
         Some("on") if networks.is_empty() => {
-            let rule = "a PROXY header is believed from trusted proxies only; name them with trusted_proxy";
+            let rule = "a PROXY header is accepted from trusted proxies only; name them with trusted_proxy";
             return Err(refused("proxy_protocol", "on", rule));
         }
         Some("on") => true,
@@ -91,7 +91,9 @@ mod tests {
                 .contains("trusted_proxy cannot be \"10.0.0.0/99\"")
         );
         assert!(
-            load(&["0.0.0.0/0"], None, &[]).unwrap_err().contains("not a network that holds every address")
+            load(&["0.0.0.0/0"], None, &[])
+                .unwrap_err()
+                .contains("not a network that contains every address")
         );
         assert!(load(&[], Some("on"), &[]).unwrap_err().contains("trusted_proxy"));
         assert!(load(&["10.0.0.1"], Some("v2"), &[]).unwrap_err().contains("on or off"));

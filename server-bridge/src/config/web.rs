@@ -9,7 +9,7 @@ use tools::internet::{Fetcher, Internet, Searcher};
 use super::model::read_secret;
 use super::{ConfigError, Settings, split_list};
 
-/// The flags of fetching and searching. The key itself has none: a command line is no secret.
+/// The flags of fetching and searching. The key itself has no flag, because other users can see a command line.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct WebArgs {
     /// Whether models may have this server fetch pages from the internet: on or off [default: on]
@@ -67,7 +67,7 @@ pub(super) fn from_settings(
     Ok((Internet { fetch: fetch.then(|| Fetcher::new(&allowed)), search: search.transpose()? }, allowed))
 }
 
-/// A host in the form of a URL's host.
+/// Checks a host and returns it in the form of a URL's host.
 fn parse_host(host: &str) -> Result<String, ConfigError> {
     let bracketed =
         if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host.to_owned() };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long a model may take to answer one word when it is checked.
+/// How long a model may take to answer the request of one word that checks it.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 /// The name of a directory's home consists of its runner's name and this many bytes of a hash of the directory's path.
 pub(super) const HOME_HASH_BYTES: usize = 8;
@@ -10,13 +10,13 @@ pub(super) const HOME_HASH_BYTES: usize = 8;
 pub(super) const HOME_NAME_CHARS: usize = 40;
 /// The log of the server of one directory is truncated beyond this, in bytes.
 pub(super) const HERE_LOG_BYTES: u64 = 4 * 1024 * 1024;
-/// How long another process may take between serving a directory and being ready for others.
+/// How long another process that has taken a directory's lock may take until other processes can join it.
 pub(super) const STANDING_PATIENCE: Duration = Duration::from_secs(60);
-/// The interval of checks for that, and for the runner's connection.
+/// The interval of checks if another process can be joined yet, and if the runner is connected.
 pub(super) const STANDING_INTERVAL: Duration = Duration::from_millis(10);
 /// How long the runner of a directory may take to connect.
 pub(super) const RUNNER_START_PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may take to end with its commands, before it is killed.
+/// How long the runner of a directory may take to end itself and its commands before it is killed.
 pub(super) const RUNNER_STOP_PATIENCE: Duration = Duration::from_secs(10);
-/// How often a model's key is asked for if it does not work.
+/// The number of times a model's key is asked for if the keys given do not work.
 pub(super) const KEY_QUESTIONS: usize = 3;

@@ -4,8 +4,8 @@
 //!  place ─► lock of its home ─┬─ free ─► server ─► account, runner, model ─► chat or page ─► all of it ends
 //!                             └─ held ─► the server that is there ──────────► chat or page
 //! ```
-//! Each directory has a home of its own under `~/.sandbridge/here`: its chats are there the next time. The server lives in
-//! this process and the runner is told to end with it by the kernel, so nothing outlives this program, however it ends.
+//! Each directory has its own home under `~/.sandbridge/here`, which keeps its chats for the next time. The server runs in this
+//! process, and the kernel ends the runner when this process ends, so nothing outlives this program, however it ends.
 //!
 //! | module | holds |
 //! |---|---|
@@ -53,7 +53,7 @@ pub(crate) struct HereOptions {
     /// Chat in the browser: prints a one-time address that opens the page, signed in
     #[arg(long, conflicts_with_all = ["new", "resume", "approval", "lines"])]
     web: bool,
-    /// The runner [default: sandbridge-runner beside this program]
+    /// The runner's program [default: sandbridge-runner next to this program]
     #[arg(long, value_name = "FILE")]
     runner: Option<PathBuf>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ fn run(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failure> {
         .build()
         .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
     let result = runtime.block_on(live(globals, options));
-    // A read of a terminal may still be pending; it must not hold up the end.
+    // A read from the terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();
     result
 }
@@ -104,7 +104,7 @@ async fn live(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failu
     }
 }
 
-/// With the server of this process: from the account to the end of the chat.
+/// Runs everything that uses the server of this process: account, runner, model, and the chat until it ends.
 async fn serve(
     globals: &Globals,
     options: HereOptions,
@@ -115,7 +115,7 @@ async fn serve(
     let user = server.account().await?;
     let session = server.session(&user, &place.home).await?;
     let mut runner = runner::start(config, place, server, &user).await?;
-    // Without a terminal there is no question here; the page asks on its own.
+    // The key is asked for in a terminal only; the page asks for it itself.
     model::find(server, &user, place, (settings, config), !options.web && !globals.json).await?;
     let code = match runner.online(server, &user).await {
         Ok(facts) => {
@@ -129,7 +129,7 @@ async fn serve(
     code
 }
 
-/// Runs the chat, or serves the page, until it is over or this program has to end.
+/// Runs the chat, or serves the page, until the user or a signal ends it.
 async fn talk(globals: &Globals, options: HereOptions, session: Session) -> Result<ExitCode, Failure> {
     let listen = |kind| {
         signal(kind).map_err(|error| Failure::other("io", format!("cannot listen for signals: {error}")))
@@ -163,7 +163,7 @@ async fn print_address(globals: &Globals, session: &Session) -> Result<(), Failu
     } else {
         let minutes = expires_in_s / 60;
         output::line(&format!(
-            "open {url}\n(once, within {minutes} min; `sandbridge here --web` makes another)"
+            "open {url}\n(once, within {minutes} min; `sandbridge here --web` creates a new one)"
         ));
     }
     Ok(())
@@ -171,7 +171,7 @@ async fn print_address(globals: &Globals, session: &Session) -> Result<(), Failu
 
 fn tell_who_is_there(place: &Place, standing: &Standing) {
     output::warn(&format!(
-        "joining the chats of {}: process {}, started {}, serves them; when it ends, this ends too",
+        "joining the chats of {}, served by process {} since {}; when that process ends, this one ends too",
         place.directory.display(),
         standing.pid,
         output::ago(standing.since_ms)

@@ -1,5 +1,5 @@
-//! The model for this directory: the environment's, the one of this directory or another one, or one that is asked for,
-//! once.
+//! The model for this directory: the environment's, or one stored for this or another directory, or else one that the user is
+//! asked for, once.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -27,13 +27,13 @@ struct Known {
     provider: Provider,
     /// The prefix of its keys.
     prefix: &'static str,
-    /// The variable where other programs look for its key, and the one for its address.
+    /// The variables in which other programs look for its key and for its address.
     variables: (&'static str, &'static str),
     /// The default model.
     model: &'static str,
 }
 
-/// A longer prefix comes first.
+/// The known providers. A prefix that begins with another provider's prefix precedes it.
 const KNOWN: [Known; 2] = [
     Known {
         provider: Provider::Anthropic,
@@ -49,7 +49,8 @@ const KNOWN: [Known; 2] = [
     },
 ];
 
-/// Completes the environment's settings of a model: the provider of a key follows from its prefix, or from its variable.
+/// Completes the environment's settings for a model: the provider of a key follows from the key's prefix, or from the variable
+/// that contains the key.
 pub(super) fn fill_in(settings: &mut Settings) {
     fill_in_from(settings, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
 }
@@ -61,11 +62,11 @@ fn fill_in_from(settings: &mut Settings, variable: &impl Fn(&str) -> Option<Stri
         let is_wanted = |known: &&Known| said.as_deref().is_none_or(|said| said == known.provider.as_str());
         let found =
             KNOWN.iter().filter(is_wanted).find_map(|known| Some((known, variable(known.variables.0)?)));
-        // If no model is configured, none is made up.
+        // Without a key in the environment, no model is configured.
         let Some((known, key)) = found else { return };
         settings.set_default("llm_api_key", &key);
         settings.set_default("llm_provider", known.provider.as_str());
-        // A key is only sent to the address that it is for.
+        // A key is sent only to the address that it belongs to.
         if let Some(address) = variable(known.variables.1) {
             settings.set_default("llm_base_url", &address);
         }
@@ -89,7 +90,7 @@ fn default_model(provider: Provider) -> &'static str {
     KNOWN.iter().find(|known| known.provider == provider).map_or("", |known| known.model)
 }
 
-/// Finds a model for a user without one: another directory's, or one that is asked for.
+/// Finds a model for a user without one: copies another directory's, or asks the user for one.
 pub(super) async fn find(
     server: &OwnServer,
     user: &User,
@@ -123,7 +124,7 @@ async fn take_from_another(server: &OwnServer, user: &User, place: &Place, confi
             Ok(true) => return true,
             Ok(false) => {}
             Err(error) => {
-                tracing::warn!(home = %other.home.display(), "its model cannot be taken over: {error:#}");
+                tracing::warn!(home = %other.home.display(), "cannot use the model of another directory: {error:#}");
             }
         }
     }
@@ -154,14 +155,14 @@ async fn copy(server: &OwnServer, user: &User, other: &Config) -> anyhow::Result
     Ok(true)
 }
 
-/// Asks for a key until one works, or none is given.
+/// Asks for a key until one works or the user gives none.
 async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
     for _ in 0..KEY_QUESTIONS {
         let question =
             "Key for a model, from Anthropic or OpenAI (Enter: none; !commands work without one): ";
         let key = match rpassword::prompt_password(question) {
             Ok(key) => key,
-            // A user who cannot be asked can chat all the same.
+            // Without an answer the chat still works, with `!` commands only.
             Err(error) => {
                 output::warn(&format!("cannot read a key: {error}"));
                 break;
@@ -173,7 +174,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
         }
         match add(server, user, settings, key).await {
             Ok(model) => {
-                output::warn(&format!("{model} answers here; its key is kept sealed for the next time"));
+                output::warn(&format!("{model} answers here; its key is stored encrypted for the next time"));
                 return;
             }
             Err(why) => output::warn(&format!("{why}; try again")),

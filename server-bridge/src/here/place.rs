@@ -18,9 +18,9 @@ const UNNAMED: &str = "here";
 /// A directory and its home.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Without links.
+    /// Its canonical path.
     pub(super) directory: PathBuf,
-    /// The directory of its server's files.
+    /// The home directory of its server.
     pub(super) home: PathBuf,
     /// Its runner's name.
     pub(super) runner: RunnerName,
@@ -38,7 +38,7 @@ impl Place {
         }
         let invalid = |error: home::Error| Failure::other("invalid", error.to_string());
         refuse_what_holds_too_much(&directory)?;
-        // Done before anything is created in it.
+        // Checked before anything is created in the home directory.
         let absolute =
             std::path::absolute(home).map_err(|error| Failure::other("invalid", error.to_string()))?;
         refuse_own_files(&directory, &absolute.canonicalize().unwrap_or(absolute))?;
@@ -50,7 +50,7 @@ impl Place {
         let home = folder.join(name);
         home::ensure(&home).map_err(invalid)?;
         let home = home.canonicalize().map_err(unusable)?;
-        // The path of a new directory may lead through a link.
+        // Checked again with canonical paths: the home's path may contain a link.
         refuse_own_files(&directory, &home)?;
         Ok(Self { directory, home, runner })
     }
@@ -63,19 +63,19 @@ impl Place {
     }
 }
 
-/// Directories that a runner refuses, too, unless they are named explicitly.
+/// Refuses the directories that a runner refuses too, unless they are named explicitly.
 fn refuse_what_holds_too_much(directory: &Path) -> Result<(), Failure> {
     let own = std::env::home_dir().and_then(|home| home.canonicalize().ok());
     if directory == Path::new("/") || own.is_some_and(|own| own == directory) {
         return Err(Failure::usage(format!(
-            "{} with everything in it would be open to commands; change to a project's directory, or name one",
+            "commands could change everything in {}; change to a project's directory, or name one",
             directory.display()
         )));
     }
     Ok(())
 }
 
-/// Commands must not reach the store, nor the keys next to it.
+/// Refuses a directory from which commands could reach the store or the keys next to it.
 fn refuse_own_files(directory: &Path, home: &Path) -> Result<(), Failure> {
     if home.starts_with(directory) || directory.starts_with(home) {
         return Err(Failure::usage(format!(
@@ -88,7 +88,7 @@ fn refuse_own_files(directory: &Path, home: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The names of a directory's runner and home: like the directory's, as far as possible.
+/// The names of a directory's runner and home, derived from the directory's name.
 fn names(directory: &Path) -> (RunnerName, String) {
     let last = directory.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);

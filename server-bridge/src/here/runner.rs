@@ -22,9 +22,9 @@ use super::server::OwnServer;
 use crate::config::Config;
 use crate::failure::failure_of;
 
-/// The runner's output, for the case that it does not start.
+/// The file of the runner's output, which shows why a runner did not start.
 const LOG_FILE: &str = "runner.log";
-/// Variables that the runner does not get: the model's keys are the server's.
+/// Variables that the runner does not get: only the server needs the model's keys.
 const SECRET_VARIABLES: [&str; 6] = [
     "SANDBRIDGE_LLM_API_KEY",
     "SANDBRIDGE_API_KEY",
@@ -34,7 +34,7 @@ const SECRET_VARIABLES: [&str; 6] = [
     "OPENAI_API_KEY",
 ];
 
-/// The runner.
+/// The runner's process, which is killed when this value is dropped.
 pub(super) struct OwnRunner {
     child: Child,
     name: RunnerName,
@@ -71,19 +71,19 @@ pub(super) async fn start(
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(output)
-        // The terminal's Ctrl-C is for the chat.
+        // The runner gets a separate process group, so that the terminal's Ctrl-C reaches only the chat.
         .process_group(0)
         .kill_on_drop(true)
         .spawn()
         .map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // If it has ended already, that is reported when it is waited for.
+        // If the runner has ended already, `online` reports that.
         let _ = stdin.write_all(format!("{token}\n").as_bytes()).await;
     }
     Ok(OwnRunner { child, name: place.runner.clone(), log })
 }
 
-/// The runner next to this program, or the configured one; the one for containers is also suitable.
+/// The configured runner, or the one next to this program; a runner for containers is also suitable.
 fn program(config: &Config) -> Result<&Path, Failure> {
     let found = config.runner.as_deref().or(config.runner_static.as_deref());
     match found {
@@ -94,13 +94,13 @@ fn program(config: &Config) -> Result<&Path, Failure> {
         )),
         None => Err(Failure::other(
             "not_found",
-            "there is no sandbridge-runner beside this program: scripts/build in the repository makes one; put it there, or name \
-             it with --runner FILE",
+            "there is no sandbridge-runner next to this program: build one with scripts/build in the repository and put it there, \
+             or name one with --runner FILE",
         )),
     }
 }
 
-/// Another token for the directory's runner; the earlier ones are not valid any more.
+/// Creates a new token for the directory's runner and revokes the earlier ones.
 async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Result<String> {
     let store = &server.store;
     match store.revoke_runner(user.id, name.as_str()).await {
@@ -113,7 +113,7 @@ async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Res
 }
 
 impl OwnRunner {
-    /// Waits until it is connected; returns its facts.
+    /// Waits until the runner is connected; returns its facts.
     pub(super) async fn online(
         &mut self,
         server: &OwnServer,
@@ -137,12 +137,12 @@ impl OwnRunner {
             }
         };
         let said = self.said();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it wrote no output");
         let message = format!("the runner did not start ({status}): {last}; see {}", self.log.display());
         Err(Failure::other("failed", message))
     }
 
-    /// One line about the missing layers of confinement.
+    /// Prints one line about the missing layers of confinement, if any is missing.
     pub(super) fn tell_what_is_missing(&self, facts: &RunnerFacts) {
         let said = self.said();
         let is_missing = |name: &&str| said.contains(&format!("{name} is not enforced"));
@@ -150,7 +150,7 @@ impl OwnRunner {
         if !missing.is_empty() {
             let missing = missing.join(", ");
             output::warn(&format!(
-                "layers of confinement that are not enforced here: {missing}; `sandbridge-runner doctor` says what to do"
+                "layers of confinement that are not enforced here: {missing}; `sandbridge-runner doctor` explains what to do"
             ));
         }
     }
@@ -159,11 +159,11 @@ impl OwnRunner {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Ends it with all its commands.
+    /// Ends the runner and all its commands.
     pub(super) async fn end(mut self) {
         let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         if let Some(pid) = pid {
-            // It may have ended already.
+            // The process may have ended already.
             let _ = kill_process(pid, Signal::TERM);
         }
         if timeout(RUNNER_STOP_PATIENCE, self.child.wait()).await.is_err() {

@@ -24,9 +24,9 @@ use crate::failure::failure_of;
 use crate::serve::{Server, StartError};
 use crate::web::state::AppState;
 
-/// The log of the server: the terminal is used by the chat.
+/// The file of the server's log, since the chat uses the terminal.
 const LOG_FILE: &str = "server.log";
-/// On this machine only, on a free port.
+/// The address to listen on: reachable from this machine only, with a free port.
 const LISTEN: &str = "127.0.0.1:0";
 /// The account's name if the user's own name is not valid for an account.
 const UNNAMED: &str = "me";
@@ -42,13 +42,13 @@ pub(super) struct OwnServer {
 
 /// The process that serves a home.
 pub(super) enum Begun {
-    /// This process, from now on.
+    /// This process has become the server of the home.
     First(Box<OwnServer>),
-    /// Another one.
+    /// Another process serves the home.
     There(Standing),
 }
 
-/// Sends this process's log to a file of the home.
+/// Writes this process's log to a file in the home.
 pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
     let path = home.join(LOG_FILE);
     let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path).and_then(|file| {
@@ -65,13 +65,13 @@ pub(super) fn log_to(home: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The person's settings, completed with those that a model needs.
+/// The user's settings, completed with those that a model needs.
 pub(super) fn settings(mut settings: Settings) -> Settings {
     model::fill_in(&mut settings);
     settings
 }
 
-/// The server's options: the person's own, without those for a server that others reach.
+/// The server's options: the user's own, without those for a server that others reach.
 pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>) -> Result<Config, Failure> {
     let options = ServeArgs {
         listen: Some(LISTEN.to_owned()),
@@ -82,7 +82,7 @@ pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>
     let config = Config::from_settings(options, &place.home, settings)
         .map_err(|error| Failure::other("invalid", error.to_string()))?;
     Ok(Config {
-        // Each directory has its own.
+        // Each directory has its own database.
         database: Location::File(database(&place.home)),
         tls: None,
         public_url: None,
@@ -97,8 +97,8 @@ pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>
     })
 }
 
-/// Serves the home, or finds the process that does. Of two that begin at once one serves and the other waits until it is
-/// ready.
+/// Serves the home, or finds the process that serves it. If two processes begin at once, one serves and the other waits until
+/// the first is ready.
 pub(super) async fn begin(place: &Place, config: &Config) -> Result<Begun, Failure> {
     let deadline = Instant::now() + STANDING_PATIENCE;
     loop {
@@ -108,7 +108,7 @@ pub(super) async fn begin(place: &Place, config: &Config) -> Result<Begun, Failu
                 if let Some(standing) = pid.and_then(|pid| Standing::read(&place.home, pid)) {
                     return Ok(Begun::There(standing));
                 }
-                // It is not ready yet, or has just ended.
+                // The other process is not ready yet, or has just ended.
                 if Instant::now() >= deadline {
                     return Err(Failure::other("in_use", error.to_string()));
                 }
@@ -126,12 +126,12 @@ impl OwnServer {
         Self { state, store, url, task: tokio::spawn(server.run()), shutdown }
     }
 
-    /// Its address.
+    /// The server's URL.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The account of the person here: made at the first start. Its password is unknown to everyone.
+    /// The user's account, created at the first start with a random password that is not kept.
     pub(super) async fn account(&self) -> Result<User, Failure> {
         let failed = |error: store::Error| failure_of(&error.into());
         let store = &self.store;
@@ -144,7 +144,7 @@ impl OwnServer {
             Name::parse(&own).or_else(|_| Name::parse(UNNAMED)).expect("it follows the rule for names");
         let password = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
         let user = store.add_user(&name, &password, true).await.map_err(failed)?;
-        // Everything that the page's first steps would ask for exists already.
+        // The page's welcome steps are skipped: everything they would ask for exists already.
         store.end_welcome(user.id).await.map_err(failed)?;
         Ok(user)
     }
@@ -160,7 +160,7 @@ impl OwnServer {
         Ok(session)
     }
 
-    /// Stops, and waits until everything in it has ended.
+    /// Stops the server, and waits until everything in it has ended.
     pub(super) async fn end(self) {
         self.shutdown.cancel();
         if let Err(error) = self.task.await {

@@ -1,4 +1,4 @@
-//! The process that serves a home: `here.json` in it, which is valid while the process it names holds the home's lock.
+//! The process that serves a home, recorded in the home's `here.json`, which is valid while that process holds the home's lock.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,23 +13,23 @@ const FILE_NAME: &str = "here.json";
 /// A server that serves a home.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Standing {
-    /// Its process.
+    /// The id of its process.
     pub(super) pid: u32,
     /// When it was ready, in Unix milliseconds.
     pub(super) since_ms: i64,
-    /// Its address.
+    /// Its URL.
     pub(super) url: String,
 }
 
 impl Standing {
-    /// This process, ready now.
+    /// Describes this process as ready from now on.
     pub(super) fn now(url: &str) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let since_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
         Self { pid: std::process::id(), since_ms, url: url.to_owned() }
     }
 
-    /// Stores it for later processes.
+    /// Writes the file for later processes.
     pub(super) fn write(&self, home: &Path) -> Result<(), Failure> {
         let path = home.join(FILE_NAME);
         let written = serde_json::to_vec(self)
@@ -38,7 +38,7 @@ impl Standing {
         written.map_err(|error| Failure::other("io", format!("cannot write {}: {error}", path.display())))
     }
 
-    /// The server of this process, if it is ready.
+    /// The server that the process `pid` runs, if it is ready.
     pub(super) fn read(home: &Path, pid: u32) -> Option<Self> {
         let json = std::fs::read(home.join(FILE_NAME)).ok()?;
         serde_json::from_slice(&json).ok().filter(|standing: &Self| standing.pid == pid)

@@ -1,4 +1,4 @@
-//! The server's database: opening it, the right to it, and what an earlier server left in it.
+//! The server's database: opening it, holding the right to it, and recovering the work that an earlier server left in it.
 
 use automation::Automations;
 use channels::Channels;
@@ -24,9 +24,9 @@ pub(crate) struct Opened {
     pub(crate) store: Store,
     /// The right to a database that other machines may reach.
     pub(crate) hold: Option<Hold>,
-    /// This server as a node.
+    /// This server's membership as a node, if it is one.
     pub(crate) node: Option<Nodes>,
-    /// Its connections to other nodes, if it works beside them.
+    /// Its connections to other nodes, if several nodes work at once.
     pub(crate) peers: Option<Peers>,
 }
 
@@ -70,7 +70,7 @@ async fn with_blobs(store: Store, config: &Config) -> Result<Store, StartError> 
     Ok(store)
 }
 
-/// What begins and ends with the home of a user.
+/// The services that begin and end their work for a user when this node becomes, or stops being, the user's home.
 #[derive(Clone)]
 pub(super) struct Homes {
     /// The chats.
@@ -89,7 +89,7 @@ pub(super) struct Homes {
     pub(super) store: Store,
 }
 
-/// Continues what an earlier server left. A node does so for each user, when it becomes the user's home.
+/// Continues the work that an earlier server left. A node does so for each user when it becomes the user's home.
 pub(super) async fn recover(homes: &Homes, node: Option<&Nodes>) -> Result<(), StartError> {
     let Some(node) = node else {
         homes.chats.recover().await?;
@@ -126,7 +126,7 @@ impl Homes {
         self.groups.look();
     }
 
-    /// Runners first: they dial again, and reach the next home; what runs on them goes on there.
+    /// Closes the links of runners first: they reconnect to the user's next home, where their running commands continue.
     async fn end(&self, user: UserId) {
         self.router.send_away(&execs::user_key(user));
         self.look();
@@ -185,7 +185,7 @@ pub(super) async fn keep_peers(peers: Peers, store: Store, end: CancellationToke
             Ok(()) => {}
             Err(error @ peers::Error::Stranger { .. }) => tracing::error!("{error}"),
             Err(error) => {
-                tracing::warn!("{error}; other nodes need to reach this one there");
+                tracing::warn!("{error}; other nodes must be able to reach this node at that URL");
             }
         }
     };
@@ -193,6 +193,8 @@ pub(super) async fn keep_peers(peers: Peers, store: Store, end: CancellationToke
 }
 
 fn stop_for(error: &store::Error, shutdown: &CancellationToken) {
-    tracing::error!("{error}; this server stops, because two of them would end each other's work");
+    tracing::error!(
+        "{error}; this server stops, because two servers on one database would end each other's work"
+    );
     shutdown.cancel();
 }

@@ -1,4 +1,4 @@
-//! Draining: what a server finishes before it stops.
+//! Draining: a server finishes its answers in progress before it stops.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use crate::limits::{DRAIN_CHECK, DRAIN_STEPS, DRAINED_CHECK};
 use crate::web::state::AppState;
 
-/// Lets the answers in progress go on for this long at most. The server counts as not ready meanwhile, and a node claims no more homes. One
-/// that works beside others gives up the homes of users without an answer in progress, in [`DRAIN_STEPS`] steps, so that their runners
-/// do not all dial again at once.
+/// Lets the answers in progress go on for at most `most`. Meanwhile the server counts as not ready, and a node claims no more homes.
+/// If several nodes work at once, the node gives up the homes of users without an answer in progress, in [`DRAIN_STEPS`] steps, so
+/// that their runners do not all reconnect at the same moment.
 pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration) {
     state.ready.set_draining(true);
     if let Some(node) = node {
@@ -37,8 +37,8 @@ pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration
     }
 }
 
-/// Drains the node as long as an administrator wants that, until the server stops: it gives up the homes of users without an answer in
-/// progress, counts as not ready, and goes on running.
+/// Drains the node while an administrator has requested that, until the server stops: the node gives up the homes of users without an answer
+/// in progress, counts as not ready, and keeps running.
 pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &CancellationToken) {
     let Some(node) = node.filter(|_| state.cluster.is_some()) else { return };
     let mut wanted = node.drain_wanted();
@@ -47,7 +47,7 @@ pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &
             begun = wanted.wait_for(|wanted| *wanted) => if begun.is_err() { return },
             () = stop.cancelled() => return,
         }
-        tracing::info!("an administrator drains this node: it gives up its users");
+        tracing::info!("an administrator is draining this node: it gives up its users' homes");
         state.ready.set_draining(true);
         node.set_draining(true);
         let at_once = node.users().len().div_ceil(DRAIN_STEPS);
@@ -62,19 +62,20 @@ pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &
         }
         node.set_draining(false);
         state.ready.set_draining(false);
-        tracing::info!("an administrator has undone the drain; this node takes on users again");
+        tracing::info!("an administrator cancelled the drain; this node accepts users' homes again");
     }
 }
 
 async fn give_up(node: &Nodes, users: &[UserId]) {
     for user in users {
         if let Err(error) = node.release(*user).await {
-            tracing::warn!(%error, %user, "cannot give up a user's home; it is given up at the end");
+            tracing::warn!(%error, %user, "cannot give up a user's home now; it will be given up when the server stops");
         }
     }
 }
 
-/// Homes that can be given up now: nobody who shares one of them is at work here. Another node could not claim it before that.
+/// The homes that can be given up now, because no user who shares one has an answer in progress here. Another node could not
+/// claim a home before that.
 async fn free_homes(state: &AppState, node: &Nodes, homes: &[UserId], most: usize) -> Vec<UserId> {
     let (busy, idle): (Vec<UserId>, Vec<UserId>) =
         homes.iter().partition(|user| state.chats.is_at_work_for(**user));

@@ -1,4 +1,4 @@
-//! Features that are missing from a server that starts all the same: one line each.
+//! Logs one line for each feature that is unavailable on a server that starts nevertheless.
 
 use std::path::{Path, PathBuf};
 
@@ -6,11 +6,11 @@ use sandbox::LocalPolicy;
 
 use crate::config::{Config, docker_socket};
 
-/// Logs them.
+/// Logs the unavailable features.
 pub(super) fn say(config: &Config) {
     if !config.docker {
         tracing::info!(
-            "Docker is off: no socket was found, or the option says so; users cannot choose containers"
+            "Docker is off: no socket was found, or the option turns it off; users cannot choose containers"
         );
     }
     let socket = config.docker_config.socket.as_ref().map_or_else(docker_socket, PathBuf::from);
@@ -24,7 +24,7 @@ fn lines(config: &Config, docker_socket: &Path) -> Vec<String> {
     if config.docker {
         if !docker_socket.exists() {
             lines.push(format!(
-                "Docker is on, and there is no socket at {}: start its engine, set DOCKER_HOST=unix://PATH, or pass \
+                "Docker is on, but there is no socket at {}: start its engine, set DOCKER_HOST=unix://PATH, or pass \
                  --docker off; until then Docker cannot be used",
                 docker_socket.display()
             ));
@@ -52,7 +52,7 @@ fn runner(path: Option<&Path>, what: &str, name: &str, option: &str) -> Option<S
             path.display()
         )),
         None => Some(format!(
-            "no {what}: put {name} beside this program (scripts/build makes it), or name it with {option}"
+            "no {what}: put {name} next to this program (scripts/build builds it), or name it with {option}"
         )),
     }
 }

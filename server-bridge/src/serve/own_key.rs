@@ -1,7 +1,7 @@
 //! The encryption key: the operator's, or else the server's own in `HOME/sandbridge.key`.
 //!
-//! The server makes that file at its first start, for its owner alone. A file that others could read or replace is refused, and
-//! a missing one that keys are sealed with is not created again: they would be lost silently.
+//! The server creates that file at its first start, accessible to its owner only. A file that others could read or replace is
+//! refused. If the file is missing and keys are sealed with it, it is not created again: those keys would be lost silently.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -19,7 +19,7 @@ use super::StartError;
 use crate::config::Config;
 use crate::limits::KEY_FILE_MAX_BYTES;
 
-/// The beginning of the file, so that another file in its place is recognised.
+/// The beginning of a key file; a file without it is not a key file.
 pub(crate) const PREFIX: &str = "sandbridge-key-1:";
 
 /// Unlocks the store with the right key.
@@ -41,7 +41,7 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
     }
     let (store, done) = store.unlock(&key, former.as_ref(), lost).await?;
     if done.sealed > 0 {
-        tracing::info!(keys = done.sealed, "the keys of models are sealed with this encryption key now");
+        tracing::info!(keys = done.sealed, "the keys of models are now sealed with this encryption key");
     }
     if done.forgotten > 0 {
         tracing::warn!(
@@ -52,7 +52,7 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
     Ok(store)
 }
 
-/// The server's own key, which is created unless something would be lost by that.
+/// The server's own key, which is created if it is missing, unless sealed keys would be lost by that.
 fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<EncryptionKey, StartError> {
     let missing = |what| Err(StartError::KeyMissing { path: path.to_owned(), what });
     match (read(path)?, sealed_with, lost) {
@@ -78,7 +78,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(refused(path, &"it is a symbolic link; put the file itself there"));
         }
-        Err(error) => return Err(refused(path, &format!("{error}; make it readable for the server's user"))),
+        Err(error) => return Err(refused(path, &format!("{error}; make it readable by the server's user"))),
     };
     check(&file).map_err(|reason| refused(path, &reason))?;
     let mut text = String::new();
@@ -89,12 +89,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     match bytes.map(<[u8; ENCRYPTION_KEY_BYTES]>::try_from) {
         Some(Ok(bytes)) => Ok(Some(EncryptionKey::File(bytes))),
         Some(Err(_)) | None => {
-            Err(refused(path, &"it does not hold a complete Sandbridge key; restore it from a backup"))
+            Err(refused(path, &"it does not contain a complete Sandbridge key; restore it from a backup"))
         }
     }
 }
 
-/// True if the file is accessible to its owner only.
+/// Returns an error unless the file is a regular one that belongs to the server's user and that only its owner can access.
 fn check(file: &File) -> Result<(), String> {
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
@@ -109,7 +109,7 @@ fn check(file: &File) -> Result<(), String> {
     }
 }
 
-/// Creates a key and its file: completely on the disk before anything is sealed with it.
+/// Creates a key and its file, which is completely on the disk before any key is sealed with it.
 fn make(path: &Path) -> io::Result<EncryptionKey> {
     let bytes: [u8; ENCRYPTION_KEY_BYTES] = rand::random();
     atomic_file::write(path, format!("{PREFIX}{}\n", STANDARD.encode(bytes)).as_bytes())?;

@@ -1,4 +1,4 @@
-//! What the hub's listeners are told: the events of chats, and changes of groups.
+//! Passes the events of chats, and changes of groups, to the hub's listeners.
 
 use std::sync::Arc;
 
@@ -40,7 +40,8 @@ pub(super) fn chats(hub: Arc<Hub>) -> Subscriber {
     })
 }
 
-/// Groups whose changes are sent to the clients of their people, and to the channels that show their logs.
+/// Creates the service of groups; its changes are sent to the clients of a group's members, and to the channels that show the
+/// group's log.
 pub(super) fn groups(
     chats: &ChatService,
     store: &Store,

@@ -1,4 +1,4 @@
-//! What a server does now and then while it runs.
+//! The server's periodic maintenance while it runs.
 
 use store::Store;
 use tokio::time::{MissedTickBehavior, interval};
@@ -10,7 +10,7 @@ use crate::limits::{
 };
 use crate::web::state::AppState;
 
-/// Deletes what has expired, until the server stops.
+/// Deletes sessions, tokens, keys and other rows that have expired, until the server stops.
 pub(super) async fn purge(store: Store, shutdown: CancellationToken) {
     let mut due = interval(PURGE_INTERVAL);
     loop {
@@ -19,7 +19,7 @@ pub(super) async fn purge(store: Store, shutdown: CancellationToken) {
             () = shutdown.cancelled() => return,
         }
         if let Err(error) = store.purge_expired().await {
-            tracing::error!(%error, "cannot delete what has expired");
+            tracing::error!(%error, "cannot delete expired sessions, tokens and keys");
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) async fn purge_sign_in(store: Store, shutdown: CancellationToken) {
     }
 }
 
-/// Deletes objects that no row names, until the server stops.
+/// Deletes objects in the bucket that no row refers to, until the server stops.
 pub(super) async fn sweep_blobs(store: Store, shutdown: CancellationToken) {
     let mut due = interval(BLOB_SWEEP_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -48,7 +48,7 @@ pub(super) async fn sweep_blobs(store: Store, shutdown: CancellationToken) {
             due.tick().await;
             match store.sweep_blobs().await {
                 Ok(0) => {}
-                Ok(objects) => tracing::info!(objects, "deleted objects that nothing refers to any more"),
+                Ok(objects) => tracing::info!(objects, "deleted objects that no row refers to any longer"),
                 Err(error) => {
                     tracing::warn!(%error, "cannot delete objects that nothing refers to; trying again later")
                 }
@@ -88,7 +88,7 @@ pub(super) async fn index_older_messages(store: Store, shutdown: CancellationTok
         }
         match store.index_older_messages().await {
             Ok(true) => steps += 1,
-            // Users may come whose messages are not indexed.
+            // A node may become the home of users whose messages are not indexed yet.
             Ok(false) if store.is_node() => due.reset_after(INDEX_RETRY),
             Ok(false) if steps > 0 => return tracing::info!(steps, "older messages are indexed"),
             Ok(false) => return,

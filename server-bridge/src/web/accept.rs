@@ -1,7 +1,7 @@
 //! From the listening socket to the router: connections, TLS, limits.
 //!
-//! A custom loop, since a runner's socket lives for months: its buffers must be small, and its bytes before the registration
-//! are counted here, below HTTP and WebSocket, where nothing has been buffered yet.
+//! The loop is custom, because a runner's socket stays open for months: its buffers must be small, and the bytes that it sends
+//! before it is registered are counted here, below HTTP and WebSocket, where nothing has been buffered yet.
 
 use std::convert::Infallible;
 use std::io;
@@ -39,16 +39,16 @@ use crate::web::rate::address_key;
 use crate::web::standing::{Lobby, Standing};
 use crate::web::stream::ClientStream;
 
-/// The connection's facts for a handler; a request's extension.
+/// A connection as its handlers see it; attached to each request as an extension.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// The other end.
+    /// The address of the other end.
     pub peer: SocketAddr,
     /// The sender of the request: the other end, or the client that a trusted proxy named.
     pub client: IpAddr,
-    /// How much it may still send.
+    /// How much the connection may still send.
     pub budget: Arc<ReadBudget>,
-    /// Its limits before any sender on it has authenticated.
+    /// The limits that apply until a sender on the connection has authenticated.
     pub standing: Arc<Standing>,
     /// True if the sender of this request has authenticated.
     proof: Proof,
@@ -60,9 +60,10 @@ impl Connection {
         Self { peer, client: peer.ip().to_canonical(), budget, standing, proof: Proof::default() }
     }
 
-    /// A request on this connection, of this client: with a proof of its own, and a body of which little is read before that is given.
+    /// Prepares a request of `client` on this connection: the request gets its own [`Proof`], and little of its body is read until
+    /// the sender has authenticated.
     pub(in crate::web) fn of_request(&self, client: IpAddr, request: Request<Incoming>) -> Request<Body> {
-        // Another request on the same connection may come from another person: a proxy's connections carry many people's.
+        // Another request on the same connection may come from another person: a proxy's connection carries many people's requests.
         let proof = Proof::default();
         let guard = |body| Body::new(GuardedBody::new(body, proof.clone(), Arc::clone(&self.standing)));
         let mut request = request.map(guard);
@@ -77,11 +78,11 @@ impl Connection {
     }
 }
 
-/// How many bytes a connection may still send; beyond that, it ends.
+/// How many bytes a connection may still send; a connection that sends more is closed.
 #[derive(Debug)]
 pub struct ReadBudget {
     left_bytes: AtomicU64,
-    /// The account that is used instead, once messages may be large: all connections share one budget.
+    /// The account in the budget shared by all connections; replaces `left_bytes` once messages may be large.
     shared: OnceLock<MessageAccount>,
 }
 
@@ -103,20 +104,20 @@ impl ReadBudget {
         self.limit(Self::UNLIMITED);
     }
 
-    /// From now on counts the arriving bytes of messages against a shared budget, in place of any limit.
+    /// Counts the bytes that arrive from now on against a shared budget, instead of any limit.
     pub fn share(&self, budget: &MessageBudget) {
         self.shared.get_or_init(|| budget.account());
         self.lift();
     }
 
-    /// A message was handed over completely; its memory does not belong to this connection any more.
+    /// Records that a message was handed over completely: its memory no longer counts as this connection's.
     pub fn arrived(&self) {
         if let Some(account) = self.shared.get() {
             account.release();
         }
     }
 
-    /// Counts bytes that came; `false` if they are too many.
+    /// Counts bytes that arrived; returns false if they exceed the limit.
     pub(in crate::web) fn spend(&self, bytes: u64) -> bool {
         if let Some(account) = self.shared.get() {
             return account.take(bytes);
@@ -134,7 +135,7 @@ impl ReadBudget {
     }
 }
 
-/// The destination of connections.
+/// Everything that serves accepted connections.
 #[derive(Clone)]
 pub struct Site {
     /// Accepts TLS, if the server uses it.
@@ -145,8 +146,7 @@ pub struct Site {
     pub router: Router,
 }
 
-/// Serves connections until `shutdown`, then lets requests in progress finish. Returns at once then: the remaining work is
-/// in `tasks`.
+/// Serves connections until `shutdown`, and returns at once then; requests in progress may finish, as part of `tasks`.
 pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdown: CancellationToken) {
     accept_each(listener, &shutdown, |stream, connection| {
         let (peer, site, shutdown) = (connection.peer, site.clone(), shutdown.clone());
@@ -212,7 +212,7 @@ async fn serve_one(
             connection.standing.move_to(address_key(client));
         }
     }
-    // Each in memory of its own size: a future is as large as the largest one it may ever wait for.
+    // Each future is boxed separately, because a future is as large as the largest one that it may ever wait for.
     match site.tls.clone() {
         None => Box::pin(http(stream, connection, site, shutdown)).await,
         Some(acceptor) => {

@@ -12,7 +12,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of workspaces. API keys have no access: reading and writing files on a person's machine for an agent is left to people.
+/// The routes of workspaces. API keys have no access: only people may read and write files on a person's machine for an agent.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(templates))
@@ -41,7 +41,7 @@ pub async fn show(
 }
 
 /// Make the folder and the missing documents of one of the caller's own agents on its machine; existing documents are kept. The
-/// response says what was made. Needs a session.
+/// response lists what was created. Needs a session.
 #[utoipa::path(post, path = "/api/v1/groups/{group}/agents/{handle}/workspace", tag = "groups", params(("group" = i64, Path), ("handle" = String, Path)), request_body = WorkspaceMake, responses((status = 200, body = AgentWorkspace), (status = 400), (status = 403), (status = 404), (status = 503), (status = 507)))]
 pub async fn make(
     State(state): State<AppState>,

@@ -28,8 +28,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(revoke_approval_rule))
 }
 
-/// The sub-agents that a chat's agent called, the oldest first; those that these called in turn are listed with their own
-/// chats.
+/// The sub-agents that a chat's agent called, the oldest first; the sub-agents of a sub-agent are listed with that sub-agent's
+/// chat.
 #[utoipa::path(get, path = "/api/v1/chats/{id}/agents", tag = "chats",
     params(("id" = String, Path)), responses((status = 200, body = [SubAgentView]), (status = 404)))]
 pub async fn list(
@@ -67,7 +67,7 @@ pub async fn set_preferences(
     Ok(Json(preferences_view(state.chats.set_preferences(&caller.user, &wanted).await?)))
 }
 
-/// The tool calls that the caller allowed for good, in all of their chats; the newest first.
+/// The tool calls that the caller allowed permanently, in all of their chats; the newest first.
 #[utoipa::path(get, path = "/api/v1/approvals", tag = "settings", responses((status = 200, body = [ApprovalRuleView])))]
 pub async fn approval_rules(
     State(state): State<AppState>,
@@ -85,7 +85,7 @@ pub async fn revoke_approval_rule(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let id = id.parse().map_err(|_| ApiError::invalid("an approval's id is a number"))?;
+    let id = id.parse().map_err(|_| ApiError::invalid("an approval's id must be a number"))?;
     state.chats.revoke_approval_rule(&caller.user, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -19,7 +19,7 @@ const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 const BY_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 
-/// Everything that is not a route: a file of the page, or the page itself, which evaluates the URL.
+/// Answers every request that is not for a route: with a file of the page, or with the page itself, which evaluates the URL.
 pub async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     if path == "api" || path.starts_with("api/") {
@@ -45,7 +45,7 @@ pub async fn wrong_method() -> ApiError {
     ApiError::new("method_not_allowed", "this endpoint does not take that method; see /api/v1/openapi.json")
 }
 
-/// A file, compressed if there is such a copy and the client accepts it.
+/// A file of the page, compressed if there is a compressed copy and the client accepts it.
 fn answer(path: &str, headers: &HeaderMap) -> Option<Response> {
     let file = Dist::get(path)?;
     let cache = if path.starts_with(HASHED) { FOREVER } else { REVALIDATE };
@@ -59,7 +59,7 @@ fn answer(path: &str, headers: &HeaderMap) -> Option<Response> {
     })
 }
 
-/// True if the client accepts gzip, and not as its last choice.
+/// True if the client accepts gzip and does not give it the quality 0.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).into_iter();
     let mut offers = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));

@@ -26,7 +26,7 @@ pub(in crate::web) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AttachmentQuery {
-    /// The file's name; what a name cannot hold is replaced.
+    /// The file's name; characters that a name cannot contain are replaced.
     name: String,
 }
 

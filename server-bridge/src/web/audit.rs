@@ -20,7 +20,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(list))
 }
 
-/// Which entries are wanted.
+/// The filter for entries of the audit trail.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AuditQuery {
@@ -28,14 +28,14 @@ pub struct AuditQuery {
     before: Option<i64>,
     /// At most 500; 100 if absent.
     limit: Option<u32>,
-    /// Only actions of this user; for administrators, as others see only their own.
+    /// Only actions of this user; for administrators, because others see only their own.
     user: Option<String>,
-    /// Only actions that begin like this: `file.`.
+    /// Only actions whose name begins with this text, such as `file.`.
     #[serde(default)]
     action: String,
 }
 
-/// What was done, by whom and where: administrators see everything, others what they did themselves.
+/// The recorded actions, with their users and places: administrators see all of them, others only their own.
 #[utoipa::path(get, path = "/api/v1/audit", tag = "users", params(AuditQuery), responses((status = 200, body = AuditPage)))]
 pub async fn list(
     State(state): State<AppState>,

@@ -26,13 +26,13 @@ use crate::web::tickets;
 /// An authenticated request.
 #[derive(Clone)]
 pub struct Caller {
-    /// Its user.
+    /// The user who made the request.
     pub user: User,
     /// The session's token, or the key, for ending or checking it later.
     pub token: String,
-    /// The program's key, if it was not a session.
+    /// The program's key, if the request was not made with a session.
     pub key: Option<ApiKey>,
-    /// The page's session, if it was one.
+    /// The page's session, if the request was made with one.
     pub browser: Option<BrowserSession>,
 }
 
@@ -55,7 +55,7 @@ impl FromRequestParts<AppState> for Caller {
         let token = token.ok_or_else(ApiError::unauthorized)?;
         let cookies: Vec<&str> = cookies(&parts.headers, &state.cookie_name).collect();
         match Self::of_token(state, &token, &cookies).await? {
-            // Its page declares its origin; the guard has checked that.
+            // The page sent its origin, which the guard has checked.
             Some(caller)
                 if caller.browser.is_some()
                     && changes_state(&parts.method, &parts.headers)
@@ -95,8 +95,8 @@ impl Caller {
         }
     }
 
-    /// The user of this token or key; `None` if it is unknown or has ended, or is a page's and its cookie is not among
-    /// these.
+    /// The caller with this token or key; `None` if the token is unknown or has ended, or if it is a page's and `cookies` does not
+    /// contain the matching cookie.
     async fn of_token(state: &AppState, token: &str, cookies: &[&str]) -> accounts::Result<Option<Self>> {
         let found = state.accounts.signed_in(token, cookies).await?;
         Ok(found.map(|SignedIn { user, key, page_confirmed_at_ms }| {
@@ -151,8 +151,8 @@ impl Caller {
         Err(ApiError::new("forbidden", message))
     }
 
-    /// Returns soon after the session, or the key, is over: logged out, expired, removed, its password changed or its user
-    /// removed, maybe by another process. A store that does not answer does not end it.
+    /// Returns soon after the session or the key has ended: by logout, expiry or removal, a changed password or a removed user, maybe
+    /// by another process. If the store does not answer, the session counts as valid.
     pub async fn session_ended(&self, state: &AppState) {
         let mut check = interval_at(Instant::now() + SESSION_CHECK_INTERVAL, SESSION_CHECK_INTERVAL);
         check.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -167,12 +167,13 @@ impl Caller {
     }
 }
 
-/// The name of a server's cookie, by its port or another word for it: two servers on one host, which share its cookies, do not overwrite each other's.
+/// The name of a server's cookie, which contains its port or another distinguishing word: two servers on one host share the host's
+/// cookies and must not overwrite each other's.
 pub fn cookie_name(server: impl std::fmt::Display) -> String {
     format!("sandbridge_{server}")
 }
 
-/// The Set-Cookie header of a page's session, or without a secret the one that ends it.
+/// The Set-Cookie header of a page's session; without a secret, the header that removes the cookie.
 pub fn session_cookie(name: &str, secret: Option<&str>, max_age_s: i64, secure: bool) -> HeaderValue {
     let secure = if secure { "; Secure" } else { "" };
     let (secret, max_age_s) = secret.map_or(("", 0), |secret| (secret, max_age_s));
@@ -180,7 +181,7 @@ pub fn session_cookie(name: &str, secret: Option<&str>, max_age_s: i64, secure: 
     HeaderValue::try_from(cookie).expect("a secret is base64 and the rest is ASCII")
 }
 
-/// Handles an invalid key. 256 bits cannot be guessed, but an attacker may keep trying.
+/// Answers a request with an invalid key, and limits such requests: 256 bits cannot be guessed, but an attacker may keep trying.
 fn refused_key(parts: &Parts, state: &AppState) -> ApiError {
     let address = parts.extensions.get::<Connection>().map(|connection| address_key(connection.client));
     match address.map(|address| state.refused_keys.take(&address, Moment::now())) {

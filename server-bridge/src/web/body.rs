@@ -18,12 +18,12 @@ use crate::web::standing::Standing;
 pub struct Proof(Arc<AtomicBool>);
 
 impl Proof {
-    /// They have.
+    /// Records that the sender has authenticated.
     pub fn give(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// True if the sender has.
+    /// True if the sender has authenticated.
     pub fn is_given(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -32,16 +32,16 @@ impl Proof {
 /// Why reading a body stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyRefused {
-    /// It is larger than allowed without a login.
+    /// The body is larger than allowed without a login.
     #[error("without a login a request's body can have {UNPROVEN_BODY_BYTES} bytes at most; log in first")]
     TooLarge,
-    /// It did not come in time.
+    /// The body did not arrive in time.
     #[error("the request's body did not arrive within {} s", UNPROVEN_BODY_TIMEOUT.as_secs())]
     TooSlow,
 }
 
 impl BodyRefused {
-    /// The refusal that is the cause of an error, if one is.
+    /// The refusal among the causes of an error, if there is one.
     pub fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         std::iter::successors(Some(error), |error| error.source())
             .find_map(|error| error.downcast_ref::<Self>().copied())
@@ -59,7 +59,7 @@ pub struct GuardedBody<B> {
 }
 
 impl<B> GuardedBody<B> {
-    /// Guards `body`, of a connection of this standing, until `proof` is given.
+    /// Guards the `body` of a request on a connection with this standing until `proof` is given.
     pub fn new(body: B, proof: Proof, standing: Arc<Standing>) -> Self {
         Self { body, proof, standing, left_bytes: UNPROVEN_BODY_BYTES, deadline: None }
     }
@@ -80,7 +80,7 @@ where
         if self.proof.is_given() {
             return Pin::new(&mut self.body).poll_frame(context).map_err(Into::into);
         }
-        // Before any of it is requested: the head announces its length.
+        // Checked before any of the body is requested: the head announces its length.
         if self.body.size_hint().lower() > self.left_bytes {
             return Poll::Ready(Some(Err(BodyRefused::TooLarge.into())));
         }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::web::standing::Lobby;
 
-    /// Pieces, and after them an end or silence.
+    /// A body of some pieces, after which it either ends or stalls.
     struct Pieces {
         pieces: VecDeque<usize>,
         ends: bool,

@@ -53,7 +53,7 @@ pub async fn end(
     Ok(Json(state.extensions.service_logins.end(&caller.user, &caller.token, &end.url).await?))
 }
 
-/// Forget the caller's login to the service of a channel. Needs a session.
+/// Delete the caller's login to the service of a channel. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/channels/{name}/login", tag = "channels", params(("name" = String, Path)),
     responses((status = 204), (status = 403), (status = 404)))]
 pub async fn remove(

@@ -22,7 +22,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of channels. A key may look at them, but neither change one nor link anybody, which would outlive it.
+/// The routes of channels. A key may read them, but neither change an account nor link a person, since both would outlive the key.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -78,8 +78,8 @@ pub async fn test(
     Ok(Json(state.channels.test(&caller.user, &name).await?))
 }
 
-/// Get a code that links the person who sends it to the account with the caller: for 10 minutes, once. An earlier code ends. Needs a
-/// session.
+/// Get a code that links the person who sends it to the account with the caller. It is valid once, for 10 minutes; an earlier code
+/// becomes invalid. Needs a session.
 #[utoipa::path(post, path = "/api/v1/channels/{name}/link", tag = "channels", params(("name" = String, Path)),
     responses((status = 200, body = ChannelCode), (status = 403), (status = 404)))]
 pub async fn link(
@@ -102,7 +102,7 @@ pub async fn unlink(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Send the server's notices to a link of the caller's, and to no other one, or stop sending them. For administrators. Needs a session.
+/// Send the server's notices to one of the caller's links, and to no other one, or stop sending them. For administrators. Needs a session.
 #[utoipa::path(put, path = "/api/v1/channel-links/{id}/notices", tag = "channels", params(("id" = i64, Path)),
     request_body = ChannelNotices, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn notices(
@@ -115,7 +115,7 @@ pub async fn notices(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The conversations on messengers that belong to a group of people and agents: everybody there reads the group's log.
+/// The conversations on messengers that are bound to a group: everybody in such a conversation can read the group's log.
 #[utoipa::path(get, path = "/api/v1/groups/{group}/conversations", tag = "channels", params(("group" = i64, Path)),
     responses((status = 200, body = Vec<ChannelBindingView>), (status = 404)))]
 pub async fn bindings(
@@ -126,7 +126,7 @@ pub async fn bindings(
     Ok(Json(state.channels.bindings(&caller.user, group).await?))
 }
 
-/// Have a conversation no longer belong to a group. The owners of the group may, and who bound it. Needs a session.
+/// Unbind a conversation from a group. The owners of the group and the person who bound it may do this. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/groups/{group}/conversations/{id}", tag = "channels", params(("group" = i64, Path), ("id" = String, Path)),
     responses((status = 204), (status = 403), (status = 404)))]
 pub async fn unbind(
@@ -138,8 +138,8 @@ pub async fn unbind(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deliver events to an account, for messengers that deliver by HTTP and prove who they are. They are on record when the answer comes.
-/// At most 4 MiB.
+/// Deliver events to an account, for messengers that deliver by HTTP and authenticate themselves. The events are on record when the
+/// response arrives. At most 4 MiB.
 #[utoipa::path(post, path = "/api/v1/channel-deliveries/{id}", tag = "channels", params(("id" = i64, Path)),
     request_body(content = [u8], content_type = "application/json"),
     responses((status = 200, body = Value), (status = 400), (status = 401), (status = 404), (status = 413), (status = 429), (status = 503)))]
@@ -151,7 +151,7 @@ pub async fn deliver(
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
     let (address_key, now) = (address_key(connection.client), Instant::now());
-    // Taken before any work, and given back by what was let in.
+    // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
     let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
     state.refused_deliveries.take(&address_key, now).map_err(limited)?;
     let too_large = |_| ApiError::new("too_large", "a delivery may have 4 MiB at most");

@@ -25,7 +25,7 @@ pub(in crate::web) fn routes() -> Routes {
 }
 
 /// Continue a conversation in a copy: the messages so far, the machine, the directory and the approval mode are the same;
-/// what was allowed for good needs approval again.
+/// tool calls that were allowed permanently need approval again.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/fork", tag = "chats", request_body = Fork,
     params(("id" = String, Path)), responses((status = 201, body = ChatView), (status = 404)))]
 pub async fn fork(

@@ -35,27 +35,27 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(set_runner))
 }
 
-/// Which conversations are wanted.
+/// The filter for conversations.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ChatQuery {
     /// Words, all of them in the title or in one message; 8 at most, each of 64 characters at most. The first 16,384
-    /// characters of the newest 20,000 messages are looked at, and one search of a user at a time.
+    /// characters of the newest 20,000 messages are searched; a user can run one search at a time.
     #[serde(default)]
     query: String,
-    /// Only those after this one, in their order.
+    /// Only the conversations that follow this one in the list.
     before: Option<String>,
     /// At most 1,000, which is the default; with `query` it is 100.
     limit: Option<u32>,
 }
 
-/// Which messages are wanted.
+/// The part of a conversation's messages.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// Only messages before this one.
     before: Option<i64>,
-    /// Only messages after this one, the first of them; cannot be combined with `before`.
+    /// Only messages after this one, beginning with the oldest of them; cannot be combined with `before`.
     after: Option<i64>,
     /// At most 500; 200 if absent.
     limit: Option<u32>,
@@ -81,12 +81,12 @@ pub async fn list(
     Ok(Json(found.into_iter().map(view).collect()))
 }
 
-/// How a conversation is begun.
+/// The options of a new conversation.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NewChatQuery {
     /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only
-    /// one. Not for programs that begin several at once.
+    /// one. Not for programs that begin several conversations at the same time.
     #[serde(default)]
     reuse_empty: bool,
 }
@@ -106,7 +106,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(chat_view(chat))))
 }
 
-/// Delete a conversation; what still runs in it is cancelled, background commands included.
+/// Delete a conversation; everything that still runs in it is cancelled, background commands included.
 #[utoipa::path(delete, path = "/api/v1/chats/{id}", tag = "chats",
     params(("id" = String, Path)), responses((status = 204), (status = 404)))]
 pub async fn remove(
@@ -152,7 +152,7 @@ pub async fn messages(
     Ok(Json(MessagePage { messages: messages.into_iter().map(shown_view).collect(), more }))
 }
 
-/// Send a message. `!command` runs in the active sandbox; its output comes as events.
+/// Send a message. `!command` runs in the active sandbox; its output arrives as events.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/messages", tag = "chats", request_body = NewMessage,
     params(("id" = String, Path)), responses((status = 202, body = PostedView), (status = 404)))]
 pub async fn post(

@@ -1,4 +1,4 @@
-//! This server as one of several nodes: where the work for a user is done.
+//! This server as one of several nodes: finds the node that works for a user.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use accounts::UserId;
 use crate::limits::{HOME_LOOK_PAUSE, HOME_LOOKS};
 use crate::web::error::ApiError;
 
-/// A node that forwards.
+/// A node that works at the same time as other nodes and forwards requests to them.
 pub struct Cluster {
-    /// Its homes.
+    /// The nodes and the users' homes.
     pub nodes: Nodes,
-    /// Its connections to other nodes.
+    /// The connections to other nodes.
     pub peers: Peers,
 }
 
-/// A request's extension: another node forwarded it.
+/// An extension of a request that another node forwarded.
 #[derive(Clone, Debug)]
 pub struct FromPeer {
-    /// That node.
+    /// The forwarding node.
     pub node: Arc<PeerNode>,
-    /// The user for whom it opened a runner's link, if it did.
+    /// The user for whom that node opened a runner's link, if it did.
     pub user: Option<UserId>,
 }
 
-/// Where something for a user goes.
+/// The node that handles a user's requests.
 pub enum Place {
     /// This node.
     Here,
-    /// That one.
+    /// Another node.
     At(Arc<PeerNode>),
 }
 
-/// Looks at the home of one user, again after a node said that it is not there, and not for ever.
+/// Looks up the home of one user, and again if the node found turns out not to be the home, a limited number of times.
 pub struct Looks<'a> {
     cluster: &'a Cluster,
     user: UserId,
@@ -44,7 +44,7 @@ pub struct Looks<'a> {
 }
 
 impl Cluster {
-    /// For one request for a user.
+    /// Creates the lookups for one request of a user.
     pub fn looks(&self, user: UserId) -> Looks<'_> {
         Looks { cluster: self, user, left: HOME_LOOKS }
     }
@@ -62,7 +62,7 @@ impl Cluster {
 }
 
 impl Looks<'_> {
-    /// Where the user's home is now.
+    /// The user's current home.
     ///
     /// # Errors
     /// `unavailable` once it was looked up too often.
@@ -72,7 +72,7 @@ impl Looks<'_> {
             let peer = match nodes.home(self.user).await {
                 Ok(Home::Here) => return Ok(Place::Here),
                 Ok(Home::At(url)) => peers.directory().at(&url),
-                // Without another node this one answers what it can.
+                // If there is no other node, this one answers the request as far as it can.
                 Ok(Home::Nowhere) => match peers.directory().least_busy(peers.url()) {
                     Some(peer) => return Ok(Place::At(peer)),
                     None => return Ok(Place::Here),
@@ -84,13 +84,13 @@ impl Looks<'_> {
             };
             match peer {
                 Some(peer) => return Ok(Place::At(peer)),
-                // It has just joined, or its lease has just ended.
+                // The node has just joined, or its lease has just ended.
                 None => self.was_wrong().await?,
             }
         }
     }
 
-    /// The place was wrong, or cannot be reached: the home is looked up again.
+    /// Records that the node found was not the home, or cannot be reached: the next call of [`Self::place`] looks it up again.
     ///
     /// # Errors
     /// `unavailable` once that happened too often.
@@ -106,7 +106,7 @@ impl Looks<'_> {
     }
 }
 
-/// The node that works for the user cannot be reached now.
+/// The error for a user whose node cannot be reached now.
 pub fn unavailable() -> ApiError {
     ApiError::new(
         "unavailable",

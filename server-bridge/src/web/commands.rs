@@ -32,7 +32,7 @@ pub struct ListQuery {
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct CompleteQuery {
-    /// The text that is written so far: `/WORD ARGUMENT`.
+    /// The text written so far: `/WORD ARGUMENT`.
     text: String,
 }
 

@@ -1,8 +1,8 @@
 //! Confirming the password before creating something that outlives the session: keys, users, tokens of runners, and before
 //! replacing a machine's runner.
 //!
-//! An intruder with brief access to a page must not gain lasting access. A program's session began with the password and need
-//! not confirm it.
+//! An intruder with brief access to a page must not gain lasting access. A program's session began with the password, so the
+//! program does not have to confirm it.
 
 use api::session::Confirmation;
 use axum::Extension;
@@ -36,7 +36,7 @@ pub async fn confirm(
     extract::Json(Confirmation { password }): extract::Json<Confirmation>,
 ) -> Result<StatusCode, ApiError> {
     let name = &caller.user.name;
-    // A session may try passwords as slowly as a client without one.
+    // Attempts with a session are limited like those without one.
     let address = address_key(connection.client);
     let attempt = begin_attempt(&state, (address, name, true), "failed attempts").await?;
     state.accounts.confirm(&caller.user, &caller.token, &password).await?;
@@ -45,10 +45,10 @@ pub async fn confirm(
 }
 
 impl Caller {
-    /// True if the caller gave their password recently, if the caller is a page.
+    /// Checks that a caller who uses the page has given their password recently.
     ///
     /// # Errors
-    /// `password_required` if not.
+    /// `password_required` if they have not.
     pub fn check_confirmed(&self, state: &AppState) -> Result<(), ApiError> {
         let Some(session) = self.browser.filter(|_| !state.facts.one_person) else { return Ok(()) };
         let age_ms = state.accounts.now_ms() - session.confirmed_at_ms;

@@ -31,11 +31,11 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(reset))
 }
 
-/// What becomes of the workspace.
+/// What happens to the workspace.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct WorkspaceQuery {
-    /// Whether the workspace is replaced, or removed, too.
+    /// Whether the workspace is replaced or removed too.
     #[serde(default)]
     workspace: bool,
 }
@@ -47,14 +47,14 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(container_view(own(&state, &caller)?.status().await?)))
 }
 
-/// Stop it, with all that runs in it; the next use starts it again.
+/// Stop the container and everything that runs in it; the next use starts it again.
 #[utoipa::path(post, path = "/api/v1/container/stop", tag = "container", responses((status = 204), (status = 503)))]
 pub async fn stop(State(state): State<AppState>, caller: Caller) -> Result<StatusCode, ApiError> {
     change(&state, &caller, "container.stop", async |container| container.stop().await).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Make its content, except the workspace, the image of the caller's next containers.
+/// Save the container's content, except the workspace, as the image of the caller's next containers.
 #[utoipa::path(post, path = "/api/v1/container/commit", tag = "container",
     responses((status = 200, body = CommittedView), (status = 404), (status = 413), (status = 503)))]
 pub async fn commit(State(state): State<AppState>, caller: Caller) -> Result<Json<CommittedView>, ApiError> {
@@ -63,7 +63,7 @@ pub async fn commit(State(state): State<AppState>, caller: Caller) -> Result<Jso
     Ok(Json(CommittedView { image }))
 }
 
-/// Download all files in it, those of its workspace included, as a tar archive. A connection that breaks off means that it
+/// Download all files in the container, including its workspace, as a tar archive. If the connection breaks off, the download
 /// failed.
 #[utoipa::path(get, path = "/api/v1/container/export", tag = "container",
     responses((status = 200, content_type = "application/x-tar", body = [u8]), (status = 404), (status = 503)))]
@@ -96,8 +96,8 @@ pub async fn import(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// End and remove it with the caller's image: the next use makes one from the server's. The workspace stays, unless
-/// `workspace=true`.
+/// Stop and remove the container and the caller's image: the next use creates a container from the server's image. The workspace
+/// stays, unless `workspace=true`.
 #[utoipa::path(delete, path = "/api/v1/container", tag = "container", params(WorkspaceQuery),
     responses((status = 204), (status = 409), (status = 503)))]
 pub async fn reset(

@@ -8,7 +8,7 @@ use sandbox::{RouteError, SandboxError};
 
 use crate::web::json::Json;
 
-/// A failed request: a status, a kind for programs, and a text for people that says what to do next.
+/// A failed request: a status, a kind for programs, and a text that tells people what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     /// The HTTP status.
@@ -22,7 +22,7 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// An error of `kind`, whose status follows from it.
+    /// An error of this kind, which determines the status.
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
         Self { status: status_of(kind), kind, message: message.into(), retry_after_s: None }
     }
@@ -37,7 +37,7 @@ impl ApiError {
         Self::new("unauthorized", "you are not logged in, or your session has ended; log in again")
     }
 
-    /// Too many attempts.
+    /// Too many attempts of this kind.
     pub fn rate_limited(what: &str, retry_after_s: u64) -> Self {
         let message = format!("too many {what}; try again in {retry_after_s} s");
         Self { retry_after_s: Some(retry_after_s), ..Self::new("rate_limited", message) }
@@ -49,12 +49,12 @@ impl ApiError {
         Self::new("internal", "the server could not do this; its log says why")
     }
 
-    /// The error of a service, with this kind and its text for users; the text of an internal error is not shown.
+    /// The error of a service as a response, with this kind and message; the text of an internal error is logged, not shown.
     fn of(kind: &'static str, message: impl FnOnce() -> String, error: &dyn std::fmt::Display) -> Self {
         if kind == "internal" { Self::internal(error) } else { Self::new(kind, message()) }
     }
 
-    /// The error's object in an answer.
+    /// The error as the JSON object of a response.
     pub fn body(&self) -> ErrorBody {
         ErrorBody { error: ErrorView { kind: self.kind.to_owned(), message: self.message.clone() } }
     }
@@ -152,7 +152,7 @@ impl From<SandboxError> for ApiError {
     }
 }
 
-/// The status of a kind; any other means a request that was understood and could not be carried out.
+/// The status of a kind; the status of unlisted kinds means that a request was understood but could not be carried out.
 fn status_of(kind: &str) -> StatusCode {
     match kind {
         "invalid" | "invalid_path" | "escapes_workspace" | "name_too_long" | "invalid_cwd" => {

@@ -42,9 +42,9 @@ pub struct ResumeQuery {
 
 /// Receive events: a WebSocket of text frames, each a JSON object (`ServerEvent`) with `type` and a growing `seq`.
 ///
-/// The first one is `hello`. A client that reconnects with `after` and `epoch` gets the events that it missed, each once.
-/// They are kept for some minutes, and only while the server runs; if they are gone, a `reset` after `hello` means that
-/// everything has to be loaded again. A later `lagged` means the same to a client that reads too slowly.
+/// The first event is `hello`. A client that reconnects with `after` and `epoch` gets the events that it missed, each once.
+/// Events are kept for some minutes, and only while the server runs; if some are no longer available, a `reset` after `hello`
+/// means that everything has to be loaded again. A later `lagged` means the same to a client that reads too slowly.
 #[utoipa::path(get, path = "/api/v1/events", tag = "chats", params(ResumeQuery), responses(
     (status = 101, description = "the socket is open; this is what its frames are", body = ServerEvent),
     (status = 400), (status = 401)))]
@@ -60,13 +60,13 @@ pub async fn connect(
     let tracked = state.tasks.token();
     Ok(upgrade.with_max_message_bytes(EVENT_MESSAGE_BYTES).on_upgrade(move |mut socket| async move {
         let _tracked = tracked;
-        // An error means that the client is gone, which also ends it.
+        // An error means that the client has disconnected, which ends the socket as well.
         let _ = relay(&state, &caller, &query, &mut socket).await;
         let _ = timeout(SOCKET_CLOSE_TIMEOUT, socket.send(Message::close(None, ""))).await;
     }))
 }
 
-/// Drops the events of clients that did not come back, until the server stops.
+/// Drops the events of clients that did not reconnect in time, until the server stops.
 pub async fn forget_gone(state: AppState) {
     let mut due = interval(EVENTS_FORGET_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -100,7 +100,7 @@ async fn relay(
     loop {
         tokio::select! {
             heard = listener.next() => send(socket, heard, &mut listener).await?,
-            // A listener has nothing to send; pings are answered below.
+            // A listener has nothing to send except pings, which are answered below.
             incoming = socket.next() => match incoming.transpose()? {
                 Some(message) if !message.is_close() => {}
                 _ => return Ok(()),
@@ -125,7 +125,7 @@ async fn send(socket: &mut Socket, first: Heard, listener: &mut Listener) -> io:
     socket.flush().await
 }
 
-/// A frame of the socket itself.
+/// A frame with an event of the socket itself, such as `hello`.
 fn told(seq: u64, event: Event) -> Message {
     let frame = serde_json::to_string(&ServerEvent { seq, event });
     Message::text(frame.expect("an event that a server makes is texts and numbers, which are always JSON"))

@@ -10,7 +10,7 @@ use crate::limits::{JSON_BODY_TIMEOUT, LARGE_JSON_BODY_BYTES, LARGE_JSON_BODY_TI
 use crate::web::body::BodyRefused;
 use crate::web::error::ApiError;
 
-/// A JSON body.
+/// A JSON body; an invalid one is answered with an error of the API.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
@@ -18,7 +18,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        // A client that sends a byte now and then must not hold a connection forever.
+        // A client that sends one byte at a time must not hold a connection forever.
         let body = timeout(JSON_BODY_TIMEOUT, axum::Json::from_request(request, state));
         match body.await.map_err(|_| ApiError::invalid("the request's body did not arrive in time"))? {
             Ok(axum::Json(value)) => Ok(Self(value)),
@@ -32,7 +32,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// A JSON body that holds files.
+/// A JSON body that contains files, so it may be larger and arrive more slowly.
 #[derive(Debug)]
 pub struct LargeJson<T>(pub T);
 
@@ -55,7 +55,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeJson<T> {
     }
 }
 
-/// The query of a URL.
+/// The query of a URL; an invalid one is answered with an error of the API.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 

@@ -1,15 +1,15 @@
-//! Forwarding: a request that reaches a node which is not its user's home goes to the home, once, unread.
+//! Forwarding: a request that reaches another node than its user's home is sent on to the home, once and unread.
 //!
 //! ```text
-//!  guard ─► whose is it? ─ nobody's ────────────────────────────────────────────► here
+//!  guard ─► whose is it? ─ no user's ───────────────────────────────────────────► here
 //!                 │
 //!                 └─ a user's ─► where is the home? ─ here, or nowhere yet ─────► here
-//!                                       ▲   └─ another node ─► the request, as it came ─► its answer, as it comes
+//!                                       ▲   └─ another node ─► the request, unchanged ─► its answer, as a stream
 //!                                       └────────── "not here" ──┘ (some times, then 503)
 //! ```
-//! The home authenticates the request again, by the same token: nothing that this node found out is believed there but the client's address.
-//! A body of up to [`FORWARDED_BODY_KEPT_BYTES`] is kept until the home has answered; before a larger one, or one of unknown length,
-//! the home is asked whether it is one.
+//! The home authenticates the request again, by the same token: of this node's findings, it accepts only the client's address.
+//! A body of up to [`FORWARDED_BODY_KEPT_BYTES`] is kept until the home has answered. Before a larger body, or one of unknown length, is
+//! sent, the node is asked whether it is the user's home.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -40,7 +40,7 @@ use crate::web::socket::offered_token;
 use crate::web::state::AppState;
 use crate::web::tickets;
 
-/// Paths about this process alone, and those whose handler finds out itself whose request it is.
+/// Paths about this process alone, and paths whose handler determines the user itself.
 const LOCAL: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/runner"];
 /// The beginning of the paths of runners of another dialect.
 const LOCAL_START: &str = "/ws/";
@@ -52,7 +52,7 @@ const DELIVERIES: &str = "/api/v1/deliveries/";
 /// The beginning of the addresses of accounts on messengers, before their ids.
 const CHANNEL_DELIVERIES: &str = "/api/v1/channel-deliveries/";
 
-/// Whose request it is.
+/// The user whose request it is, if any.
 enum Asker {
     Nobody,
     User(UserId),
@@ -78,7 +78,7 @@ pub async fn forward(State(state): State<AppState>, mut request: Request, next: 
         Err(error) => return error.into_response(),
     };
     if from_peer.is_some() {
-        // Never forwarded again.
+        // A forwarded request is never forwarded again.
         return match asker {
             Asker::User(user) if !cluster.is_home(user).await => not_here(),
             Asker::User(_) | Asker::Nobody => next.run(request).await,
@@ -119,7 +119,7 @@ async fn asker(
     Ok(Asker::User(signed_in.user.id))
 }
 
-/// A delivery is for the user who owns the trigger, or the account on a messenger.
+/// Finds the user that a delivery is for: the owner of the trigger, or of the account on a messenger.
 async fn of_delivery(
     state: &AppState,
     path: &str,
@@ -127,7 +127,7 @@ async fn of_delivery(
 ) -> Result<Asker, ApiError> {
     let owner = if let Some(token) = path.strip_prefix(DELIVERIES) {
         let owner = state.automations.owner(token).await?;
-        // The address is secret: the sender is no stranger, and a delivery may be larger than a stranger's request.
+        // A sender that knows the secret address counts as authenticated, so that its delivery may be large.
         if let (Some(_), Some(connection)) = (owner, connection) {
             connection.prove();
         }
@@ -141,17 +141,17 @@ async fn of_delivery(
 }
 
 enum Routed {
-    /// It is handled by this node.
+    /// This node handles the request.
     Here(Request),
     /// Another node answered.
     Answer(Response),
 }
 
-/// The request's body, as it can be sent.
+/// The request's body, and how often it can be sent.
 enum Load {
-    /// As often as needed.
+    /// A body in memory, which can be sent as often as needed.
     Kept(Bytes),
-    /// Once.
+    /// A stream, which can be sent once; `None` after that.
     Stream(Option<Body>),
 }
 
@@ -184,7 +184,7 @@ async fn to_home(
     }
 }
 
-/// Sends a request to a node; `None` if it is to be sent to another one.
+/// Sends a request to a node; returns `None` if the request is to be sent to another node.
 async fn attempt(
     state: &AppState,
     cluster: &Cluster,
@@ -205,7 +205,7 @@ async fn attempt(
     match pass(state, cluster, peer, parts, body).await {
         Ok(Some(response)) => Ok(Some(response)),
         Ok(None) => Ok(None),
-        // Nothing of it arrived, or it changes nothing.
+        // The request did not arrive, or it changes nothing, so it can be sent again.
         Err(failed) if failed.unsent.is_some() || parts.method.is_safe() => {
             tracing::warn!("{}", failed.error);
             if let (Load::Stream(empty), Some(unsent)) = (load, failed.unsent) {
@@ -215,7 +215,7 @@ async fn attempt(
         }
         Err(failed) => {
             tracing::warn!("{}", failed.error);
-            let message = "the server that works for you did not answer; look if the change was made before you repeat it";
+            let message = "the server that works for you did not answer; check whether the change was made before you repeat it";
             Err(ApiError::new("unavailable", message))
         }
     }
@@ -232,7 +232,7 @@ async fn load(body: Body) -> Result<Load, ApiError> {
     Ok(Load::Kept(kept.map_err(|_| ApiError::invalid("the request's body did not arrive completely"))?))
 }
 
-/// Asks a node if it is a user's home; it becomes one if there is none.
+/// Asks a node if it is a user's home; the node becomes the home if the user has none.
 async fn is_home(cluster: &Cluster, peer: &PeerNode, user: UserId) -> bool {
     let probe = Request::get(format!("{PROBE}{user}")).header(header::HOST, "peer").body(Body::empty());
     let Ok(probe) = probe else { return false };
@@ -246,7 +246,8 @@ async fn is_home(cluster: &Cluster, peer: &PeerNode, user: UserId) -> bool {
     }
 }
 
-/// Sends a request as it came; returns the answer as it comes, or `None` if the node is not the home or its lease ended meanwhile.
+/// Sends a request unchanged; returns the answer as a stream, or `None` if the node is not the home. Fails if the node's lease ends
+/// before it answers.
 async fn pass(
     state: &AppState,
     cluster: &Cluster,
@@ -272,7 +273,7 @@ async fn pass(
     }
     if is_upgrade && answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         if let Some(connection) = connection.filter(|_| parts.uri.path().starts_with(EXECS)) {
-            // As at the home: an exec's client may read nothing for long.
+            // The home allows this too: the client of an exec may stop reading for a long time.
             connection.standing.allow_pauses();
         }
         return Ok(Some(switch(state, cluster, peer, parts, answer)));
@@ -309,7 +310,7 @@ fn switch(
             ended = joined => if let Err(error) = ended {
                 tracing::debug!(%error, "a forwarded socket ended");
             },
-            // The client connects again, and reaches the next home.
+            // The client reconnects, and reaches the user's next home.
             () = directory.gone(&id) => {}
             () = shutdown.cancelled() => {}
         }
@@ -327,7 +328,7 @@ async fn until_gone<T>(directory: &Directory, peer: &PeerNode, work: impl Future
     }
 }
 
-/// An answer's body, which ends with an error when its node is gone.
+/// An answer's body, which ends with an error when the lease of the node that sends it ends.
 struct Cut {
     body: Incoming,
     gone: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -345,7 +346,7 @@ impl hyper::body::Body for Cut {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         ready!(self.gone.as_mut().poll(context));
-        Poll::Ready(Some(Err("the node that sent this is gone".into())))
+        Poll::Ready(Some(Err("the node that sent this answer has stopped".into())))
     }
 
     fn is_end_stream(&self) -> bool {

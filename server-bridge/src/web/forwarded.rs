@@ -1,7 +1,7 @@
 //! The clients of proxies: the addresses in `X-Forwarded-For` and `Forwarded`, trusted from configured proxies only.
 //!
-//! Each proxy appends the address that it was reached from. So the list is read from its end, past the configured proxies;
-//! the first other address is the client's. Anything before it was sent by the client and is ignored.
+//! Each proxy appends the address that connected to it. So the list is read from its end, past the configured proxies;
+//! the first other address is the client's. Anything before that address was sent by the client and is ignored.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The rule for networks of proxies.
 pub const NETWORK_RULE: &str = "use addresses or networks of proxies, such as 10.0.0.7 or 10.0.0.0/8, with commas between them, \
-    and not a network that holds every address";
+    and not a network that contains every address";
 
 /// The trusted proxies.
 #[derive(Debug, Clone, Default)]
@@ -23,21 +23,21 @@ pub struct TrustedProxies {
     speak_proxy_protocol: bool,
 }
 
-/// Text that is not a network.
+/// The error for a text that is not a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotANetwork(pub String);
 
 impl TrustedProxies {
-    /// The proxies of these networks, and whether each of their connections begins with a PROXY header.
+    /// Trusts the proxies of these networks; `speak_proxy_protocol` if each of their connections begins with a PROXY header.
     ///
     /// # Errors
-    /// The first text that is not a network.
+    /// [`NotANetwork`] with the first text that is not a network.
     pub fn new(networks: &[String], speak_proxy_protocol: bool) -> Result<Self, NotANetwork> {
         let parse = |text: &String| network(text).ok_or_else(|| NotANetwork(text.clone()));
         Ok(Self { networks: networks.iter().map(parse).collect::<Result<_, _>>()?, speak_proxy_protocol })
     }
 
-    /// True if this is one of them.
+    /// True if this is the address of a trusted proxy.
     pub fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks.iter().any(|network| network.contains(&address))
@@ -48,8 +48,8 @@ impl TrustedProxies {
         self.speak_proxy_protocol && self.trusts(address)
     }
 
-    /// The sender of a request from `peer`: the peer itself unless it is a proxy that names another. If a proxy's two headers
-    /// differ, one of them was made up by its client, so neither is trusted.
+    /// The sender of a request from `peer`: the peer itself, unless it is a proxy that names another sender. If a proxy's two headers
+    /// differ, its client forged one of them, so neither is trusted.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.trusts(peer) {
@@ -67,7 +67,8 @@ impl TrustedProxies {
         }
     }
 
-    /// Goes from hop to hop, the nearest first. An unreadable one ends the path: everything before it came through it.
+    /// Goes from hop to hop, the nearest first, to the first address that is not a trusted proxy's. An unreadable hop ends the path,
+    /// because everything before it passed through that hop.
     fn last_stranger(&self, peer: IpAddr, hops: impl Iterator<Item = Option<IpAddr>>) -> IpAddr {
         let mut nearest = peer;
         for hop in hops {
@@ -80,7 +81,7 @@ impl TrustedProxies {
         nearest
     }
 
-    /// Logs, once, that there seems to be an unconfigured proxy in front of the server.
+    /// Logs, once, that an unconfigured proxy seems to be in front of the server.
     fn note_unnamed_proxy(&self, peer: IpAddr, headers: &HeaderMap) {
         static IS_SAID: AtomicBool = AtomicBool::new(false);
         let may_be_ours = match peer {
@@ -92,7 +93,7 @@ impl TrustedProxies {
             tracing::warn!(
                 "requests come from {peer} on behalf of others; if that is your proxy, start the server with --trusted-proxy \
                  {peer}, so that \
-                 wrong passwords of one client do not count for all"
+                 wrong passwords of one client do not count against all of them"
             );
         }
     }
@@ -114,7 +115,7 @@ fn network(text: &str) -> Option<IpNet> {
     (network.prefix_len() > 0).then(|| network.trunc())
 }
 
-/// All values of a header in one list; `None` without any. One that is not text is an unreadable item.
+/// All values of a header in one list; `None` if there are none. A value that is not text becomes an unreadable item.
 fn values(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let values: Vec<&str> =
         headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("unreadable")).collect();

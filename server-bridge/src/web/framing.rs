@@ -1,18 +1,18 @@
-//! Where one request ends and the next begins, checked on the bytes as they arrive.
+//! Checks, on the bytes as they arrive, that it is clear where one request ends and the next begins.
 //!
-//! hyper accepts `Content-Length` beside `Transfer-Encoding` and hides one of them. A proxy in front may have believed the
-//! other one, and then the two disagree about where the next request begins. So the lines of each head are checked here before
-//! hyper reads them. A request whose end two readers could see in different places is marked, answered with 400 and its
-//! connection closed. After a chunked body, and after an upgrade that was refused, the connection is closed as well: the
-//! following bytes have not been checked.
+//! hyper accepts `Content-Length` together with `Transfer-Encoding` and hides one of them. A proxy in front may have used the
+//! other one, and then hyper and the proxy disagree about where the next request begins. So the lines of each head are checked here
+//! before hyper reads them. A request whose end two readers could see in different places is marked and answered with 400, and its
+//! connection is closed. After a chunked body, and after a refused upgrade, the connection is closed as well, because the bytes that
+//! follow have not been checked.
 //!
 //! ```text
 //! Head ──its end──▶ Body(n) ──n bytes──▶ Head
 //!   └─ chunked, upgrade or ambiguous ──▶ Beyond (the last request of this connection)
 //! ```
 //!
-//! hyper holds 16 KiB of memory for a head of which it has read one byte. So a connection's first head is held here, in memory
-//! of its size, until it is complete.
+//! hyper allocates 16 KiB of memory for a head of which it has read one byte. So a connection's first head is kept here, in memory
+//! of its own size, until it is complete.
 
 use std::future::poll_fn;
 use std::io;
@@ -29,27 +29,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::limits::{FIRST_HEAD_READ_BYTES, FRAMING_LINE_BYTES, REQUEST_HEAD_BYTES};
 
-/// A request's extension: its head does not state unambiguously where the request ends.
+/// An extension of a request whose head does not state unambiguously where the request ends.
 #[derive(Debug, Clone, Copy)]
 pub struct AmbiguousLength;
 
 /// The requests of one connection, as the service sees them.
 #[derive(Debug, Default)]
 pub struct Framing {
-    /// How many were served.
+    /// The number of requests served.
     served: AtomicU64,
-    /// The number of the ambiguous one, counted from 1; 0 while there is none.
+    /// The number of the ambiguous request, counted from 1; 0 while there is none.
     ambiguous: Arc<AtomicU64>,
 }
 
 impl Framing {
-    /// The stream that hyper reads, checked on the way.
+    /// Wraps a stream so that the bytes are checked before hyper reads them.
     pub fn watch<S>(&self, stream: S) -> Watched<S> {
         let ambiguous = Arc::clone(&self.ambiguous);
         Watched { stream, at: At::default(), requests: 0, ambiguous, held: BytesMut::new() }
     }
 
-    /// Marks an ambiguous request. Returns true if the connection ends with it, unless it becomes another protocol.
+    /// Marks the request if it is ambiguous. Returns true if the connection ends with this request, unless it switches to another protocol.
     pub fn enter(&self, request: &mut Request<Body>) -> bool {
         let number = self.served.fetch_add(1, Ordering::Relaxed) + 1;
         let ambiguous = self.ambiguous.load(Ordering::Acquire);
@@ -78,7 +78,7 @@ pub struct Watched<S> {
     at: At,
     requests: u64,
     ambiguous: Arc<AtomicU64>,
-    /// Bytes that were read and checked, and hyper has yet to read.
+    /// Bytes that have been read and checked, but not yet read by hyper.
     held: BytesMut,
 }
 
@@ -86,9 +86,9 @@ pub struct Watched<S> {
 #[derive(Debug)]
 enum At {
     Head(Head),
-    /// This many bytes of a body are to come.
+    /// This many bytes of a body have yet to arrive.
     Body(u64),
-    /// Bytes that are not checked.
+    /// The bytes after the last request that can be checked.
     Beyond,
 }
 
@@ -102,7 +102,7 @@ impl Default for At {
 #[derive(Debug, PartialEq)]
 enum End {
     After(u64),
-    /// It ends where its chunks do, or becomes another protocol.
+    /// The request ends with its last chunk, or switches to another protocol.
     Elsewhere,
     Ambiguous,
 }
@@ -110,11 +110,11 @@ enum End {
 /// A head, as far as it has arrived.
 #[derive(Debug)]
 struct Head {
-    /// The beginning of the current line: the relevant parts are short.
+    /// The beginning of the current line; the lines that matter are short.
     line: [u8; FRAMING_LINE_BYTES],
-    /// How much of it there is.
+    /// The number of bytes in `line`.
     filled: usize,
-    /// True if the line is longer than that.
+    /// True if the current line is longer than `line` can hold.
     is_cut: bool,
     has_request_line: bool,
     encodings: u32,
@@ -148,7 +148,7 @@ impl Head {
         self.is_cut |= taken < bytes.len();
     }
 
-    /// Processes the ended line; returns the result if this was the head's last one.
+    /// Processes the completed line; returns the result if this was the head's last line.
     fn end_line(&mut self) -> Option<End> {
         let line = self.line;
         let line = &line[..self.filled];
@@ -236,10 +236,10 @@ impl<S> Watched<S> {
 }
 
 impl<S: AsyncRead + Unpin> Watched<S> {
-    /// Waits until the first head has arrived, or is too long, or nothing more comes.
+    /// Waits until the first head has arrived or is too long, or until the stream ends.
     ///
     /// # Errors
-    /// The connection broke.
+    /// The error with which the connection broke.
     pub async fn first_head(&mut self) -> io::Result<()> {
         poll_fn(|context| self.poll_first_head(context)).await
     }
@@ -316,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    /// The number of the ambiguous request and how many were checked, fed in pieces of every size.
+    /// The number of the ambiguous request, and the number of requests checked, for bytes that arrive in pieces of every size.
     fn look(bytes: &str) -> (u64, u64) {
         let results = (1..=bytes.len()).map(|size| {
             let framing = Framing::default();
@@ -325,11 +325,14 @@ mod tests {
             (framing.ambiguous.load(Ordering::Relaxed), watched.requests)
         });
         let results: Vec<_> = results.collect();
-        assert!(results.windows(2).all(|two| two[0] == two[1]), "the pieces matter: {results:?}");
+        assert!(
+            results.windows(2).all(|two| two[0] == two[1]),
+            "the result depends on the size of the pieces: {results:?}"
+        );
         results[0]
     }
 
-    /// The bytes that hyper reads of these once the first head has arrived, after which nothing more comes.
+    /// The part of `bytes` that hyper can read once the first head has arrived, if nothing more arrives after them.
     async fn read_after_first_head(bytes: &[u8]) -> Vec<u8> {
         let mut watched = Framing::default().watch(bytes);
         watched.first_head().await.unwrap();

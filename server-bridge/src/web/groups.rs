@@ -20,8 +20,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of groups. A key may read, post and run chains; who is in a group, whose machines are used and what a gate lets through
-/// is for people.
+/// The routes of groups. A key may read, post and run chains; only people may change a group's members and agents, and answer gates.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -51,17 +50,17 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(answer_gate))
 }
 
-/// The part of a list.
+/// The part of a list to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PartQuery {
-    /// Only what is newer than the one with this id.
+    /// Only items that are newer than the one with this id.
     after: Option<i64>,
-    /// Only what is older than the one with this id.
+    /// Only items that are older than the one with this id.
     before: Option<i64>,
 }
 
-/// The groups that the caller is in, the one that changed last first.
+/// The groups that the caller is in; the most recently changed one first.
 #[utoipa::path(get, path = "/api/v1/groups", tag = "groups", responses((status = 200, body = Vec<GroupView>)))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<GroupView>>, ApiError> {
     Ok(Json(state.groups.list(&caller.user).await?))
@@ -98,7 +97,7 @@ pub async fn rename(
     Ok(Json(state.groups.rename(&caller.user, group, &put.title).await?))
 }
 
-/// Delete a group with its log and chains, and stop what its agents do; their chats stay with their owners. Needs a session, and the access of an owner.
+/// Delete a group with its log and chains, and stop its agents; their chats stay with their owners. Needs a session, and the access of an owner.
 #[utoipa::path(delete, path = "/api/v1/groups/{group}", tag = "groups", params(("group" = i64, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn delete(
     State(state): State<AppState>,
@@ -120,7 +119,7 @@ pub async fn put_person(
     Ok(Json(state.groups.put_person(&caller.user, group, &name, put).await?))
 }
 
-/// Remove a person from a group, with their agents and grants; what they asked for is stopped. Needs a session.
+/// Remove a person from a group, with their agents and grants; the work that they asked for is stopped. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/groups/{group}/people/{name}", tag = "groups", params(("group" = i64, Path), ("name" = String, Path)), responses((status = 204), (status = 400), (status = 403), (status = 404)))]
 pub async fn remove_person(
     State(state): State<AppState>,
@@ -142,7 +141,7 @@ pub async fn put_agent(
     Ok(Json(state.groups.put_agent(&caller.user, group, &handle, put).await?))
 }
 
-/// Remove an agent from a group; what it does is stopped, and its chat stays with its owner. Needs a session.
+/// Remove an agent from a group; its work is stopped, and its chat stays with its owner. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/groups/{group}/agents/{handle}", tag = "groups", params(("group" = i64, Path), ("handle" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn remove_agent(
     State(state): State<AppState>,
@@ -164,7 +163,7 @@ pub async fn put_grant(
     Ok(Json(state.groups.put_grant(&caller.user, group, &handle, &name, put).await?))
 }
 
-/// Take a grant back; what the person asked of the agent is stopped. Needs a session.
+/// Take a grant back; the work that the person asked the agent for is stopped. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/groups/{group}/agents/{handle}/grants/{name}", tag = "groups", params(("group" = i64, Path), ("handle" = String, Path), ("name" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn remove_grant(
     State(state): State<AppState>,
@@ -197,7 +196,7 @@ pub async fn entries(
 ) -> Result<Json<GroupEntries>, ApiError> {
     let mut found = state.groups.entries(&caller.user, group, query.after, query.before).await?;
     let of_server = found.entries.iter_mut().filter(|entry| entry.kind == EntryAuthor::Server);
-    // In other entries, the same field has what a person or an agent said.
+    // In other entries, this field contains the words of a person or an agent, which are not translated.
     of_server.for_each(|entry| entry.text = language.translated(&entry.text).into_owned());
     Ok(Json(found))
 }
@@ -224,7 +223,7 @@ pub async fn calls(
     Ok(Json(state.groups.calls(&caller.user, group).await?))
 }
 
-/// Stop a call. The person who asked may, the agent's owner, and editors.
+/// Stop a call. The person who asked, the agent's owner and editors may do this.
 #[utoipa::path(post, path = "/api/v1/groups/{group}/calls/{call}/cancel", tag = "groups", params(("group" = i64, Path), ("call" = i64, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn cancel_call(
     State(state): State<AppState>,
@@ -235,7 +234,7 @@ pub async fn cancel_call(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Chains to begin with, in the language that the request asks for. Their agents are examples.
+/// Templates of chains, in the language that the request asks for. The agents in them are examples.
 #[utoipa::path(get, path = "/api/v1/chain-templates", tag = "groups", responses((status = 200, body = Vec<ChainTemplate>)))]
 pub async fn chain_templates(
     State(state): State<AppState>,

@@ -1,7 +1,7 @@
 //! The checks of every request: that it is meant for this server, and its origin.
 //!
-//! A page of another site can make a browser send requests here, with the user's cookie. The Host check stops names
-//! that were pointed at this address (DNS rebinding), the Origin check stops other sites' pages.
+//! A page of another site can make a browser send requests here, with the user's cookie. The Host check refuses other names
+//! that resolve to this address (DNS rebinding), the Origin check refuses other sites' pages.
 
 use std::net::IpAddr;
 
@@ -31,7 +31,7 @@ const SECURITY_HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"),
 ];
 
-/// The document that draws diagrams, in a frame of the page: it may set styles, and reaches nothing but its own script.
+/// The document that draws diagrams, in a frame of the page: it may set styles, and can load nothing but its own script.
 const DIAGRAM_PATH: &str = "/diagram.html";
 const DIAGRAM_HEADERS: [(HeaderName, &str); 2] = [
     (
@@ -50,8 +50,8 @@ pub struct HostPolicy {
 }
 
 impl HostPolicy {
-    /// This server's names are the loopback names, the address listened on, and `names` (lower case, without port). A server
-    /// that listens on every address accepts any address: rebinding needs a name.
+    /// Allows the loopback names, the address listened on, and `names` (lower case, without port). A server that listens on every
+    /// address accepts any address: DNS rebinding needs a name.
     pub fn new(address: IpAddr, names: Vec<String>) -> Self {
         Self { names, address }
     }
@@ -69,7 +69,7 @@ impl HostPolicy {
     }
 }
 
-/// The host of `HOST:PORT`, `[V6]:PORT` or either alone.
+/// The host of `HOST:PORT` or `[V6]:PORT`, with or without the port.
 pub fn without_port(host: &str) -> &str {
     match host.rfind(':') {
         Some(colon) if !host[colon..].contains(']') => &host[..colon],
@@ -84,10 +84,10 @@ pub fn is_loopback(host: &str) -> bool {
     name == "localhost" || literal.is_ok_and(|address| address.is_loopback())
 }
 
-/// The middleware: Host and Origin before the request, security headers after it.
+/// The middleware that checks Host and Origin before a request and adds security headers to its answer.
 pub async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let is_diagram = request.uri().path() == DIAGRAM_PATH;
-    // What another node forwards, that node has checked.
+    // The node that forwarded this request has checked it.
     let is_checked = state.cluster.is_some() && request.extensions().get::<FromPeer>().is_some();
     let checked = if is_checked { Ok(()) } else { check(&state, &request) };
     let mut response = match checked {
@@ -105,7 +105,7 @@ pub async fn guard(State(state): State<AppState>, request: Request, next: Next) 
 
 fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
     check_message(request)?;
-    // A health check may use any address, and learns nothing.
+    // A health check may use any name: its answer reveals nothing.
     if ["/healthz", "/readyz"].contains(&request.uri().path()) {
         return Ok(());
     }
@@ -145,7 +145,7 @@ fn check_message(request: &Request) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The host that the Host header names, and the request's address as well if that is a whole URL.
+/// The host in the Host header; an error if the request's target is a whole URL that names another host.
 fn named_host(request: &Request) -> Result<&str, ApiError> {
     let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok());
     let named = named.filter(|name| !name.is_empty());
@@ -161,13 +161,13 @@ fn named_host(request: &Request) -> Result<&str, ApiError> {
     }
 }
 
-/// The host a request was meant for: of its URL if that contains one, else of its Host header.
+/// The host that a request was meant for: the one in its URL if there is one, else the one in its Host header.
 pub fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     let from_uri = uri.authority().map(|authority| authority.as_str());
     from_uri.or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-/// True if a request may change something: by its method, or as a WebSocket.
+/// True if a request may change state, judging by its method, or because it opens a WebSocket.
 pub fn changes_state(method: &Method, headers: &HeaderMap) -> bool {
     !method.is_safe() || headers.contains_key(header::UPGRADE)
 }

@@ -13,7 +13,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of hooks. A key may look at them, but neither change nor approve what runs.
+/// The routes of hooks. A key may read them, but neither change nor approve hooks.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -43,8 +43,8 @@ pub async fn document(State(state): State<AppState>, caller: Caller) -> Result<J
     Ok(Json(HookDocument { text: state.extensions.hooks.document(caller.user.id).await? }))
 }
 
-/// Replace the caller's own document of hooks, or remove it: this takes effect from the next turn on. Needs a session: no key
-/// changes hooks.
+/// Replace the caller's own document of hooks, or remove it; this takes effect from the next turn on. Needs a session: a key cannot
+/// change hooks.
 #[utoipa::path(put, path = "/api/v1/hooks/document", tag = "settings", request_body = HookDocument,
     responses((status = 200, body = HookList), (status = 400), (status = 403)))]
 pub async fn set_document(
@@ -55,7 +55,7 @@ pub async fn set_document(
     Ok(Json(state.extensions.hooks.set_document(&caller.user, document.text.as_deref()).await?))
 }
 
-/// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: no key can let a
+/// Approve a waiting hook of a workspace: it runs from the next turn on, until it changes. Needs a session: a key cannot let a
 /// repository run anything.
 #[utoipa::path(post, path = "/api/v1/hooks/approvals", tag = "settings", params(PlaceQuery), request_body = HookApproval,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
@@ -87,8 +87,8 @@ pub async fn log(State(state): State<AppState>, caller: Caller) -> Result<Json<V
     Ok(Json(state.extensions.hooks.log(caller.user.id)))
 }
 
-/// Try hooks on a sample or on a payload: their handlers run, and the decision is shown instead of carried out. What waits for approval
-/// does not run.
+/// Try hooks on a sample or on a payload: their handlers run, and the decision is shown instead of carried out. Hooks that wait for
+/// approval do not run.
 #[utoipa::path(post, path = "/api/v1/hooks/try", tag = "settings", params(PlaceQuery), request_body = HookTrial,
     responses((status = 200, body = HookTrialView), (status = 400), (status = 404), (status = 409), (status = 413)))]
 pub async fn attempt(

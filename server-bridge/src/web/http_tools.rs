@@ -16,7 +16,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of HTTP tools. A key may look at them, but neither change, call nor approve them.
+/// The routes of HTTP tools. A key may read them, but may not change, call or approve them.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -91,7 +91,7 @@ pub async fn import(
     Ok(Json(state.extensions.http_tools.import(&caller.user, &import).await?))
 }
 
-/// Send the request of a tool. The answer has the request as it was sent, with the names of secrets in their places. Needs a session.
+/// Send the request of a tool. The response contains the request as it was sent, with the names of secrets in place of their values. Needs a session.
 #[utoipa::path(post, path = "/api/v1/http-tools/{name}/try", tag = "settings",
     params(("name" = String, Path), PlaceQuery), request_body = HttpToolTry,
     responses((status = 200, body = HttpToolTried), (status = 400), (status = 403), (status = 404)))]
@@ -107,7 +107,7 @@ pub async fn try_it(
     ))
 }
 
-/// Approve a waiting tool of a workspace: it is offered from the next turn on, until it changes. Needs a session: no key can
+/// Approve a waiting tool of a workspace: it is offered from the next turn on, until it changes. Needs a session: a key cannot
 /// let a repository send anything.
 #[utoipa::path(post, path = "/api/v1/http-tool-approvals", tag = "settings", params(PlaceQuery),
     request_body = HttpToolApproval, responses((status = 204), (status = 403), (status = 404)))]

@@ -1,8 +1,8 @@
-//! Events for the user's listening clients, kept for those that reconnect.
+//! Distributes events to each user's listening clients, and keeps them for clients that reconnect.
 //!
 //! ```text
 //! publish ─▶ numbered per user ─▶ the newest are kept ─▶ listener: from its position on, in order, each once
-//!                                        └▶ too far behind: it has to reload
+//!                                        └▶ a listener that missed too many has to reload
 //! ```
 //! A number is never used twice within one `epoch`, which is one run of the server.
 
@@ -27,7 +27,7 @@ use feed::{Feed, Taken};
 #[derive(Debug)]
 pub struct Hub {
     epoch: String,
-    /// For the texts of the server in events.
+    /// The users' languages, for the server's texts in events.
     languages: Arc<Languages>,
     feeds: Mutex<Feeds>,
 }
@@ -35,7 +35,7 @@ pub struct Hub {
 #[derive(Debug, Default)]
 struct Feeds {
     by_user: HashMap<UserId, Feed>,
-    /// The total size of the kept events.
+    /// The total size of all users' kept events, in bytes.
     kept_bytes: usize,
 }
 
@@ -44,7 +44,7 @@ struct Feeds {
 pub struct Stood<'a> {
     /// The server run that it was connected to.
     pub epoch: &'a str,
-    /// The last event it has.
+    /// The number of the last event that it has.
     pub after: u64,
 }
 
@@ -62,12 +62,12 @@ pub struct Listener {
 pub enum Heard {
     /// The next event, numbered, as JSON.
     Event(Bytes),
-    /// Some are not kept any more; this is the number to continue from.
+    /// Some events are no longer kept; this is the number to continue from.
     Lagged(u64),
 }
 
 impl Hub {
-    /// A hub without listeners, for users who speak these languages.
+    /// Creates a hub without listeners; `languages` knows each user's language.
     pub fn new(languages: Arc<Languages>) -> Self {
         let epoch = format!("{:016x}", rand::random::<u64>());
         Self { epoch, languages, feeds: Mutex::default() }
@@ -80,7 +80,7 @@ impl Hub {
 
     /// Sends an event to all of a user's sockets, and keeps it for those that reconnect soon.
     pub fn publish(&self, user: UserId, event: &Event) {
-        // A client that never listened cannot reconnect.
+        // A user without listening clients has none that could reconnect.
         if !self.lock().counts(user, Instant::now()) {
             return;
         }
@@ -90,7 +90,7 @@ impl Hub {
         }
     }
 
-    /// Listens from now on, or from a client's position; also returns true if the latter was possible.
+    /// Listens from now on, or from a client's position; also returns true if it was possible to resume from that position.
     pub fn subscribe(self: &Arc<Self>, user: UserId, stood: Option<Stood<'_>>) -> (Listener, bool) {
         let mut feeds = self.lock();
         let feed = feeds.by_user.entry(user).or_default();
@@ -100,7 +100,7 @@ impl Hub {
         (Listener { hub: Arc::clone(self), user, seen, news }, after.is_some())
     }
 
-    /// Drops the events of listeners that did not come back in time.
+    /// Drops the events of listeners that did not reconnect in time.
     pub fn forget_gone(&self, now: Instant) {
         let mut feeds = self.lock();
         let Feeds { by_user, kept_bytes } = &mut *feeds;
@@ -110,13 +110,13 @@ impl Hub {
     }
 
     fn lock(&self) -> MutexGuard<'_, Feeds> {
-        // Every change is complete before anything in it could panic.
+        // A poisoned lock is usable: no change can panic halfway.
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Feeds {
-    /// True if an event of this user has to be kept; where no client will come back for it, it only gets its number.
+    /// True if an event of this user has to be kept. If no client is expected to reconnect, the event is only counted.
     fn counts(&mut self, user: UserId, now: Instant) -> bool {
         let Some(feed) = self.by_user.get_mut(&user) else { return false };
         if !feed.is_given_up(now) {
@@ -136,7 +136,8 @@ impl Feeds {
         }
     }
 
-    /// Evicts the events of the listener that has been disconnected longest; ties by bytes kept.
+    /// Evicts all events of the users who have been disconnected longest; if that is not enough, the oldest event of the user with the
+    /// most bytes kept, repeatedly.
     fn make_room(&mut self, now: Instant) {
         let away = |feed: &Feed| feed.away(now).filter(|_| feed.kept_bytes() > 0);
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
@@ -146,7 +147,7 @@ impl Feeds {
                 None => break,
             }
         }
-        // Not only of the current user: another one may hold nearly everything.
+        // Not necessarily the current user's: another user's events may take up nearly all of the space.
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
             let largest = self.by_user.values_mut().max_by_key(|feed| feed.kept_bytes());
             match largest.map_or(0, |feed| feed.drop_oldest(1)) {
@@ -170,7 +171,7 @@ impl Listener {
             if let Some(heard) = self.ready() {
                 return heard;
             }
-            // The feed, which holds the other side, lives as long as the hub.
+            // The sender is in the feed, which exists as long as the hub.
             let _ = self.news.changed().await;
         }
     }

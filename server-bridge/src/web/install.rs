@@ -1,7 +1,7 @@
 //! The runner that this server hands out: the script that installs it, the program, and the line that starts both.
 //!
-//! They are public: the same for all and without secrets. An attacker who can change this server's answers can change both the
-//! script and the hash in it, so all of it is as safe as the connection: a machine relies on TLS.
+//! All of them are public: they are the same for everyone and contain no secrets. An attacker who can change this server's answers
+//! can change both the script and the hash in it, so they are only as safe as the connection: a machine relies on TLS.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::web::scope::Access;
 use crate::web::state::AppState;
 use execs::quoted;
 
-/// The routes of the files for machines.
+/// The routes of the script and the program for machines.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().undescribed(Access::Anybody, MethodFilter::GET, "/install", script).undescribed(
         Access::Anybody,
@@ -54,15 +54,15 @@ impl HandOut {
         Self { file, known: RunnerFile::default() }
     }
 
-    /// The version of that runner; `None` if there is no runner to hand out.
+    /// The version of the runner that is handed out; `None` if there is none.
     pub fn version(&self) -> Option<&'static str> {
         self.offered().ok()
     }
 
-    /// The same, with an error that says what to do.
+    /// As [`Self::version`], with an error if there is no runner to hand out.
     ///
     /// # Errors
-    /// `not_found`.
+    /// `not_found`, with what the administrator can do.
     pub fn offered(&self) -> Result<&'static str, ApiError> {
         self.file().map(|_| VERSION)
     }
@@ -71,14 +71,14 @@ impl HandOut {
         self.file.as_deref().filter(|file| file.is_file()).ok_or_else(|| {
             ApiError::new(
                 "not_found",
-                "this server has no runner to hand out: its administrator builds one with `scripts/build` and puts \
-                 sandbridge-runner-static beside the server, or names it with --runner-static",
+                "this server has no runner to hand out: its administrator can build one with `scripts/build` and put \
+                 sandbridge-runner-static next to the server, or name it with --runner-static",
             )
         })
     }
 }
 
-/// The current file; the first request after a change reads it.
+/// The facts of the current file; the file is read at the first request after a change.
 async fn known_runner(state: &AppState) -> Result<KnownRunner, ApiError> {
     let reading = {
         let state = state.clone();
@@ -90,7 +90,7 @@ async fn known_runner(state: &AppState) -> Result<KnownRunner, ApiError> {
     reading.await.map_err(|error| ApiError::internal(&error))?
 }
 
-/// `GET /install`: the script, with this server's address and its runner's hash and version in it.
+/// `GET /install`: the script, which contains this server's address and its runner's hash and version.
 pub async fn script(
     State(state): State<AppState>,
     uri: Uri,
@@ -107,7 +107,7 @@ pub async fn script(
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], script))
 }
 
-/// `GET /download/sandbridge-runner-linux-ARCH`, and the same with `.sha256`.
+/// `GET /download/sandbridge-runner-linux-ARCH`: the program; with `.sha256` at the end, its hash.
 pub async fn download(
     State(state): State<AppState>,
     UrlPath(file): UrlPath<String>,
@@ -141,7 +141,7 @@ pub async fn download(
     Ok(response)
 }
 
-/// The line to paste on a machine that has no runner yet: it fetches the script with curl or wget, whichever exists. `None` if
+/// The line to paste on a machine that has no runner yet; it fetches the script with curl if that exists, else with wget. `None` if
 /// this server has no runner to hand out.
 pub fn line(state: &AppState, base: &str, name: &str, token: &str) -> Option<String> {
     state.hand_out.file().ok()?;
@@ -151,12 +151,12 @@ pub fn line(state: &AppState, base: &str, name: &str, token: &str) -> Option<Str
 fn install_line(base: &str, name: &str, token: &str) -> String {
     let script = quoted(&format!("{base}/install"));
     let insecure = if is_open_to_others(base) { " --insecure" } else { "" };
-    // If curl rejects a certificate, a wget that checks none must not be tried next.
+    // If curl rejects the certificate, wget, which may not check it, must not be tried.
     let fetch = format!("command -v curl >/dev/null && exec curl -fsSL {script}; wget -qO- {script}");
     format!("({fetch}) | SANDBRIDGE_TOKEN={token} sh -s -- --name {name}{insecure}")
 }
 
-/// True if what is sent to this address travels unencrypted beyond the machine.
+/// True if data for this address leaves the machine unencrypted.
 pub fn is_open_to_others(base: &str) -> bool {
     base.strip_prefix("http://").is_some_and(|host| !is_loopback(host))
 }

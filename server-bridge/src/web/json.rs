@@ -1,4 +1,4 @@
-//! Documents as answers.
+//! JSON documents as answers.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};

@@ -30,8 +30,8 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(keys.into_iter().map(|key| key_view(key, now_ms)).collect()))
 }
 
-/// Make a key for a program. Answers with its secret, which is shown only once. Needs a session: no key makes another
-/// one.
+/// Make a key for a program. The response contains its secret, which is shown only once. Needs a session: a key cannot make
+/// another key.
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = NewKey,
     responses((status = 201, body = MadeKey), (status = 400), (status = 403), (status = 409)))]
 pub async fn add(

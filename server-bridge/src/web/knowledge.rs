@@ -1,4 +1,4 @@
-//! Collections of documents: making, sharing and searching them, and their documents.
+//! Collections of documents: creating, sharing and searching collections, and managing the documents in them.
 
 use api::knowledge::{
     CollectionDraft, CollectionList, CollectionView, DocumentList, DocumentPage, DocumentView, Found,
@@ -18,7 +18,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The most passages of a response if the request sets no limit.
+/// The number of passages in a response if the request sets no limit.
 const FOUND: u32 = 10;
 
 /// The routes of knowledge.
@@ -121,7 +121,7 @@ pub async fn documents(
 }
 
 /// Add a document of at most 64 MiB to one of the caller's own collections, or replace the content of the one with this name. It is queued
-/// for indexing; until that is done, the version before is searched.
+/// for indexing; until that is done, the previous version is searched.
 #[utoipa::path(post, path = "/api/v1/knowledge/collections/{collection}/documents", tag = "knowledge",
     params(("collection" = String, Path), UploadQuery),
     request_body(content = [u8], content_type = "application/octet-stream"),

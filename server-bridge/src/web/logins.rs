@@ -19,7 +19,7 @@ pub async fn begin_attempt<'a>(
     counted(state.accounts.begin_attempt(address, account, is_known).await, what)
 }
 
-/// Like [`begin_attempt`], for a login: the audit trail shows if the limit is reached.
+/// Like [`begin_attempt`], for a login; when the limit is reached, that is recorded in the audit trail.
 ///
 /// # Errors
 /// As for [`begin_attempt`].

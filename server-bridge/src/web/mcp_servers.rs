@@ -16,7 +16,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of MCP servers. A key may look at them and ask them for their tools, but neither change nor approve what runs.
+/// The routes of MCP servers. A key may read them and ask them for their tools, but neither change nor approve them.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -42,7 +42,7 @@ pub async fn list(
     Ok(Json(state.extensions.mcp_servers.list(&caller.user, query.on.as_deref()).await?))
 }
 
-/// Add a server of the caller's own, or replace it. Needs a session: no key adds what runs.
+/// Add a server of the caller's own, or replace it. Needs a session: a key cannot add programs that run.
 #[utoipa::path(put, path = "/api/v1/mcp-servers/{name}", tag = "settings", params(("name" = String, Path)),
     request_body = McpServerEntry, responses((status = 204), (status = 400), (status = 403)))]
 pub async fn put(
@@ -67,8 +67,8 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Connect to a server and ask it for its tools: it is started if it is a program. A failure says why, with the end of what the
-/// program wrote to its standard error.
+/// Connect to a server and ask it for its tools: it is started if it is a program. A failure contains the reason, and the end of the
+/// program's standard error.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/check", tag = "settings",
     params(("name" = String, Path), PlaceQuery),
     responses((status = 200, body = McpServerView), (status = 403), (status = 404), (status = 502), (status = 503)))]
@@ -81,8 +81,8 @@ pub async fn check(
     Ok(Json(state.extensions.mcp_servers.check(&caller.user, &name, query.on.as_deref()).await?))
 }
 
-/// Accept the changed tools of a server, by the hash of what was looked at: they are offered again from the next turn on. Needs a
-/// session.
+/// Accept the changed tools of a server, by the hash of the version that was reviewed: they are offered again from the next turn on.
+/// Needs a session.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/changes", tag = "settings",
     params(("name" = String, Path), PlaceQuery), request_body = McpApproval,
     responses((status = 204), (status = 403), (status = 404)))]
@@ -98,7 +98,7 @@ pub async fn accept(
 }
 
 /// Approve a waiting server of a workspace: its tools are offered from the next turn on, until it changes. Needs a session:
-/// no key can let a repository run anything.
+/// a key cannot let a repository run anything.
 #[utoipa::path(post, path = "/api/v1/mcp-server-approvals", tag = "settings", params(PlaceQuery),
     request_body = McpApproval, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn approve(
@@ -138,7 +138,7 @@ pub async fn login(
     Ok(Json(state.extensions.mcp_servers.login(&caller.user, &name, &start, own, query.on.as_deref()).await?))
 }
 
-/// End a login with the address to which the provider sent the browser back. Needs a session of the user who began it.
+/// Complete a login with the address to which the provider redirected the browser. Needs a session of the user who began it.
 #[utoipa::path(post, path = "/api/v1/mcp-logins", tag = "settings", request_body = McpLoginEnd,
     responses((status = 200, body = McpLoggedIn), (status = 400), (status = 403), (status = 404), (status = 502)))]
 pub async fn end_login(
@@ -149,7 +149,7 @@ pub async fn end_login(
     Ok(Json(McpLoggedIn { server: state.extensions.mcp_servers.end_login(&caller.user, &end.url).await? }))
 }
 
-/// Forget the login to a server. Needs a session.
+/// Delete the login to a server. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/mcp-servers/{name}/login", tag = "settings", params(("name" = String, Path)),
     responses((status = 204), (status = 403), (status = 404)))]
 pub async fn logout(

@@ -33,7 +33,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(set_memory_settings))
 }
 
-/// What agents remember about the caller, and the proposals that wait for an answer; or what one agent of the caller's in a group remembers.
+/// The memories of the caller's agents, and the proposals that wait for an answer; or the memories of one of the caller's agents in a group.
 #[utoipa::path(get, path = "/api/v1/memories", tag = "settings", params(MemoryQuery),
     responses((status = 200, body = [MemoryView]), (status = 400), (status = 404)))]
 pub async fn memories(
@@ -56,7 +56,7 @@ pub async fn memories(
     Ok(Json(found.into_iter().map(|item| view(item, &beside)).collect()))
 }
 
-/// Keep a memory. If one says the same, it is returned unchanged; if one has the same name, it gets the new text.
+/// Store a memory. If one with the same content exists, it is returned unchanged; if one has the same name, it gets the new text.
 #[utoipa::path(post, path = "/api/v1/memories", tag = "settings", request_body = NewMemory,
     responses((status = 200, body = MemoryView), (status = 400), (status = 404)))]
 pub async fn keep(
@@ -89,7 +89,7 @@ pub async fn keep(
     Ok(Json(whole(&state, &caller, written.item().clone()).await?))
 }
 
-/// A memory, and its earlier texts.
+/// A memory with its earlier texts.
 #[utoipa::path(get, path = "/api/v1/memories/{id}", tag = "settings", params(("id" = i64, Path)),
     responses((status = 200, body = MemoryDetail), (status = 404)))]
 pub async fn memory(
@@ -118,7 +118,7 @@ pub async fn change(
     Ok(Json(whole(&state, &caller, changed).await?))
 }
 
-/// Forget a memory with its history, or reject a proposal.
+/// Delete a memory with its history, or reject a proposal.
 #[utoipa::path(delete, path = "/api/v1/memories/{id}", tag = "settings", params(("id" = i64, Path)),
     responses((status = 204), (status = 404)))]
 pub async fn forget(
@@ -130,7 +130,7 @@ pub async fn forget(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Accept a proposal: it becomes a memory, or the text of the memory that it would change, and supersedes those that it would replace. Needs a session.
+/// Accept a proposal: it becomes a memory, or the new text of the memory that it changes, and supersedes those that it replaces. Needs a session.
 #[utoipa::path(post, path = "/api/v1/memories/{id}/accept", tag = "settings", params(("id" = i64, Path)),
     responses((status = 200, body = MemoryView), (status = 403), (status = 404)))]
 pub async fn accept(
@@ -142,7 +142,7 @@ pub async fn accept(
     Ok(Json(whole(&state, &caller, kept).await?))
 }
 
-/// Forget all memories and proposals that contain all of these words.
+/// Delete all memories and proposals that contain all of these words.
 #[utoipa::path(post, path = "/api/v1/memories/forget", tag = "settings", request_body = ForgetAbout,
     responses((status = 200, body = Forgotten), (status = 400), (status = 404)))]
 pub async fn forget_about(
@@ -155,7 +155,7 @@ pub async fn forget_about(
     Ok(Json(Forgotten { count }))
 }
 
-/// How the caller's agents remember.
+/// The settings for the memories of the caller's agents.
 #[utoipa::path(get, path = "/api/v1/settings/memory", tag = "settings", responses((status = 200, body = MemorySettingsView)))]
 pub async fn memory_settings(
     State(state): State<AppState>,
@@ -164,7 +164,7 @@ pub async fn memory_settings(
     Ok(Json(settings_view(state.chats.memory_settings(caller.user.id).await?)))
 }
 
-/// Set how agents remember, from the next message on.
+/// Change the settings for the memories of the caller's agents, from the next message on.
 #[utoipa::path(put, path = "/api/v1/settings/memory", tag = "settings", request_body = MemorySettingsView,
     responses((status = 200, body = MemorySettingsView), (status = 400)))]
 pub async fn set_memory_settings(
@@ -179,7 +179,7 @@ pub async fn set_memory_settings(
 }
 
 fn number(id: &str) -> Result<i64, ApiError> {
-    id.parse().map_err(|_| ApiError::invalid("a memory's id is a number"))
+    id.parse().map_err(|_| ApiError::invalid("a memory's id must be a number"))
 }
 
 fn settings_view(settings: MemorySettings) -> MemorySettingsView {

@@ -16,26 +16,26 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// Registered sockets of runners.
+/// The gauge of registered sockets of runners.
 const RUNNERS: &str = "sandbridge_runners_connected";
-/// Registrations of runners that had been connected before.
+/// The counter of registrations of runners that had been connected before.
 const REDIALS: &str = "sandbridge_runner_redials_total";
-/// Users that this node works for.
+/// The gauge of users that this node works for.
 const HOMES: &str = "sandbridge_homes";
-/// Connections that this node passes on to the home of their user.
+/// The gauge of connections that this node passes on to their user's home.
 const PIPES: &str = "sandbridge_pipes";
-/// Connections to the database that are in use.
+/// The gauge of connections to the database that are in use.
 const DATABASE_IN_USE: &str = "sandbridge_database_connections_in_use";
-/// The maximum number of connections to the database.
+/// The gauge of the maximum number of connections to the database.
 const DATABASE_MOST: &str = "sandbridge_database_connections_max";
-/// Requests by method, route and status.
+/// The counter of requests, by method, route and status.
 const REQUESTS: &str = "sandbridge_http_requests_total";
 
 /// The upper ends of the histogram's buckets, in seconds: a millisecond to an hour.
 const EXEC_BUCKETS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0, 120.0, 600.0, 3600.0];
 
-/// The process's metrics. Created once, however many servers run in the process.
+/// The process's metrics. They are created once, however many servers run in the process.
 pub fn handle() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     HANDLE
@@ -70,12 +70,12 @@ pub fn handle() -> PrometheusHandle {
         .clone()
 }
 
-/// Counts a registered runner for as long as this lives.
+/// Counts a registered runner for as long as this value exists.
 #[derive(Debug)]
 pub struct ConnectedRunner(());
 
 impl ConnectedRunner {
-    /// One more, which registered for the `epoch`th time.
+    /// Counts one more runner, which registered for the `epoch`th time.
     pub fn count(epoch: u64) -> Self {
         gauge!(RUNNERS).increment(1.0);
         if epoch > 1 {
@@ -91,17 +91,17 @@ impl Drop for ConnectedRunner {
     }
 }
 
-/// Counts a connection that is passed on to another node for as long as this lives.
+/// Counts a connection that is passed on to another node for as long as this value exists.
 #[derive(Debug)]
 pub struct Pipe(&'static str);
 
 impl Pipe {
-    /// One more: a runner's link.
+    /// Counts one more runner's link.
     pub fn of_runner() -> Self {
         Self::count("runner")
     }
 
-    /// One more: a socket of a page or a program.
+    /// Counts one more socket of a page or a program.
     pub fn of_client() -> Self {
         Self::count("client")
     }
@@ -118,7 +118,7 @@ impl Drop for Pipe {
     }
 }
 
-/// The middleware that counts requests. The route is its pattern, never text from a client.
+/// The middleware that counts requests. The label `route` is the route's pattern, never text from a client.
 pub async fn count(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let method = method_word(request.method());
@@ -130,7 +130,7 @@ pub async fn count(request: Request, next: Next) -> Response {
     response
 }
 
-/// A method's name; a client can invent others without end, and each would be kept forever.
+/// The name of a known method; others get one common name, since a client can invent any number and each would be kept forever.
 fn method_word(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -144,7 +144,7 @@ fn method_word(method: &Method) -> &'static str {
     }
 }
 
-/// The page for Prometheus. For administrators, and programs with an administrator's key: it shows the activity of users.
+/// The page for Prometheus. For administrators, and for programs with an administrator's key, because it shows the users' activity.
 pub async fn page(State(state): State<AppState>, caller: Caller) -> Result<impl IntoResponse, ApiError> {
     caller.check_admin()?;
     if let Some(homes) = state.ready.homes() {

@@ -8,7 +8,7 @@
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
 //! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and the server's facts |
 //! | [`nodes`] | the nodes that share the database |
-//! | [`cluster`], [`forward`], [`peer_accept`], `runner_pipe` | one of several nodes: homes, requests and runners' links for other nodes, the listener for them |
+//! | [`cluster`], [`forward`], [`peer_accept`], `runner_pipe` | one of several nodes: users' homes, forwarded requests, the listener for other nodes, runners' links |
 //! | [`chat_turns`], [`chat_copies`] | taking back parts of a chat; forking and exporting chats |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | `place_query` | the query that names a place |
@@ -23,15 +23,15 @@
 //! | [`pool`], [`standing`], [`body`] | the limits of unauthenticated connections |
 //! | [`install`], [`workspace_option`] | the runner, handed out to machines; the workspace in the line to paste |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, the metrics |
-//! | [`ready`] | whether the server takes work |
+//! | [`ready`] | the server's health and readiness |
 //! | [`state`] | the state shared by all requests: accounts, router, chats, hub, rate limits |
 //! | [`error`], [`extract`] | the error contract |
 //! | [`json`], [`language`] | documents as answers, in the language of the request |
 //!
-//! A new route: a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
-//! there, with the keys that open it. A new area: its file, and a line in [`routes()`]. Its documents are types of crate `api`, a caller in the
-//! command line is a method of `client/src/routes.rs`, and `scripts/contract` writes the page's types. A missing operation becomes a query in `store`
-//! and a method of its service (`chats`, `accounts`): handlers do not use the store.
+//! A new route needs a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
+//! there, with the keys that open it. A new area needs its own file, and a line in [`routes()`]. The documents of a route are types of
+//! crate `api`, its caller in the command line is a method in `client/src/routes.rs`, and `scripts/contract` writes the page's types.
+//! A missing operation becomes a query in `store` and a method of its service (`chats`, `accounts`): handlers do not use the store.
 
 pub mod accept;
 pub mod agent_workspaces;
@@ -178,11 +178,11 @@ pub fn routes() -> Routes {
         .undescribed(Access::Anybody, MethodFilter::GET, "/api/v1/openapi.json", openapi::serve)
         .undescribed(Access::Anybody, MethodFilter::GET, "/healthz", async || "ok")
         .undescribed(Access::Anybody, MethodFilter::GET, "/readyz", ready::ready)
-        // For administrators only, as with a session.
+        // The handler allows it to administrators only, with a key as with a session.
         .undescribed(Access::Look, MethodFilter::GET, "/metrics", metrics::page)
 }
 
-/// Every route of the server, and the middleware of all of them.
+/// Every route of the server, with the middleware that they share.
 pub fn router(state: AppState) -> Router {
     let handled = routes()
         .router()
@@ -201,7 +201,7 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// Runs a request that changes something to its end, even if its client goes away meanwhile: the change must not be missing
+/// Runs a request that changes something to its end, even if its client disconnects in the meantime: the change must not be missing
 /// from the audit trail, nor be sent to only some of the user's windows.
 async fn to_its_end(State(state): State<AppState>, request: Request, next: Next) -> Response {
     if request.method().is_safe() {

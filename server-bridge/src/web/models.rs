@@ -31,11 +31,11 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(choose_for_chat))
 }
 
-/// Which chat is meant.
+/// The chat that the choice of model is for.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ChatQuery {
-    /// A conversation, to get its choice; if absent, the choice for all conversations that have no model of their own.
+    /// A conversation, to get its choice; if absent, the choice for all conversations without a choice of their own.
     chat: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Send a model one short request, as a test. `model` says which one of the subscription: a tier, or a name.
+/// Send a model one short request, as a test. `model` is one of the subscription's models: a tier, or a name.
 #[utoipa::path(post, path = "/api/v1/models/{name}/test", tag = "models", request_body = ModelChoice,
     params(("name" = String, Path)), responses((status = 200, body = TrialView), (status = 404), (status = 422)))]
 pub async fn test(
@@ -118,7 +118,7 @@ pub async fn test(
     Ok(Json(trial_view(trial)))
 }
 
-/// Choose the model of all conversations that have none of their own.
+/// Choose the model of all conversations without a choice of their own.
 #[utoipa::path(put, path = "/api/v1/models/default", tag = "models", request_body = ModelChoice,
     responses((status = 200, body = ModelChoice), (status = 400), (status = 404)))]
 pub async fn choose(
@@ -144,7 +144,7 @@ pub async fn choose_for_chat(
     Ok(Json(ModelChoice { model }))
 }
 
-/// The server's own: its address and prices are not shown to everyone.
+/// The view of the server's own subscription, without its address and prices, which not everyone may see.
 fn shared_view(subscription: Subscription) -> SubscriptionView {
     let view = subscription_view(Owned { name: SERVER.to_owned(), subscription, key_end: None });
     SubscriptionView { shared: true, base_url: None, ..view }
@@ -199,10 +199,10 @@ fn tier_model(document: ModelDocument) -> TierModel {
     TierModel { name, window_tokens, reply_tokens, thinking_tokens, price }
 }
 
-/// A client's subscription.
+/// Converts a client's document to a subscription.
 ///
 /// # Errors
-/// An invalid word, and a subscription without a provider.
+/// `invalid` for an unknown word, and for a subscription without a provider.
 pub(super) fn new_subscription(document: SubscriptionDocument) -> Result<NewSubscription, ApiError> {
     let some = |text: Option<String>| text.filter(|text| !text.is_empty());
     let tier = |word: &str| word.parse::<Tier>().map_err(ApiError::invalid);

@@ -30,7 +30,7 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(state.accounts.nodes(&caller.user).await?.into_iter().map(node_view).collect()))
 }
 
-/// Drain a node, so that it gives up its users to the other nodes and goes on running, or undo its drain. The node learns of the change
+/// Drain a node, so that it hands its users over to the other nodes and keeps running, or cancel its drain. The node learns of the change
 /// within seconds. For administrators.
 #[utoipa::path(put, path = "/api/v1/nodes", tag = "settings", params(NodeQuery), request_body = NodePut,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
@@ -48,7 +48,7 @@ pub async fn put(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NodeQuery {
-    /// Its URL.
+    /// The node's URL.
     url: String,
 }
 

@@ -85,7 +85,7 @@ fn operation_id(method: &str, path: &str) -> String {
     words.filter(|word| !word.is_empty()).fold(method.to_owned(), |id, word| format!("{id}_{word}"))
 }
 
-/// True if an answer contains only its status.
+/// True if an answer in the description has no body.
 fn is_bare(answer: &Value) -> bool {
     answer["description"].as_str().is_none_or(str::is_empty) && answer.get("content").is_none()
 }
@@ -94,7 +94,7 @@ fn is_bare(answer: &Value) -> bool {
 mod tests {
     use super::*;
 
-    /// A client is generated from it alone.
+    /// A client can be generated from the description alone.
     #[test]
     fn every_answer_and_every_body_has_a_shape() {
         let document = document();

@@ -1,4 +1,4 @@
-//! The peer listener: connections of other nodes, which prove who they are in the handshake.
+//! The peer listener: connections of other nodes, which authenticate themselves in the handshake.
 
 use std::convert::Infallible;
 use std::io;
@@ -25,7 +25,7 @@ use crate::web::forward::not_here;
 use crate::web::state::AppState;
 use crate::web::stream::ClientStream;
 
-/// The path at which a node asks another one if it is the home of a user, whose id follows.
+/// The beginning of the path at which a node asks another one if it is the home of a user; the user's id follows.
 pub(super) const PROBE: &str = "/peer/home/";
 
 /// Serves the connections of other nodes until the server stops.
@@ -91,11 +91,11 @@ async fn answer(
 ) -> Response {
     let Some(cluster) = &state.cluster else { return StatusCode::NOT_FOUND.into_response() };
     if !cluster.peers.directory().is_live(&node.id) {
-        // It froze, and another process or node has its place.
+        // The node's lease has expired, so another process or node may have taken its place.
         return not_here();
     }
     let client = forwarded::take_client(request.headers_mut());
-    // A client's request names the client: it cannot ask this.
+    // A forwarded request of a client names the client, so a client cannot reach this path.
     if client.is_none()
         && let Some(user) = request.uri().path().strip_prefix(PROBE)
     {

@@ -15,7 +15,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of plugins. A key can list what is installed, but cannot install anything that runs.
+/// The routes of plugins. A key can list the installed plugins, but cannot install any.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -32,13 +32,13 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(remove_marketplace))
 }
 
-/// The caller's plugins, with what is in each.
+/// The caller's plugins, with their contents.
 #[utoipa::path(get, path = "/api/v1/plugins", tag = "settings", responses((status = 200, body = PluginList)))]
 pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<PluginList>, ApiError> {
     Ok(Json(state.extensions.plugins.list(&caller.user).await?))
 }
 
-/// Look at a plugin before it is installed: what is in it, what it runs, and what it would replace. Nothing is kept. Needs a session.
+/// Look at a plugin before it is installed: its contents, the programs that it runs, and what it would replace. Nothing is stored. Needs a session.
 #[utoipa::path(post, path = "/api/v1/plugins/look", tag = "settings", request_body = NewPlugin,
     responses((status = 200, body = PluginView), (status = 400), (status = 403), (status = 413)))]
 pub async fn look(
@@ -84,8 +84,8 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Share a plugin with every user of the server, or no longer: they may then install a copy. Copies that others installed stay. Needs a
-/// session.
+/// Share a plugin with every user of the server, who may then install a copy, or stop sharing it. Copies that others have installed
+/// stay. Needs a session.
 #[utoipa::path(put, path = "/api/v1/plugins/{name}/sharing", tag = "settings", params(("name" = String, Path)),
     request_body = PluginSharing, responses((status = 200, body = PluginView), (status = 403), (status = 404)))]
 pub async fn share(
@@ -147,7 +147,7 @@ pub async fn update_marketplace(
     Ok(Json(state.extensions.plugins.update_marketplace(&caller.user, &name).await?))
 }
 
-/// Remove a marketplace; what was installed from it stays. Needs a session.
+/// Remove a marketplace; plugins that were installed from it stay. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/marketplaces/{name}", tag = "settings", params(("name" = String, Path)),
     responses((status = 204), (status = 403), (status = 404)))]
 pub async fn remove_marketplace(

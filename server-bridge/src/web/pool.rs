@@ -1,7 +1,7 @@
-//! Space shared by strangers: a bounded number of seats, and a rule for evictions when all are taken.
+//! A bounded number of seats for unauthenticated connections, and a rule for evictions when all seats are taken.
 //!
-//! A newcomer always gets a seat. When there is none left, the address with the most seats loses its oldest one, so a flood
-//! from one address only displaces itself.
+//! A new connection always gets a seat. When none is left, the address with the most seats loses its oldest one, so a flood
+//! from one address displaces only its own connections.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use std::task::Context;
 
 use futures_util::task::AtomicWaker;
 
-/// Notifies a connection that it lost its seat.
+/// Notifies a connection that it has lost its seat.
 #[derive(Debug, Default)]
 pub struct Eviction {
     has_happened: AtomicBool,
@@ -20,13 +20,13 @@ pub struct Eviction {
 }
 
 impl Eviction {
-    /// True if the seat is lost; if not, the task that reads is woken once it is.
+    /// True if the seat is lost; if not, the task that reads is woken when that happens.
     pub fn poll_by_reader(&self, context: &Context<'_>) -> bool {
         self.reader.register(context.waker());
         self.has_happened()
     }
 
-    /// The same for the task that writes.
+    /// True if the seat is lost; if not, the task that writes is woken when that happens.
     pub fn poll_by_writer(&self, context: &Context<'_>) -> bool {
         self.writer.register(context.waker());
         self.has_happened()
@@ -55,17 +55,17 @@ pub struct Pool {
 struct Taken {
     count: usize,
     next: u64,
-    /// By address, the oldest first. Every address in it has a seat.
+    /// The seats by address, the oldest first. Every address in the map has at least one seat.
     by_address: HashMap<IpAddr, BTreeMap<u64, Arc<Eviction>>>,
 }
 
 impl Pool {
-    /// A pool of `capacity` seats, at least one.
+    /// Creates a pool of `capacity` seats, but at least one.
     pub fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self { capacity: capacity.max(1), taken: Mutex::default() })
     }
 
-    /// Takes a seat. If none is left, the address with the most loses its oldest one.
+    /// Takes a seat. If none is left, the address with the most seats loses its oldest one.
     pub fn enter(self: &Arc<Self>, address: IpAddr, eviction: &Arc<Eviction>) -> Seat {
         let mut taken = self.lock();
         if taken.count >= self.capacity {
@@ -105,7 +105,7 @@ impl Taken {
         Some(eviction)
     }
 
-    /// Among addresses with equally many seats, the one whose oldest seat is the oldest gives it up.
+    /// Evicts the oldest seat of the address with the most seats; ties are decided by the age of the oldest seat.
     fn evict_one(&mut self) {
         let oldest = |seats: &BTreeMap<u64, _>| seats.keys().next().copied();
         let rank = |seats: &BTreeMap<u64, _>| (seats.len(), std::cmp::Reverse(oldest(seats)));
@@ -126,13 +126,13 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Counts the seat as another address's from now on; it keeps its age.
+    /// Counts the seat as another address's from now on; the seat keeps its age.
     pub fn move_to(&mut self, address: IpAddr) {
         if address == self.address {
             return;
         }
         let mut taken = self.pool.lock();
-        // A seat that was lost stays lost.
+        // A connection that lost its seat does not get another one.
         if let Some(eviction) = taken.remove(self.address, self.number) {
             taken.insert(address, self.number, eviction);
         }

@@ -26,7 +26,7 @@ pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
             Err(RecvError::Lagged(missed)) => {
                 tracing::warn!(
                     missed,
-                    "runners come and go faster than the server can report; open pages may be out of date"
+                    "runners connect and disconnect faster than the server can report; open pages may be out of date"
                 );
             }
             Err(RecvError::Closed) => return,
@@ -50,8 +50,8 @@ pub async fn relay_accounts(state: AppState, mut events: UnboundedReceiver<Accou
     }
 }
 
-/// Ends the server's own runners of removed users: another process, `sandbridge user remove`, removes them from the store.
-/// Runs until the server stops.
+/// Ends the server's own runners of users whom another process, `sandbridge user remove`, has removed from the store. Runs until the
+/// server stops.
 pub async fn end_runners_of_removed_users(state: AppState) {
     let mut check = interval(RUNNER_CHECK_INTERVAL);
     check.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -68,7 +68,7 @@ pub async fn end_runners_of_removed_users(state: AppState) {
                     tracing::info!(key, "the user was removed; their runner on this server ends");
                     state.router.end_own_runners(&key).await;
                 }
-                Err(error) => tracing::error!(%error, "cannot look whether a user is still there"),
+                Err(error) => tracing::error!(%error, "cannot check whether a user still exists"),
             }
         }
     }

@@ -38,7 +38,7 @@ pub async fn models(
 }
 
 /// Send a subscription's model one short request, as a test before the subscription is saved; nothing of the request is
-/// stored. The error's kind says what is wrong: `key`, `unknown_model`, `address`, `network`, `timeout` and others.
+/// stored. The error's kind names the problem: `key`, `unknown_model`, `address`, `network`, `timeout` and others.
 #[utoipa::path(post, path = "/api/v1/providers/trial", tag = "models", request_body = SubscriptionDocument,
     responses((status = 200, body = TrialView), (status = 400), (status = 422)))]
 pub async fn trial(

@@ -1,6 +1,6 @@
 //! The PROXY protocol, versions 1 and 2: a proxy's first bytes name its client.
 //!
-//! Nothing after the header is read. An invalid header ends the connection, as its specification asks.
+//! Nothing after the header is read. An invalid header ends the connection, as the specification requires.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,7 +11,7 @@ use crate::limits::{PROXY_LINE_BYTES, PROXY_PAYLOAD_BYTES};
 
 /// The beginning of a header of version 2.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// The beginning of one of version 1.
+/// The beginning of a header of version 1.
 const LINE_START: &[u8] = b"PROXY ";
 
 /// Why the header is invalid.
@@ -20,15 +20,15 @@ pub enum HeaderError {
     /// The connection broke, or ended before its header did.
     #[error("the PROXY header is incomplete: {0}")]
     Io(#[from] io::Error),
-    /// It does not begin like such a header.
+    /// The connection does not begin like a PROXY header.
     #[error(
         "the connection does not begin with a PROXY header; configure the proxy to send one, or leave --proxy-protocol out"
     )]
     Missing,
-    /// It is longer than necessary.
+    /// The header is longer than the limit.
     #[error("the PROXY header is too long")]
     TooLong,
-    /// It breaks its own rules.
+    /// The header has a form that is not valid.
     #[error("the PROXY header cannot be understood")]
     Malformed,
 }
@@ -51,7 +51,7 @@ pub async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAddr>
         if line.len() >= PROXY_LINE_BYTES {
             return Err(HeaderError::TooLong);
         }
-        // Byte by byte: the bytes after the line are not part of it.
+        // Read byte by byte, so that no byte after the line is consumed.
         line.push(stream.read_u8().await?);
     }
     let line =
@@ -101,7 +101,7 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAd
         (0x21, 0x21) if length >= 36 => {
             Ok(payload.first_chunk().map(|source: &[u8; 16]| IpAddr::from(*source).to_canonical()))
         }
-        // Unspecified, or a Unix socket: no address that is usable here.
+        // Unspecified, or a Unix socket, so there is no usable address.
         (0x21, 0x00 | 0x31) => Ok(None),
         _ => Err(HeaderError::Malformed),
     }
@@ -111,7 +111,7 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> Result<Option<IpAd
 mod tests {
     use super::*;
 
-    /// The result of reading these bytes, and the remaining ones.
+    /// The result of reading these bytes, and the number of bytes left unread.
     async fn read_all(bytes: &[u8]) -> (Result<Option<String>, HeaderError>, usize) {
         let mut rest = bytes;
         let source = read(&mut rest).await;

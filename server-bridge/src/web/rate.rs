@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Allows each key a number of attempts per minute, and as many at once.
+/// Allows each key a number of attempts per minute, which may all be made at once.
 #[derive(Debug)]
 pub struct RateLimiter<K> {
     per_minute: f64,
@@ -21,7 +21,7 @@ struct Bucket {
 }
 
 impl<K: Eq + Hash + Clone> RateLimiter<K> {
-    /// A limiter that remembers at most `max_keys` keys.
+    /// Creates a limiter that remembers at most `max_keys` keys.
     pub fn new(per_minute: u32, max_keys: usize) -> Self {
         Self { per_minute: f64::from(per_minute), max_keys, buckets: Mutex::new(HashMap::new()) }
     }
@@ -29,7 +29,7 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
     /// Takes one attempt at the time `now`.
     ///
     /// # Errors
-    /// The seconds until there is one again.
+    /// The number of seconds until the next attempt is possible.
     pub fn take(&self, key: &K, now: Instant) -> Result<(), u64> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= self.max_keys && !buckets.contains_key(key) {
@@ -46,7 +46,7 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
         Err(wait_s.ceil().max(1.0) as u64)
     }
 
-    /// Gives an attempt back that turned out to be legitimate.
+    /// Gives back an attempt that turned out to be legitimate.
     pub fn refund(&self, key: &K) {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = buckets.get_mut(key) {
@@ -74,7 +74,7 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
     }
 }
 
-/// The key of an address: itself, or its /64, since one IPv6 subscriber has at least that.
+/// The key of an address: the address itself, or for IPv6 its /64 network, because one subscriber has at least such a network.
 pub fn address_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from(u128::from(v6) & !u128::from(u64::MAX))),

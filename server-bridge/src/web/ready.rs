@@ -1,4 +1,4 @@
-//! `GET /healthz` and `GET /readyz`: the process lives; it takes work.
+//! `GET /healthz` and `GET /readyz`: whether the process is running, and whether it accepts work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,17 +9,17 @@ use nodes::Nodes;
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// What a balancer needs to know before it sends requests here.
+/// The state that a load balancer needs to know before it sends requests to this server.
 #[derive(Default)]
 pub struct Readiness {
     is_away: AtomicBool,
     is_draining: AtomicBool,
-    /// A node listens before it has taken over what dead nodes left.
+    /// This server as a node: a node listens before it has taken over the users of dead nodes.
     node: Option<Nodes>,
 }
 
 impl Readiness {
-    /// For this node, or a server that works alone.
+    /// Creates the state of this node; `None` for a server that works alone.
     pub fn new(node: Option<Nodes>) -> Self {
         Self { node, ..Self::default() }
     }
@@ -29,17 +29,17 @@ impl Readiness {
         self.node.as_ref().map(Nodes::homes)
     }
 
-    /// Notes that the database cannot be reached, or can be again.
+    /// Records whether the database is unavailable.
     pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::Release);
     }
 
-    /// Records whether the server drains, because it is about to stop or because an administrator wants it.
+    /// Records whether the server is draining, because it is about to stop or because an administrator requested that.
     pub fn set_draining(&self, is_draining: bool) {
         self.is_draining.store(is_draining, Ordering::Release);
     }
 
-    /// The reason why no work should come.
+    /// The reason why the server should not get any work; `None` if it accepts work.
     fn obstacle(&self) -> Option<&'static str> {
         if self.is_draining.load(Ordering::Acquire) {
             return Some("the server is draining; send requests to another node, or try again in a moment");
@@ -52,7 +52,7 @@ impl Readiness {
     }
 }
 
-/// Answers 200 while the server takes work, else 503 with the reason.
+/// Answers 200 while the server accepts work, else 503 with the reason.
 pub async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, ApiError> {
     match state.ready.obstacle() {
         None => Ok("ok"),

@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// Routes with their descriptions and scopes. None can be added without [`Access`].
+/// Routes with their descriptions and scopes. No route can be added without its [`Access`].
 #[derive(Default)]
 pub struct Routes {
     described: OpenApiRouter<AppState>,
@@ -32,12 +32,12 @@ pub struct Row {
     pub method: Method,
     /// The path, with `{name}` for its variable parts.
     pub path: String,
-    /// The keys that open it.
+    /// The keys that open the route.
     pub access: Access,
 }
 
 impl Routes {
-    /// No routes.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,7 +45,7 @@ impl Routes {
     /// Adds a handler, as `route!(handler)`, at the method and path of its `#[utoipa::path]`.
     ///
     /// # Panics
-    /// If it is described with several methods, or one other than GET, PUT, POST and DELETE.
+    /// If the handler is described with several methods, or with one other than GET, PUT, POST and DELETE.
     #[must_use]
     pub fn add(mut self, access: Access, described: Described) -> Self {
         let Described { schemas, path, operation, methods, handler } = described;
@@ -54,7 +54,7 @@ impl Routes {
             [HttpMethod::Put] => Method::PUT,
             [HttpMethod::Post] => Method::POST,
             [HttpMethod::Delete] => Method::DELETE,
-            _ => panic!("{path}: one method a handler, GET, PUT, POST or DELETE"),
+            _ => panic!("{path}: a handler has one method: GET, PUT, POST or DELETE"),
         };
         let router = MethodRouter::new().on(methods[0].to_method_filter(), Opened { access, handler });
         let mut paths = Paths::new();
@@ -64,7 +64,7 @@ impl Routes {
         self
     }
 
-    /// Adds a handler that the description leaves out.
+    /// Adds a handler that is left out of the API's description.
     #[must_use]
     pub fn undescribed<T, H>(self, access: Access, methods: MethodFilter, path: &str, handler: H) -> Self
     where
@@ -91,19 +91,19 @@ impl Routes {
         self.described.into_openapi()
     }
 
-    /// The router of all of them.
+    /// The router of all added routes.
     pub fn router(self) -> Router<AppState> {
         self.described.into()
     }
 }
 
-/// A handler of any arguments. The router sees one type for all handlers: built from the handlers' own types, each layer of the
-/// router would be compiled, and its futures looked through, once for each of a hundred handlers.
+/// A handler with any arguments. It gives the router one type for all handlers: with the handlers' own types, the compiler would have
+/// to compile each layer of the router, and to examine its futures, once for each of a hundred handlers.
 #[derive(Clone)]
 pub struct AnyHandler(Arc<dyn Fn(Request, AppState) -> BoxFuture<'static, Response> + Send + Sync>);
 
 impl AnyHandler {
-    /// Hides the type of a handler.
+    /// Wraps a handler and hides its type.
     pub fn new<T, H>(handler: H) -> Self
     where
         H: Handler<T, AppState, Future = BoxFuture<'static, Response>> + Sync,
@@ -118,9 +118,9 @@ pub struct Described {
     pub schemas: Vec<(String, RefOr<Schema>)>,
     /// The path, with `{name}` for its variable parts.
     pub path: String,
-    /// The description.
+    /// The description of the operation.
     pub operation: Operation,
-    /// The methods it answers.
+    /// The methods that the handler answers.
     pub methods: Vec<HttpMethod>,
     /// The handler itself.
     pub handler: AnyHandler,
@@ -137,7 +137,7 @@ macro_rules! route {
 }
 pub(crate) use route;
 
-/// A handler that returns the keys that open it, from [`crate::web::auth::Caller`].
+/// A handler that attaches its access to each request, for [`crate::web::auth::Caller`] to check.
 #[derive(Clone)]
 struct Opened {
     access: Access,

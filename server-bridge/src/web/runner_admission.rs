@@ -9,17 +9,17 @@ use sandbox::{Dialect, ENROLMENT_CAPABILITY, Refusal, RefusalReason, Registratio
 
 use crate::web::state::AppState;
 
-/// An admitted runner.
+/// A runner whose registration was accepted.
 pub struct Accepted {
-    /// Which one.
+    /// The runner's id.
     pub runner: RunnerId,
-    /// Its owner's key in `sandbox`.
+    /// The key by which `sandbox` knows the runner's owner.
     pub user_key: String,
-    /// Its name.
+    /// The runner's name.
     pub name: String,
-    /// The number of this registration.
+    /// How many times the runner has registered, including this time.
     pub epoch: u64,
-    /// Its permanent token, if it presented a one-time token.
+    /// The runner's permanent token, if it presented a one-time token.
     pub token: Option<Secret>,
 }
 
@@ -32,7 +32,7 @@ pub async fn admit(
 ) -> Result<Accepted, Refusal> {
     let machine = format!("{} at {address}", registration.facts.hostname);
     let decided = decide(state, path_user, registration).await;
-    // Known tokens are admitted, however many unknown ones came from the same address.
+    // Known tokens are admitted, however many registrations from the same address were refused.
     if decided.as_ref().is_err_and(|refusal| refusal.reason != RefusalReason::Unavailable)
         && let Err(seconds) = state.registrations.take(&address, Instant::now())
     {
@@ -52,7 +52,7 @@ pub async fn admit(
     decided.map(|(_, accepted)| accepted)
 }
 
-/// The validity of the token, with the name of its owner.
+/// Checks the token; also returns the name of its owner, if known.
 async fn decide(
     state: &AppState,
     path_user: Option<&str>,
@@ -96,7 +96,7 @@ fn refusal(refused: TokenRefused) -> Refusal {
 }
 
 fn unavailable() -> Refusal {
-    let message = "the server cannot look up the token now; it will be tried again".to_owned();
+    let message = "the server cannot look up the token now; the runner will try again".to_owned();
     Refusal { reason: RefusalReason::Unavailable, message }
 }
 

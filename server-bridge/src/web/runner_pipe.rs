@@ -1,9 +1,9 @@
-//! A runner whose user is at home at another node: its link is piped there, frame by frame and unread.
+//! The link of a runner whose user's home is another node: the link is piped to the home, frame by frame and unread.
 //!
 //! ```text
 //!  runner ─► this node: the first message, whose token names the user ─► the home: admission, driver, credit
 //! ```
-//! The token is checked at the home. When the home moves, the link ends and the runner dials again.
+//! The token is checked at the home. When the home moves, the link ends and the runner reconnects.
 
 use std::io;
 use std::pin::pin;
@@ -31,9 +31,9 @@ use crate::web::runner_socket::SocketLink;
 use crate::web::socket::Socket;
 use crate::web::state::AppState;
 
-/// The request for a runner's link, as it goes to the home.
+/// A runner's request for a link, as it is sent to the home.
 pub(super) struct Dialled {
-    /// The path that the runner asked for.
+    /// The path that the runner requested.
     pub(super) path: String,
     /// The largest message, in bytes.
     pub(super) max_bytes: usize,
@@ -41,7 +41,7 @@ pub(super) struct Dialled {
     pub(super) is_shared: bool,
 }
 
-/// Reads a runner's first message. If its user is at home at another node, pipes the link there until it ends, and returns `None`; else
+/// Reads a runner's first message. If its user's home is another node, pipes the link there until it ends, and returns `None`; else
 /// returns the message.
 pub(super) async fn elsewhere(
     state: &AppState,
@@ -70,7 +70,7 @@ pub(super) async fn elsewhere(
                     () = directory.gone(&peer.id) => {}
                     () = state.shutdown.cancelled() => {}
                 }
-                // An error means that the runner is gone, which also ends it.
+                // An error means that the runner has disconnected, which also ends the link.
                 let _ = timeout(SOCKET_CLOSE_TIMEOUT, link.socket.close()).await;
                 return Ok(None);
             }
@@ -133,7 +133,7 @@ async fn pipe(
     if let LinkMessage::Text(text) = first {
         to_home.send(Message::text(text)).await?;
     }
-    // The answer to the registration. Until then a stranger's bytes are counted.
+    // Waits for the answer to the registration. Until it arrives, the runner's bytes count as unauthenticated.
     let answer = timeout(HOME_ANSWER_TIMEOUT, from_home.next()).await;
     let answer =
         answer.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the runner's home did not answer"))?;
@@ -150,10 +150,11 @@ async fn pipe(
     } else {
         budget.lift()
     }
-    // A ping of the home asks for a sign of the runner's life; the answer to it comes from this node's end.
+    // A ping of the home asks whether the runner is alive, but this node answers it; so the link ends if the runner has sent nothing since
+    // the previous ping.
     let is_heard = AtomicBool::new(true);
     let from_runner = from_runner.inspect(|message| {
-        // A ping may come amid a message's fragments, whose bytes stay counted.
+        // A ping may arrive between the fragments of a message, whose bytes stay counted.
         if message.as_ref().is_ok_and(|message| message.is_text() || message.is_binary()) {
             budget.arrived();
         }
@@ -171,7 +172,7 @@ async fn pipe(
     }
 }
 
-/// Passes messages on, those that are ready together, until a goodbye; then says goodbye as well.
+/// Passes messages on until a close frame arrives, and flushes those that are ready together; then closes the other end.
 async fn relay(
     from: impl Stream<Item = io::Result<Message>>,
     mut to: impl Sink<Message, Error = io::Error> + Unpin,

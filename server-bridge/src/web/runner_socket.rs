@@ -1,9 +1,9 @@
 //! The endpoints for runners: `/runner`, and `/ws/{user}` for those that support no other path.
 //!
-//! The token decides who a runner is. One that speaks xbot's dialect also names its user, in the path and in its
-//! registration, and must name the token's; for others a user in the path is ignored. Until it is registered a socket may
-//! send 64 KiB and live 10 s, which is counted below HTTP ([`crate::web::accept`]) and in `sandbox`. Under `/ws/` messages
-//! may then be as large as that dialect's, and what arrives of them is counted as well.
+//! The token identifies a runner. A runner that speaks xbot's dialect also names its user, in the path and in its registration,
+//! and must name the token's user; for others, a user in the path is ignored. Until its runner is registered, a socket may send
+//! 64 KiB and stay open for 10 s, which is enforced below HTTP ([`crate::web::accept`]) and in `sandbox`. After that, messages under
+//! `/ws/` may be as large as that dialect allows, and their arriving bytes are counted against a shared budget.
 
 use std::io;
 use std::pin::Pin;
@@ -37,7 +37,7 @@ use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
 use crate::web::state::AppState;
 
-/// The routes of runners' sockets, where the socket itself asks for the token.
+/// The routes of runners' sockets, on which the runner presents its token.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new().undescribed(Access::Anybody, MethodFilter::GET, "/runner", connect).undescribed(
         Access::Anybody,
@@ -64,7 +64,7 @@ pub async fn connect(
         let link =
             SocketLink { first: None, socket, budget: Arc::clone(&connection.budget), is_pinging: false };
         connection.budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
-        // Boxed: each step of serving it has space for it, and only one of them holds it.
+        // Boxed, because the future of each step of serving the link would otherwise have its own space for it.
         let mut link = Box::new(link);
         if let (Some(cluster), None) = (&state.cluster, from_peer) {
             let dialled = Dialled { path: uri.path().to_owned(), max_bytes, is_shared: path_user.is_some() };
@@ -85,7 +85,8 @@ struct Admitted {
     _counted: ConnectedRunner,
 }
 
-/// The runner's first message if its user is at home here; else its link was piped to the home, and is over.
+/// Returns the runner's first message if this node is the user's home; else pipes the link to the home until it ends, and returns
+/// `None`.
 async fn begin(
     state: &AppState,
     cluster: &Cluster,
@@ -144,28 +145,28 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
     }
 }
 
-/// Records that a runner is gone, unless it is expected back: it continues with another link, announced that, or was asked to by
-/// a stopping server.
+/// Records that a runner has disconnected, unless it is expected back: because it has another link, has announced that it will
+/// reconnect, or was asked to do so by a stopping server.
 async fn note_end(state: &AppState, admitted: &Admitted) {
     if state.shutdown.is_cancelled() || state.router.is_there_soon(&admitted.user_key, &admitted.name) {
         return;
     }
     if let Err(error) = state.accounts.note_disconnected(admitted.runner).await {
-        tracing::error!(%error, "cannot note that a runner is gone");
+        tracing::error!(%error, "cannot record that a runner has disconnected");
     }
 }
 
-/// Records periodically that the runner is connected, and closes its link once it must not be: another process, such as
-/// `sandbridge user remove`, may have changed the store.
+/// Records periodically that the runner is connected, and closes its link once it may no longer be connected: another process, such
+/// as `sandbridge user remove`, may have changed the store.
 async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert::Infallible {
-    // The first check comes soon: a runner revoked while it registered must not stay.
+    // The first check is early: a runner that was revoked while it registered must not stay connected.
     let soon = tokio::time::Instant::now() + RUNNER_FIRST_CHECK;
     let mut check = interval_at(soon, RUNNER_CHECK_INTERVAL);
     check.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         check.tick().await;
         if let Some(admitted) = admitted.get()
-            // Boxed: needed for a moment now and then, and otherwise held by every connection.
+            // Boxed, because the future exists only for a moment now and then; otherwise every connection would reserve space for it.
             && !Box::pin(touch(state, admitted)).await
         {
             state.router.disconnect(&admitted.user_key, &admitted.name, Disconnect::Revoked);
@@ -176,7 +177,7 @@ async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert:
 /// True if the runner may still be connected.
 async fn touch(state: &AppState, admitted: &Admitted) -> bool {
     state.accounts.touch_runner(admitted.runner).await.unwrap_or_else(|error| {
-        tracing::error!(%error, "cannot note that a runner is connected");
+        tracing::error!(%error, "cannot record that a runner is connected");
         true
     })
 }
@@ -187,7 +188,7 @@ pub(super) struct SocketLink {
     first: Option<LinkMessage>,
     pub(super) socket: Socket,
     budget: Arc<ReadBudget>,
-    /// True if signs of life are requested and reported.
+    /// True if the link pings the runner and reports the answers as signs of life.
     is_pinging: bool,
 }
 
@@ -213,7 +214,7 @@ impl Stream for SocketLink {
             if message.is_close() {
                 return Poll::Ready(None);
             }
-            // Pings are answered below.
+            // The socket answers pings itself.
             if self.is_pinging {
                 return Poll::Ready(Some(Ok(LinkMessage::Pong)));
             }
@@ -221,7 +222,7 @@ impl Stream for SocketLink {
     }
 }
 
-/// The text, which may be large; not copied unless it came in fragments.
+/// The text of a message, which may be large; copied only if it arrived in fragments.
 fn text_of(text: Bytes) -> io::Result<String> {
     String::from_utf8(text.into())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

@@ -1,4 +1,4 @@
-//! Runners that are older than this server, and replacing them by the one that it hands out.
+//! Replaces runners that are older than this server with the runner that it hands out.
 
 use api::runner::{UpdateStarted, UpdateView};
 use axum::extract::{Path, State};
@@ -21,14 +21,14 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(update))
 }
 
-/// The update for a runner with these facts: `None` if it is not older, or this server hands out none.
+/// The update for a runner with these facts; `None` if the runner is not older, or if this server hands out none.
 pub fn offer(hand_out: &HandOut, facts: &RunnerFacts) -> Option<UpdateView> {
     let version = hand_out.version().filter(|version| facts.is_older_than(version))?;
     Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
 }
 
-/// Let a machine's runner replace its program with the newer one that this server hands out. Answers once that is downloaded
-/// and checked there, after 10 minutes at most; a second request joins the one in progress. The runner then waits until
+/// Let a machine's runner replace its program with the newer one that this server hands out. Answers once the machine has
+/// downloaded and checked it, after 10 minutes at most; a second request joins the one in progress. The runner then waits until
 /// nothing runs there, and reconnects with the new version, or unchanged and with `update_error`.
 #[utoipa::path(post, path = "/api/v1/runners/{name}/update", tag = "runners", params(("name" = String, Path)),
     responses((status = 200, body = UpdateStarted), (status = 404), (status = 409), (status = 422), (status = 503)))]
@@ -49,7 +49,7 @@ async fn begin(state: &AppState, caller: &Caller, name: &str) -> Result<UpdateSt
     let key = sandbox_user(&caller.user).key;
     let connected = state.router.runners(&key).into_iter().find(|runner| runner.name == name);
     let offered = state.hand_out.offered()?;
-    // A disconnected one may be busy with this very update, which is joined then.
+    // A runner that is not connected may be in the middle of this update; this request then joins it.
     if let Some(runner) = connected
         && !runner.facts.is_older_than(offered)
     {

@@ -39,7 +39,7 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(Views::of(&state).all(&caller.user).await?.1))
 }
 
-/// Register a machine under a name. Answers with its token, which is shown only once.
+/// Register a machine under a name. The response contains its token, which is shown only once.
 #[utoipa::path(post, path = "/api/v1/runners", tag = "runners", request_body = NewRunner,
     responses((status = 201, body = TokenView), (status = 400), (status = 409)))]
 pub async fn add(
@@ -61,7 +61,7 @@ pub async fn add(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// Issue another token for a machine; the previous one stays valid for a while. If the machine's runner is older than the one
+/// Issue a new token for a machine; the previous one stays valid for a while. If the machine's runner is older than the one
 /// that this server hands out, and cannot replace itself, the line to paste installs the newer one.
 #[utoipa::path(post, path = "/api/v1/runners/{name}/rotate", tag = "runners",
     params(("name" = String, Path)), responses((status = 200, body = TokenView), (status = 404)))]
@@ -96,7 +96,7 @@ pub async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Sends a user's clients the current state of their runner; nothing if it does not belong to them any more.
+/// Sends a user's clients the current state of a runner; sends nothing if the runner no longer belongs to the user.
 pub async fn publish(state: &AppState, user: UserId, name: &str) {
     let view = async {
         let runner = state.accounts.runner(user, name).await?;
@@ -108,16 +108,16 @@ pub async fn publish(state: &AppState, user: UserId, name: &str) {
     match view.await {
         Ok(Some(runner)) => state.hub.publish(user, &Event::Runner { runner: Box::new(runner) }),
         Ok(None) | Err(accounts::Error::NotFound(_)) => {}
-        Err(error) => tracing::error!(%error, "cannot tell a runner's state"),
+        Err(error) => tracing::error!(%error, "cannot report a runner's state"),
     }
 }
 
 /// Runners in the form for clients: the records, the connections, and the available updates.
 #[derive(Clone)]
 pub struct Views {
-    /// Their accounts.
+    /// The accounts, which register runners.
     pub accounts: Accounts,
-    /// The connected ones.
+    /// The router, which knows the connected runners.
     pub router: SandboxRouter,
     /// The runner for machines.
     pub hand_out: Arc<HandOut>,
@@ -180,7 +180,7 @@ impl Views {
     }
 }
 
-/// Unix milliseconds.
+/// Converts a time to Unix milliseconds.
 fn unix_ms(at: SystemTime) -> i64 {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -191,7 +191,7 @@ fn run_as_view(names: RunAsNames) -> RunAsView {
 }
 
 fn layer_view(layer: Layer) -> LayerView {
-    // A runner says it in words; they are translated for clients, which could not tell from them.
+    // Recognised here by the runner's words, because a client may get them translated.
     let is_off =
         layer.name == "network" || layer.name == "limits" && layer.detail.starts_with("switched off");
     LayerView {
@@ -202,7 +202,7 @@ fn layer_view(layer: Layer) -> LayerView {
     }
 }
 
-/// The server's address for the machine: the same as for the client that asks.
+/// The server's address for the machine: the one at which the requesting client reached the server, unless one is configured.
 fn base(state: &AppState, uri: &Uri, headers: &HeaderMap) -> String {
     state.public_base(host(uri, headers).unwrap_or("localhost"))
 }
@@ -218,8 +218,8 @@ fn token_view(new: NewToken, base: &str, line: Option<String>) -> TokenView {
     }
 }
 
-/// The line that starts an installed runner. The token goes through a pipe from the shell's own `printf`: it is in no process's arguments
-/// and no environment.
+/// The line that starts an installed runner. The token is piped from the shell's own `printf`, so it appears in no process's arguments
+/// or environment.
 fn runner_command(base: &str, name: &str, token: &str) -> String {
     let (scheme, host) = match base.split_once("://") {
         Some(("https", host)) => ("wss", host),

@@ -1,5 +1,5 @@
-//! The keys that open a route. A session may request everything; a key what its scope allows. Each route states its
-//! [`Access`] where it is added to [`crate::web::routes::Routes`]; a handler that was added to a router in another way is
+//! The keys that open a route. A session may request everything, and a key everything that its scope allows. Each route states its
+//! [`Access`] where it is added to [`crate::web::routes::Routes`]; a handler that is added to a router in another way is
 //! closed to every key.
 
 use accounts::KeyScope;
@@ -9,26 +9,26 @@ use accounts::KeyScope;
 pub enum Access {
     /// The handler does not authenticate.
     Anybody,
-    /// No key, whatever its scope: a stolen key must neither make another one, nor take over the account, nor make a
-    /// runner's token, which outlives the key.
+    /// No key, whatever its scope: with a stolen key it must not be possible to create another key, to take over the account, or to
+    /// create a runner's token, which outlives the key.
     Session,
-    /// A key for everything.
+    /// Only keys with the scope `full`.
     Full,
-    /// A key for reading too: the handler only reads, and shows no setting.
+    /// Also keys with the scope `read`: the handler only reads, and shows no setting.
     Look,
-    /// A key for reading or for commands too: the handler only reads, and commands, files or tasks need it.
+    /// Also keys with the scope `read` or `exec`: the handler only reads, and work with commands, files or tasks needs it.
     LookToWork,
-    /// A key for commands too: commands, files and tasks.
+    /// Also keys with the scope `exec`: commands, files and tasks.
     Work,
-    /// A key for reading too, whose socket only sends.
+    /// Also keys with the scope `read`: the handler opens a socket that only sends.
     Listen,
     /// Any key: the endpoint checks the scope again for each tool.
     EachTool,
 }
 
 impl Access {
-    /// True if a key of this scope may make such a request; `is_upgrade` is true if it becomes a WebSocket. An exec's socket
-    /// accepts input, so a key for reading only opens sockets that only send.
+    /// True if a key of this scope may make such a request; `is_upgrade` is true if the request opens a WebSocket. An exec's socket
+    /// accepts input, so a key with the scope `read` can open only sockets that only send.
     pub fn allows(self, scope: KeyScope, is_upgrade: bool) -> bool {
         match (self, scope) {
             (Self::Session, _) => false,

@@ -1,4 +1,4 @@
-//! A limit on searches: each reads a lot, so there are few at once.
+//! A limit on concurrent searches, because each one reads a lot of data.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ pub struct Searches {
     users: Mutex<HashMap<UserId, Arc<Semaphore>>>,
 }
 
-/// A running search, until this is dropped.
+/// A running search, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Search<'a> {
     _all: SemaphorePermit<'a>,
@@ -32,10 +32,10 @@ impl Default for Searches {
 }
 
 impl Searches {
-    /// Waits a little for a user's turn.
+    /// Waits a short time until the user may search.
     ///
     /// # Errors
-    /// `rate_limited` if it did not come.
+    /// `rate_limited` if other searches are still running after that time.
     pub async fn begin(&self, user: UserId) -> Result<Search<'_>, ApiError> {
         self.begin_within(user, CHAT_SEARCH_PATIENCE).await
     }
@@ -43,7 +43,7 @@ impl Searches {
     async fn begin_within(&self, user: UserId, patience: Duration) -> Result<Search<'_>, ApiError> {
         let own = self.of(user);
         let turn = async {
-            // The user's own limit first: a user who waits for it does not block others.
+            // The user's own limit is taken first, so that a user who waits for it does not block others.
             let own = own.acquire_owned().await.expect("it is never closed");
             let all = self.all.acquire().await.expect("it is never closed");
             Search { _all: all, _own: own }
@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(begin(3).await.unwrap_err().kind, "rate_limited");
         drop(first);
         let _third = begin(3).await.unwrap();
-        assert!(searches.users.lock().unwrap().len() <= 2, "who does not search is forgotten");
+        assert!(searches.users.lock().unwrap().len() <= 2, "a user who does not search is not remembered");
     }
 }

@@ -27,8 +27,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::LookToWork, route!(me))
 }
 
-/// Log in. Answers with the token for the Authorization header. A page, whose request has an Origin, also gets a cookie; from
-/// then on, neither is valid without the other.
+/// Log in. The response contains the token for the Authorization header. A page, whose request has an Origin, also gets a cookie;
+/// the token and the cookie are valid only together.
 #[utoipa::path(post, path = "/api/v1/login", tag = "session", request_body = Login, security(()),
     responses((status = 200, body = LoggedIn), (status = 401), (status = 429)))]
 pub async fn login(
@@ -48,10 +48,10 @@ pub async fn login(
     Ok((cookie, Json(body)))
 }
 
-/// The Set-Cookie header of an answer, where there is one.
+/// The Set-Cookie header of an answer, if there is one.
 pub(in crate::web) type SetCookie = AppendHeaders<Option<(header::HeaderName, HeaderValue)>>;
 
-/// True if a page asks: a browser says so, on everything but a plain navigation.
+/// True if a page sent the request: a browser adds an Origin to everything except a plain navigation.
 pub(in crate::web) fn is_page(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN)
 }
@@ -84,7 +84,7 @@ pub async fn logout(
     Ok((StatusCode::NO_CONTENT, AppendHeaders(cookie)))
 }
 
-/// The caller.
+/// The caller's account, with their active place.
 #[utoipa::path(get, path = "/api/v1/me", tag = "session", responses((status = 200, body = Me), (status = 401)))]
 pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me>, ApiError> {
     Ok(Json(Me {

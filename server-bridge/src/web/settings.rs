@@ -19,7 +19,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(show)).add(Access::Full, route!(change))
 }
 
-/// The word that means no choice.
+/// The word for leaving the choice of place to the server.
 const AUTO: &str = "auto";
 
 /// The caller's settings.
@@ -48,7 +48,7 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
 }
 
 /// Choose where work goes from the next command on. Any place that exists can be chosen; if a command would not run
-/// there now, the answer warns.
+/// there now, the response contains a warning.
 #[utoipa::path(put, path = "/api/v1/settings", tag = "settings", request_body = SettingsChange,
     responses((status = 200, body = SettingsChanged), (status = 404)))]
 pub async fn change(

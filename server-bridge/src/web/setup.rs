@@ -1,7 +1,7 @@
-//! The first account, created on the page; and facts about the server.
+//! The first account, which can be created on the page; and facts about the server.
 //!
-//! While there is no user, `serve` prints a secret when it starts. The person who presents it makes the first administrator,
-//! once: anyone who can read the server's output could also make one with `sandbridge user add`.
+//! While there is no user, `serve` prints a secret when it starts. A person who presents it can create the first administrator,
+//! once: anyone who can read the server's output could also create one with `sandbridge user add`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -37,7 +37,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::LookToWork, route!(about))
 }
 
-/// The server's public facts from its start.
+/// Public facts about the server, determined when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// The time of the start, in Unix milliseconds.
@@ -46,17 +46,17 @@ pub struct Facts {
     pub docker: bool,
     /// True if any user may work on the server itself.
     pub local: bool,
-    /// True if the secrets that have to be read again are sealed.
+    /// True if stored secrets that the server has to read again, such as model keys, are sealed.
     pub sealed: bool,
     /// The address that is listened on.
     pub listen: SocketAddr,
-    /// True if the data are stored in PostgreSQL instead of a file.
+    /// True if the data is stored in PostgreSQL instead of a file.
     pub on_postgres: bool,
-    /// True if its one user has no password, so that none can be asked for again.
+    /// True if the server's only user has no password, so that the page cannot ask for it again.
     pub one_person: bool,
 }
 
-/// What can be read without a login: above all, whether the first account has to be created.
+/// The facts that can be read without a login: above all, whether the first account has to be created.
 #[utoipa::path(get, path = "/api/v1/status", tag = "session", security(()), responses((status = 200, body = StatusView)))]
 pub async fn status(State(state): State<AppState>) -> Result<Json<StatusView>, ApiError> {
     let setup_due = state.accounts.is_first_due().await?;
@@ -109,7 +109,7 @@ pub async fn make(
     extract::Json(FirstAccount { secret, name, password }): extract::Json<FirstAccount>,
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
-    // Wrong ones are limited like wrong passwords (no account has the empty name); guesses do not block the right one.
+    // Wrong secrets are limited like wrong passwords (no account has the empty name); wrong guesses do not block the right secret.
     if !state.accounts.is_first_secret(&secret).await? {
         let _failed = begin_attempt(&state, (address, "", true), "attempts").await?;
     }
@@ -119,7 +119,7 @@ pub async fn make(
     Ok((StatusCode::CREATED, cookie, Json(session)))
 }
 
-/// The reach of a server that is addressed as `base`, such as `http://HOST:PORT`, and listens on `listen`.
+/// From where a server can be reached that is addressed as `base`, such as `http://HOST:PORT`, and listens on `listen`.
 fn reach(base: &str, listen: IpAddr) -> Reach {
     let host = base.split_once("://").map_or(base, |(_, host)| host);
     match (is_loopback(host), listen.is_loopback()) {

@@ -1,6 +1,6 @@
 //! Signing a browser in without a password: a logged-in program requests a code, and a page exchanges it for a session.
 //!
-//! The code comes after `#` in the address of a page, a part that browsers never send. It is valid once, for a short time,
+//! The code follows a `#` in the address of a page, a part that browsers never send. It is valid once, for a short time,
 //! and only while the session that requested it lasts; the page gets an ordinary page session, including the cookie.
 
 use accounts::limits::SIGN_IN_LIFETIME;
@@ -27,15 +27,15 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, route!(issue)).add(Access::Anybody, route!(redeem))
 }
 
-/// Ask for a code that signs a page in as the caller: once, within 5 minutes. For programs that are logged in, such as
-/// `sandbridge here --web`; neither for keys nor for pages.
+/// Request a code that signs a page in as the caller, once, within 5 minutes. For programs that are logged in, such as
+/// `sandbridge here --web`; not for keys or pages.
 #[utoipa::path(post, path = "/api/v1/sign-ins", tag = "session",
     responses((status = 201, body = SignInView), (status = 401), (status = 403), (status = 429)))]
 pub async fn issue(
     State(state): State<AppState>,
     caller: Caller,
 ) -> Result<(StatusCode, Json<SignInView>), ApiError> {
-    // A script in a page must not be able to take the session elsewhere.
+    // A script in a page must not be able to transfer the session to another browser.
     if caller.key.is_some() || caller.browser.is_some() {
         let message = "only a program that is logged in may ask for that; log in with `sandbridge login`";
         return Err(ApiError::new("forbidden", message));
@@ -44,7 +44,7 @@ pub async fn issue(
     Ok((StatusCode::CREATED, Json(SignInView { code, expires_in_s: SIGN_IN_LIFETIME.as_secs() })))
 }
 
-/// Exchange a code for a page's session, as after a login. For pages alone: the request needs an Origin.
+/// Exchange a code for a page's session, as after a login. Only for pages: the request needs an Origin.
 #[utoipa::path(post, path = "/api/v1/sign-ins/redeem", tag = "session", request_body = ShownCode, security(()),
     responses((status = 200, body = LoggedIn), (status = 401), (status = 403), (status = 429)))]
 pub async fn redeem(
@@ -56,15 +56,14 @@ pub async fn redeem(
     if !is_page(&headers) {
         return Err(ApiError::new("forbidden", "a code signs a page in; programs log in with a password"));
     }
-    // Otherwise an attacker could send people an address that signs them in to another account, and read what they enter.
+    // Otherwise an attacker could send people an address that signs them in to the attacker's account, and read what they enter.
     if !connection.client.is_loopback() {
-        let message =
-            "such an address works in a browser on the server's own machine; log in with your password";
+        let message = "a sign-in address works only in a browser on the server's own machine; log in with your password";
         return Err(ApiError::new("forbidden", message));
     }
     let address = address_key(connection.client);
     if !state.accounts.is_sign_in(&code).await? {
-        // Wrong ones are limited like wrong passwords (no account has the empty name).
+        // Wrong codes are limited like wrong passwords (no account has the empty name).
         let _failed = begin_attempt(&state, (address, "", true), "attempts").await?;
     }
     let user = state.accounts.redeem_sign_in(&code, address).await?;

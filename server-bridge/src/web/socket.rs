@@ -1,4 +1,4 @@
-//! WebSockets: turning a request into one, with bounds on the memory that its other end can use.
+//! WebSockets: upgrading a request, with bounds on the memory that the other end can use.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use crate::web::standing::Standing;
 
 /// The protocol name that a page sends; a program sends none.
 const PROTOCOL: &str = "sandbridge";
-/// The prefix of a token among the protocols that a page offers: it has no other place for one.
+/// The prefix of a token among the protocols that a page offers: a page cannot send the token in another way.
 const OFFERED_TOKEN: &str = "bearer.";
 
 /// The token among the protocols that a request to become a WebSocket offers.
@@ -34,27 +34,27 @@ fn offered(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     lines.flat_map(|line| line.split(',')).map(str::trim)
 }
 
-/// A request to become a WebSocket.
+/// A request for a WebSocket.
 pub struct Upgrade {
     upgrade: WebSocketUpgrade,
     standing: Option<Arc<Standing>>,
     names_protocol: bool,
 }
 
-/// The same, with its limits set.
+/// An [`Upgrade`] with its limits set.
 pub struct LimitedUpgrade {
     upgrade: WebSocketUpgrade,
     names_protocol: bool,
 }
 
 impl Upgrade {
-    /// Limits what the client may send in one message, in bytes.
+    /// Limits the size of a client's messages, in bytes.
     pub fn with_max_message_bytes(self, bytes: usize) -> LimitedUpgrade {
         self.limited(bytes, SOCKET_WRITE_BUFFER_BYTES)
     }
 
-    /// The same for a socket that lives as long as one command, and may carry a lot to its client, which may stop reading
-    /// for long.
+    /// As [`Self::with_max_message_bytes`], for the socket of one command: it may carry a lot of output, and its client may stop
+    /// reading for a long time.
     pub fn for_bulk(self, bytes: usize) -> LimitedUpgrade {
         if let Some(standing) = &self.standing {
             standing.allow_pauses();
@@ -63,7 +63,7 @@ impl Upgrade {
     }
 
     fn limited(self, message_bytes: usize, buffer_bytes: usize) -> LimitedUpgrade {
-        // Messages are sent unfragmented: the reader may not support fragments.
+        // Messages are sent unfragmented, because the reader may not support fragments.
         let config = Config::default().flush_threshold(buffer_bytes).frame_size(usize::MAX);
         let limits = Limits::default().max_payload_len(Some(message_bytes));
         let upgrade = self.upgrade.config(config).limits(limits);
@@ -81,7 +81,7 @@ impl LimitedUpgrade {
         let serve = |socket| serve(Socket::of(socket));
         let mut response = self.upgrade.on_upgrade(serve);
         if self.names_protocol {
-            // Never the one with the token: the answer may be shown and logged.
+            // Never the protocol with the token, because the answer may be shown and logged.
             let name = HeaderValue::from_static(PROTOCOL);
             response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, name);
         }
@@ -104,7 +104,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
     }
 }
 
-/// A WebSocket. Pings are answered below, and reported.
+/// A WebSocket that answers pings by itself and also passes them to its reader.
 #[derive(Debug)]
 pub struct Socket {
     socket: WebSocket,
@@ -114,7 +114,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// The same for a socket that this server opened.
+    /// Wraps a socket that this server opened.
     pub fn of(socket: WebSocket) -> Self {
         Self { socket, pings: 0, is_closing: false }
     }
@@ -128,11 +128,11 @@ impl Stream for Socket {
             return Poll::Ready(None);
         };
         let message = message.map_err(io::Error::other)?;
-        // The answer waits in memory for an end that does not read, and may hold the buffer of the ping.
+        // While the other end does not read, the answer stays in memory, and may keep the ping's buffer alive.
         if message.is_ping() && self.as_mut().poll_flush(context)?.is_pending() {
             self.pings += 1;
             if self.pings > SOCKET_PINGS {
-                let reason = "more pings arrived than answers were read";
+                let reason = "too many pings arrived whose answers the other end did not read";
                 return Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason))));
             }
         }
@@ -157,10 +157,10 @@ impl Sink<Message> for Socket {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends a goodbye, without waiting for the other end's.
+    /// Sends a close frame, without waiting for the other end's.
     fn poll_close(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !std::mem::replace(&mut self.is_closing, true) {
-            // An error means that the other end has sent its goodbye, or is gone.
+            // An error means that the other end has sent its close frame, or has disconnected.
             let _ = Pin::new(&mut self.socket).start_send(Message::close(None, ""));
         }
         self.poll_flush(context)

@@ -22,21 +22,21 @@ use crate::web::pool::{Eviction, Pool, Seat};
 /// Seats for unauthenticated connections.
 #[derive(Debug)]
 pub struct Lobby {
-    /// All of them.
+    /// The seats of all unauthenticated connections.
     unproven: Arc<Pool>,
-    /// Those of them that make the server hold more than a small request.
+    /// The additional seats of connections that make the server keep more in memory than a small request.
     costly: Arc<Pool>,
 }
 
 impl Lobby {
-    /// As many seats as the server's limits allow, and fewer if it may open only a few files.
+    /// Creates as many seats as the server's limits allow, and fewer if the server may open only a few files.
     pub fn new(open_files: Option<u64>) -> Self {
         let files = usize::try_from(open_files.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
         let unproven = UNPROVEN_CONNECTIONS.min(files / OPEN_FILES_PER_UNPROVEN_CONNECTION);
         Self { unproven: Pool::new(unproven), costly: Pool::new(COSTLY_CONNECTIONS.min(unproven)) }
     }
 
-    /// A seat for a connection from this address, as [`crate::web::rate::address_key`] groups them.
+    /// Takes a seat for a connection from this address, which [`crate::web::rate::address_key`] has grouped.
     pub fn enter(&self, address: IpAddr) -> Standing {
         let eviction = Arc::<Eviction>::default();
         let seat = self.unproven.enter(address, &eviction);
@@ -52,7 +52,7 @@ impl Lobby {
     }
 }
 
-/// One connection's standing.
+/// How far one connection is trusted, and the seats that it takes until a sender on it has authenticated.
 #[derive(Debug)]
 pub struct Standing {
     costly: Arc<Pool>,
@@ -60,7 +60,7 @@ pub struct Standing {
     is_proven: AtomicBool,
     received_bytes: AtomicU64,
     may_pause: AtomicBool,
-    /// Nothing once an identity was proven.
+    /// `None` once a sender has authenticated.
     seats: Mutex<Option<Seats>>,
 }
 
@@ -84,7 +84,7 @@ impl Standing {
         self.is_proven.load(Ordering::Acquire)
     }
 
-    /// Counts the connection as another address's: a proxy named its client.
+    /// Counts the connection as another address's, because a proxy has named its client.
     pub fn move_to(&self, address: IpAddr) {
         if let Some(seats) = self.seats().as_mut() {
             seats.address = address;
@@ -95,12 +95,12 @@ impl Standing {
         }
     }
 
-    /// This client may stop reading for long: a pager or a stopped terminal holds up its command, not this server.
+    /// Allows this client to stop reading for a long time: a pager or a stopped terminal holds up its command, but not this server.
     pub fn allow_pauses(&self) {
         self.may_pause.store(true, Ordering::Relaxed);
     }
 
-    /// How long the other end may read nothing.
+    /// How long the other end may read nothing before the connection is closed.
     pub fn stall_timeout(&self) -> Duration {
         match self.may_pause.load(Ordering::Relaxed) {
             true => WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE,
@@ -108,7 +108,7 @@ impl Standing {
         }
     }
 
-    /// Call this before reading.
+    /// Checks, before reading, that the connection still has its seat.
     ///
     /// # Errors
     /// The connection was displaced by another one.
@@ -119,7 +119,7 @@ impl Standing {
         }
     }
 
-    /// The same before writing.
+    /// Checks, before writing, that the connection still has its seat.
     ///
     /// # Errors
     /// The connection was displaced by another one.
@@ -130,7 +130,7 @@ impl Standing {
         }
     }
 
-    /// Counts received bytes; many of them before a proof of identity make the connection a costly one.
+    /// Counts received bytes; a connection that sends many of them before authentication becomes a costly one.
     pub fn received(&self, bytes: u64) {
         if self.is_proven() {
             return;
@@ -141,20 +141,20 @@ impl Standing {
         }
     }
 
-    /// Records that a request is held because its body does not arrive.
+    /// Records that a request is kept in memory because its body has not arrived.
     pub fn holds_a_request(&self) {
         if !self.is_proven() {
             self.is_costly();
         }
     }
 
-    /// True if this answer is to be the connection's last: no user has signed in on it, and there are many connections like
-    /// it.
+    /// True if this answer is to be the connection's last: no sender has authenticated on it, and there are many connections of this
+    /// kind.
     pub fn ends_with_answer(&self) -> bool {
         self.seats().as_ref().is_some_and(|seats| seats.unproven.is_in_a_crowd(UNPROVEN_CROWD_PART))
     }
 
-    /// Records that the other end does not read as fast as it gets answers, so answers are held.
+    /// Records that the other end reads its answers too slowly, so that they are kept in memory.
     pub fn is_behind(&self) {
         if !self.is_proven() {
             self.is_costly();

@@ -31,13 +31,13 @@ use crate::web::setup::Facts;
 #[derive(Clone)]
 pub struct AppState(Arc<Shared>);
 
-/// See [`AppState`].
+/// The fields of [`AppState`], which all clones share.
 pub struct Shared {
     /// The accounts, and the audit trail.
     pub accounts: Accounts,
     /// The router of work.
     pub router: SandboxRouter,
-    /// Every exec.
+    /// The ledger of all execs.
     pub ledger: Ledger,
     /// The chat service.
     pub chats: ChatService,
@@ -63,29 +63,29 @@ pub struct Shared {
     pub tls: bool,
     /// The name of the cookie of pages' sessions.
     pub cookie_name: String,
-    /// Invalid keys of programs, by address.
+    /// The limit on invalid keys of programs, by address.
     pub refused_keys: RateLimiter<IpAddr>,
-    /// Refused registrations by address.
+    /// The limit on refused registrations, by address.
     pub registrations: RateLimiter<IpAddr>,
-    /// Deliveries that neither a trigger nor a channel let in, by address.
+    /// The limit on deliveries that neither a trigger nor a channel accepted, by address.
     pub refused_deliveries: RateLimiter<IpAddr>,
-    /// Room for searches.
+    /// The limit on concurrent searches.
     pub searches: Searches,
     /// The endpoint of the Model Context Protocol.
     pub mcp: Mcp,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
-    /// Set when the server stops.
+    /// Cancelled when the server stops.
     pub shutdown: CancellationToken,
     /// Every task of the server.
     pub tasks: TaskTracker,
     /// The attached execs whose end is not on record yet.
     pub execs: TaskTracker,
-    /// The server's facts from its start.
+    /// Public facts about the server, determined when it started.
     pub facts: Facts,
-    /// This server as a node that works beside others.
+    /// This server as one of several nodes that work at once, if it is one.
     pub cluster: Option<Cluster>,
-    /// Whether the server takes work.
+    /// Whether the server accepts work.
     pub ready: Arc<Readiness>,
 }
 
@@ -98,7 +98,7 @@ impl Deref for AppState {
 }
 
 impl AppState {
-    /// Shares the state.
+    /// Makes the state shareable.
     pub fn new(shared: Shared) -> Self {
         Self(Arc::new(shared))
     }
@@ -111,7 +111,7 @@ impl AppState {
         Ok(self.ledger.sandbox(user, on).await?)
     }
 
-    /// Cancelled when the server stops, or is not this user's home any more.
+    /// A token that is cancelled when the server stops, or when it is no longer this user's home.
     pub fn stopped(&self, user: UserId) -> CancellationToken {
         self.ledger.stopped(user)
     }
@@ -122,7 +122,7 @@ impl AppState {
         self.ledger.place_asked_for(user, on).await
     }
 
-    /// Adds an audit entry for a user's action. A failure is only logged: the action is done.
+    /// Adds an audit entry for a user's action. A failure is only logged, because the action has already been done.
     pub async fn audit(
         &self,
         user: Option<&str>,
@@ -140,7 +140,7 @@ impl AppState {
         self.public_url.clone().unwrap_or_else(|| format!("{scheme}://{host}"))
     }
 
-    /// True if browsers reach this server by TLS only, as far as it knows.
+    /// True if browsers reach this server only by TLS, as far as the server knows.
     pub fn is_secure(&self) -> bool {
         self.tls || self.public_url.as_deref().is_some_and(|url| url.starts_with("https://"))
     }

@@ -1,4 +1,4 @@
-//! A connection's bytes: reads are counted, and an end that reads nothing is given up.
+//! A connection's bytes: reads are counted, and a connection whose other end reads nothing is closed.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::limits::UNPROVEN_READ_BYTES;
 use crate::web::accept::ReadBudget;
 use crate::web::standing::Standing;
 
-/// A stream whose reads are counted, and which holds its seat among the connections for as long as it lives.
+/// A stream that counts what is read from it, and keeps the connection's seat for as long as it exists.
 pub struct ClientStream<S> {
     stream: S,
     budget: Arc<ReadBudget>,
@@ -24,7 +24,7 @@ pub struct ClientStream<S> {
 }
 
 impl<S> ClientStream<S> {
-    /// Counts what is read from `stream`.
+    /// Wraps `stream` and counts what is read from it.
     pub fn new(
         stream: S,
         budget: Arc<ReadBudget>,
@@ -46,7 +46,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
             ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
         } else {
             self.standing.check_reader(context)?;
-            // A little at a time: the layer below enlarges its buffer for a peer that fills it.
+            // Read in small parts, because the layer that reads from this stream enlarges its buffer for a peer that fills it.
             let room = UNPROVEN_READ_BYTES.min(buffer.remaining());
             let mut part = ReadBuf::new(buffer.initialize_unfilled_to(room));
             ready!(Pin::new(&mut self.stream).poll_read(context, &mut part))?;
@@ -58,8 +58,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         if self.budget.spend(read) {
             return Poll::Ready(Ok(()));
         }
-        let reason =
-            "more was sent than is allowed before a runner has registered, or than there is room for";
+        let reason = "the other end sent more than is allowed before a runner has registered, or than there is memory for";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason)))
     }
 }
@@ -111,12 +110,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 }
 
-/// Detects an end that reads nothing: measures the time since the last successful write, while data is pending.
+/// Detects that the other end reads nothing, by measuring the time since the last successful write while data is pending.
 #[derive(Default)]
 struct Stall(Option<Pin<Box<Sleep>>>);
 
 impl Stall {
-    /// Passes on the result of a write; an error once nothing could be written for `timeout`.
+    /// Passes on the result of a write; returns an error once nothing could be written for `timeout`.
     fn watch<T>(
         &mut self,
         context: &mut Context<'_>,
@@ -144,7 +143,7 @@ mod tests {
     use crate::limits::{WRITE_STALL_TIMEOUT, WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE};
     use crate::web::standing::Lobby;
 
-    /// More than fits between the two ends.
+    /// More bytes than fit into the buffer between the two ends.
     const MUCH: [u8; 4096] = [7; 4096];
 
     fn stream() -> (ClientStream<tokio::io::DuplexStream>, Arc<Standing>, tokio::io::DuplexStream) {

@@ -26,13 +26,13 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Work, route!(kill))
 }
 
-/// Which tasks are wanted.
+/// The filter for tasks.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct TaskQuery {
-    /// Only those of this conversation.
+    /// Only tasks of this conversation.
     chat: Option<String>,
-    /// Only those that run.
+    /// Only tasks that are running.
     #[serde(default)]
     running: bool,
     /// The maximum number of tasks to list, 1,000 at most; 100 if absent.

@@ -1,7 +1,7 @@
-//! Tickets: when a browser fetches a download or a picture by itself, it sends no token, so the URL carries a ticket.
+//! Tickets: when a browser fetches a download or a picture by itself, it sends no token, so the URL contains a ticket.
 //!
 //! A ticket is valid for one address, once, for a short time, and for the session that requested it; that session's cookie
-//! is needed as well. Crate `accounts` issues them and takes them; every node takes those of the others.
+//! is needed as well. Crate `accounts` issues and redeems tickets; every node accepts tickets of the other nodes.
 
 use accounts::Ticket;
 use api::session::{NewTicket, TicketView};
@@ -23,14 +23,14 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Session, route!(issue))
 }
 
-/// The prefix of a ticket in an address; it is the last parameter.
+/// The name of the ticket's parameter, which is the last one in an address.
 const PARAMETER: &str = "ticket=";
 
-/// The prefix of the API; its routes see addresses without it.
+/// The prefix of the API's paths; its routes see paths without the prefix.
 const API: &str = "/api/v1";
-/// The addresses that a ticket opens: files, and downloads like them.
+/// The paths that a ticket opens: files, archives and exports.
 const DOWNLOADS: &[&str] = &["/api/v1/files", "/api/v1/files/tree", "/api/v1/container/export"];
-/// The same for chats, with an id between the two.
+/// The beginning and the end of a path that a ticket opens as well: the export of a chat, whose id is between them.
 const CHAT_EXPORT: (&str, &str) = ("/api/v1/chats/", "/export");
 
 /// The token of the session whose ticket is at the end of a download's URL; the ticket is not used up.
@@ -77,8 +77,8 @@ fn opens(ticket: &Ticket, method: &Method, address: &str) -> bool {
     method == Method::GET && ticket.address == address.strip_prefix(API).unwrap_or(address)
 }
 
-/// Request a ticket, which is valid for one address, once, within a minute: for downloads of a browser, which send no
-/// Authorization header. Programs need none.
+/// Request a ticket, which is valid for one address, once, within a minute: for a browser's downloads, which send no
+/// Authorization header. Programs do not need tickets.
 #[utoipa::path(post, path = "/api/v1/tickets", tag = "session", request_body = NewTicket,
     responses((status = 201, body = TicketView), (status = 400), (status = 403), (status = 429)))]
 pub async fn issue(
@@ -112,7 +112,7 @@ fn is_download(address: &str) -> bool {
     DOWNLOADS.contains(&path) || of_chat().is_some()
 }
 
-/// True if a request comes as a browser's own would: without any token.
+/// True if a request could be one that a browser sends by itself: without a token, and not for a WebSocket.
 fn is_bare(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::AUTHORIZATION) && !headers.contains_key(header::UPGRADE)
 }

@@ -1,4 +1,4 @@
-//! What workspaces define, and the caller approves.
+//! The hooks, tools, servers and skills that workspaces define, and the caller's approvals of them.
 
 use api::trust::{TrustList, TrustRequest};
 use axum::extract::{Path, State};
@@ -13,7 +13,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of trust. A key may look, but cannot let a repository run anything.
+/// The routes of trust. A key may read them, but cannot let a repository run anything.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -22,7 +22,7 @@ pub(in crate::web) fn routes() -> Routes {
 }
 
 /// Everything that the workspace of a place defines and the caller must approve: hooks, MCP servers, custom tools, and skills for every prompt;
-/// with what changed since the last approval, and all of the caller's approvals.
+/// with the changes since the last approval, and all of the caller's approvals.
 #[utoipa::path(get, path = "/api/v1/trust", tag = "settings", params(PlaceQuery),
     responses((status = 200, body = TrustList), (status = 404)))]
 pub async fn list(
@@ -47,7 +47,7 @@ pub async fn approve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Revoke an approval, in any workspace; what runs under it ends. Needs a session.
+/// Revoke an approval, in any workspace; everything that runs under it ends. Needs a session.
 #[utoipa::path(delete, path = "/api/v1/trust/approvals/{hash}", tag = "settings",
     params(("hash" = String, Path)), responses((status = 204), (status = 403), (status = 404)))]
 pub async fn revoke(

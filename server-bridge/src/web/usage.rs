@@ -24,13 +24,13 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Look, route!(show))
 }
 
-/// What a report of usage covers.
+/// The conversation and the days that a report of usage covers.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct UsageQuery {
-    /// A conversation, which may be a removed one; without one all of the caller's.
+    /// A conversation, which may be a removed one; all of the caller's conversations if absent.
     chat: Option<String>,
-    /// How many days, today included; 30 if absent, 3,660 at most.
+    /// The number of days, including today; 30 if absent, 3,660 at most.
     days: Option<u16>,
 }
 
@@ -70,7 +70,7 @@ fn usage_view(rows: &[UsageRow], today: i64) -> UsageView {
     }
 }
 
-/// The sum of these.
+/// The sum of these rows.
 pub(super) fn sum_of(rows: &[UsageRow]) -> Sum {
     let mut sum = Sum::default();
     rows.iter().for_each(|row| add(&mut sum, row));

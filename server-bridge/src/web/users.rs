@@ -88,7 +88,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Change the caller's own password. Ends all sessions and removes all API keys; the answer begins another session, for this
+/// Change the caller's own password. This ends all sessions and removes all API keys; the response begins a new session for this
 /// page.
 #[utoipa::path(post, path = "/api/v1/password", tag = "session", request_body = PasswordChange,
     responses((status = 200, body = LoggedIn), (status = 400), (status = 403), (status = 429)))]
@@ -99,7 +99,7 @@ pub async fn change_password(
     extract::Json(PasswordChange { current, new }): extract::Json<PasswordChange>,
 ) -> Result<impl IntoResponse, ApiError> {
     let name = &caller.user.name;
-    // A session may try passwords as slowly as a client without one.
+    // Attempts with a session are limited like those without one.
     let address = address_key(connection.client);
     let attempt = begin_attempt(&state, (address, name, true), "failed attempts").await?;
     let changed = state.accounts.change_own_password(&caller.user, &current, &new).await;

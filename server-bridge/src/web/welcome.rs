@@ -1,4 +1,4 @@
-//! The first steps of a user: shown until they were taken or postponed.
+//! A user's first steps on the page, which are shown until the user has completed or postponed them.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -14,7 +14,7 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(end))
 }
 
-/// End the first steps: they are not shown again.
+/// End the caller's first steps: they are not shown again.
 #[utoipa::path(post, path = "/api/v1/me/welcomed", tag = "session", responses((status = 204)))]
 pub async fn end(State(state): State<AppState>, caller: Caller) -> Result<StatusCode, ApiError> {
     state.accounts.end_welcome(caller.user.id).await?;

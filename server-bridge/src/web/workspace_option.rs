@@ -4,8 +4,8 @@ use crate::limits::WORKSPACE_BYTES;
 use crate::web::error::ApiError;
 use execs::quoted;
 
-/// The option that makes a directory the workspace, with a blank before it: ` --workspace '/srv/my work'`. The directory is one
-/// of the machine that the line is pasted on; `~/` in front stands for the home directory there.
+/// The option that makes a directory the workspace, with a blank before it: ` --workspace '/srv/my work'`. The directory is on
+/// the machine that the line is pasted on; a leading `~/` means the home directory there.
 ///
 /// # Errors
 /// `invalid` for a text that is not a path, or contains characters that a line cannot contain.
@@ -19,14 +19,14 @@ pub fn workspace_option(directory: &str) -> Result<String, ApiError> {
         return invalid(&format!("has more than {WORKSPACE_BYTES} bytes"));
     }
     if directory.chars().any(char::is_control) {
-        return invalid("holds line breaks or other control characters, which cannot be pasted");
+        return invalid("contains line breaks or other control characters, which cannot be pasted");
     }
     let word = match directory.strip_prefix("~/") {
-        // The shell replaces an unquoted tilde by the home directory.
+        // The shell replaces an unquoted tilde with the home directory.
         Some("") => "~/".to_owned(),
         Some(rest) => format!("~/{}", quoted(rest)),
         None if directory == "~" => "~".to_owned(),
-        // It would be mistaken for an option.
+        // Without `./` in front, the shell command would mistake the directory for an option.
         None if directory.starts_with('-') => quoted(&format!("./{directory}")),
         None => quoted(directory),
     };
@@ -39,7 +39,7 @@ mod tests {
 
     use super::*;
 
-    /// The shell's interpretation of it.
+    /// The arguments that a shell makes of the option.
     fn as_a_shell_reads(option: &str) -> Vec<String> {
         let script = format!("printf '%s\\n'{option}");
         let output = Command::new("sh").args(["-c", &script]).env("HOME", "/home/ada").output().unwrap();

@@ -1,4 +1,4 @@
-//! Reading the audit trail.
+//! The rights to read the audit trail, and its pages.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use store::AuditEntry;
 use crate::support::TestServer;
 
 #[tokio::test]
-async fn administrators_read_all_of_it_and_others_their_own() {
+async fn administrators_read_the_whole_trail_and_others_their_own_entries() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     alice.add_runner("laptop").await;
@@ -22,7 +22,7 @@ async fn administrators_read_all_of_it_and_others_their_own() {
     assert_eq!(
         targets(&bob.get("/audit?action=runner.&user=alice").await),
         ["desk"],
-        "a route_request is no right"
+        "a route_request gives no access"
     );
     assert_eq!(targets(&alice.get("/audit?action=runner.&user=alice").await), ["laptop"]);
     assert_eq!(bob.get("/audit?action=nothing").await, json!({"entries": [], "more": false}));
@@ -30,7 +30,7 @@ async fn administrators_read_all_of_it_and_others_their_own() {
 }
 
 #[tokio::test]
-async fn who_takes_the_name_of_an_account_that_is_gone_does_not_read_what_it_did() {
+async fn a_new_account_with_a_deleted_accounts_name_does_not_read_its_entries() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     bob.add_runner("secret-desk").await;
@@ -45,7 +45,7 @@ async fn who_takes_the_name_of_an_account_that_is_gone_does_not_read_what_it_did
 }
 
 #[tokio::test]
-async fn it_is_read_page_by_page() {
+async fn the_trail_is_read_page_by_page() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for number in 0..5 {

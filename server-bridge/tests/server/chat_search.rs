@@ -1,4 +1,4 @@
-//! Finding chats, and the data beside their messages.
+//! Searching chats, and a chat's other data: its title, approval mode and usage.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn titles(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn chats_are_found_by_their_words_and_read_page_by_page() {
+async fn chats_are_found_by_their_words_and_listed_page_by_page() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     for (title, text) in [("one", "the needle is here"), ("needle two", "nothing"), ("three", "nothing")] {
@@ -41,7 +41,7 @@ async fn chats_are_found_by_their_words_and_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_chat_tells_what_stands_beside_its_messages() {
+async fn a_chats_detail_has_its_title_approval_mode_and_usage() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let id = chat(&alice, "one", "hello").await;

@@ -35,12 +35,16 @@ async fn a_command_in_a_chat_shows_where_and_how_it_ended() {
     assert_eq!((&message["exec"]["runner"], &message["exec"]["exit_code"]), (&json!("laptop"), &json!(0)));
     assert_eq!(message["text"], "hi on laptop\n");
     let page = alice.get(&format!("{chat}/messages")).await;
-    assert_eq!(page["messages"].as_array().unwrap().last(), Some(&message), "what was told is what is kept");
+    assert_eq!(
+        page["messages"].as_array().unwrap().last(),
+        Some(&message),
+        "the stored message equals the one in the event"
+    );
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_chat_is_sent_to_a_runner_without_a_message_and_only_to_ones_own() {
+async fn a_chat_is_bound_without_a_message_and_only_to_ones_own_runner() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let _runner = alice.connect_runner("laptop").await;
@@ -77,7 +81,7 @@ async fn a_running_command_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_command_whose_poster_is_gone_runs_to_its_end() {
+async fn a_command_whose_poster_disconnected_runs_to_its_end() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -103,7 +107,7 @@ async fn a_command_whose_poster_is_gone_runs_to_its_end() {
 }
 
 #[tokio::test]
-async fn new_answers_with_the_chat_to_switch_to() {
+async fn the_new_command_answers_with_the_chat_to_switch_to() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let chat = new_chat(&alice).await;
@@ -134,7 +138,7 @@ async fn messages_come_in_pages_oldest_first() {
 }
 
 #[tokio::test]
-async fn a_deleted_chat_is_gone_and_told() {
+async fn a_deleted_chat_is_not_found_and_its_deletion_is_an_event() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut events = alice.socket("/events").await;
@@ -147,7 +151,7 @@ async fn a_deleted_chat_is_gone_and_told() {
 }
 
 #[tokio::test]
-async fn a_chat_has_the_title_it_is_given_and_leaves_as_a_file_of_either_kind() {
+async fn a_chat_is_renamed_and_exported_as_either_kind_of_file() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let chat = new_chat(&alice).await;

@@ -1,4 +1,4 @@
-//! The password again, before a page creates something that outlives its session.
+//! The password is asked for again before a page creates something that outlives its session.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use store::{Clock, Store};
 
 use crate::support::{PASSWORD, Page, TestServer, eventually};
 
-/// All requests that need it: a key, users and tokens of runners. The runner `laptop` and the user `bob` exist.
+/// All requests that need the password again: for a key, for users, and for tokens of runners. The runner `laptop` and
+/// the user `bob` exist.
 fn makings() -> [(Method, &'static str, Value); 6] {
     [
         (Method::POST, "/keys", json!({"name": "k"})),
@@ -41,7 +42,7 @@ async fn age(server: &TestServer, token: &str, by: Duration) {
 }
 
 #[tokio::test]
-async fn a_page_is_asked_for_the_password_before_it_makes_what_stays() {
+async fn a_page_is_asked_for_the_password_before_it_grants_lasting_access() {
     let server = TestServer::start().await;
     server.user("bob").await;
     let page = stale_page(&server, "alice").await;
@@ -55,27 +56,27 @@ async fn a_page_is_asked_for_the_password_before_it_makes_what_stays() {
     }
     let users: Vec<String> = server.store.users().await.unwrap().into_iter().map(|user| user.name).collect();
     assert_eq!(users, ["alice", "bob"]);
-    // The same applies to replacing the program of a machine.
+    // The same applies to updating a runner's program.
     let update = || page.send(Method::POST, "/runners/laptop/update", json!({}));
     assert_eq!(update().await.1["error"]["kind"], "password_required");
-    // All other requests of a page continue to work.
+    // A page's other requests still need no password.
     assert_eq!(page.status(Method::GET, "/keys").await, 200);
     assert_eq!(page.send(Method::POST, "/chats", json!({})).await.0, 201);
     assert_eq!(page.send(Method::POST, "/confirm", json!({"password": PASSWORD})).await.0, 204);
-    assert_eq!(update().await.1["error"]["kind"], "not_found", "there is none to hand out");
+    assert_eq!(update().await.1["error"]["kind"], "not_found", "the server has no program to hand out");
     for (method, path, body) in makings() {
         let (status, done) = page.send(method.clone(), path, body).await;
         assert!(status < 300, "{method} {path}: {done}");
     }
     assert_eq!(server.audited("session.confirm", "ok").await.user.as_deref(), Some("alice"));
-    // It is valid for that session only, and for a limited time.
+    // The confirmation is valid for that session only, and for a limited time.
     age(&server, &page.token, Duration::from_secs(10 * 60)).await;
     assert_eq!(page.send(Method::POST, "/keys", json!({"name": "late"})).await.0, 403);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn after_a_login_nothing_is_asked_and_another_page_is() {
+async fn after_a_login_that_page_is_not_asked_and_an_older_one_is() {
     let server = TestServer::start().await;
     server.user("bob").await;
     let old = stale_page(&server, "alice").await;
@@ -89,7 +90,7 @@ async fn after_a_login_nothing_is_asked_and_another_page_is() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_confirms_nothing_is_on_record_and_cannot_be_tried_fast() {
+async fn a_wrong_password_confirms_nothing_and_is_audited_and_rate_limited() {
     let server = TestServer::start().await;
     server.user("bob").await;
     let page = stale_page(&server, "alice").await;
@@ -110,7 +111,7 @@ async fn a_wrong_password_confirms_nothing_is_on_record_and_cannot_be_tried_fast
 }
 
 #[tokio::test]
-async fn a_program_that_is_logged_in_is_asked_for_nothing() {
+async fn a_logged_in_program_is_not_asked_for_the_password_again() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     age(&server, &alice.token, Duration::from_secs(24 * 3600)).await;

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// The description; `scripts/contract` generates the page's client from it.
+/// The path of the description; `scripts/contract` generates the page's client from this file.
 const FILE: &str = "ui/src/api/openapi.json";
 
-/// With `SANDBRIDGE_WRITE_CONTRACT=1` the file is written instead.
+/// With `SANDBRIDGE_WRITE_CONTRACT=1` the file is written instead of compared.
 #[test]
-fn the_page_knows_the_api_as_it_is() {
+fn the_stored_api_description_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);
     let text = format!("{:#}\n", server_bridge::web::openapi::document());
     if std::env::var_os("SANDBRIDGE_WRITE_CONTRACT").is_some_and(|value| value == "1") {
@@ -17,12 +17,12 @@ fn the_page_knows_the_api_as_it_is() {
     }
     assert!(
         std::fs::read_to_string(&path).is_ok_and(|known| known == text),
-        "{FILE} is not what the code says; run scripts/contract"
+        "{FILE} differs from the code; run scripts/contract"
     );
 }
 
 #[test]
-fn the_pages_types_are_made_of_that_file() {
+fn the_pages_types_are_generated_from_the_stored_description() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/api");
     let description = std::fs::read(directory.join("openapi.json")).unwrap();
     let made: String = Sha256::digest(description).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -31,11 +31,11 @@ fn the_pages_types_are_made_of_that_file() {
     assert!(first.ends_with(&made), "{first}; run scripts/contract");
 }
 
-/// Limits that the page applies before a request.
+/// The limits that the page checks before it sends a request.
 #[test]
-fn the_pages_limits_are_the_servers() {
+fn the_pages_limits_equal_the_servers() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/limits.ts");
     let text = std::fs::read_to_string(file).unwrap();
     let expected = format!("PASSWORD_MIN_CHARS = {};", store::limits::PASSWORD_MIN_CHARS);
-    assert!(text.contains(&expected), "ui/src/limits.ts does not say {expected}");
+    assert!(text.contains(&expected), "ui/src/limits.ts does not contain {expected}");
 }

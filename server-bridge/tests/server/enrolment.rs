@@ -1,4 +1,4 @@
-//! One-use tokens at the socket for runners.
+//! One-use tokens at the runners' WebSocket.
 
 use proto::handshake::{Handshake, Refusal, RefusalReason};
 use serde_json::json;
@@ -16,7 +16,7 @@ async fn add(alice: &TestClient) -> String {
     token.to_owned()
 }
 
-/// Registers with this text and hangs up without being ready; returns the token that came.
+/// Registers with this text and disconnects before it is ready; returns the token that it received.
 async fn enrol(server: &TestServer, text: &str) -> Result<String, Refusal> {
     let mut socket = Socket::connect(&server.url("/runner").replacen("http", "ws", 1), &[]).await.unwrap();
     socket.text(text).await;
@@ -28,13 +28,13 @@ async fn enrol(server: &TestServer, text: &str) -> Result<String, Refusal> {
 }
 
 #[tokio::test]
-async fn a_one_use_token_is_exchanged_and_then_worth_nothing() {
+async fn a_one_use_token_is_exchanged_once_and_then_invalid() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = add(&alice).await;
     let text = handshake_text(&token, "laptop");
     let lost = enrol(&server, &text).await.unwrap();
-    // The link broke before the runner had it: only the same life may ask again.
+    // The link broke before the runner had the token: only the same runner process may request it again.
     let permanent = enrol(&server, &text).await.unwrap();
     let thief = enrol(&server, &handshake_text(&token, "thief")).await.unwrap_err();
     assert_eq!(thief.reason, RefusalReason::TokenUnknown);
@@ -73,7 +73,7 @@ async fn a_one_use_token_that_nobody_used_in_time_has_expired() {
     let refusal = enrol(&server, &handshake_text(token.expose(), "laptop")).await.unwrap_err();
     assert_eq!(refusal.reason, RefusalReason::TokenExpired);
     server.audited("runner.enrol", "expired").await;
-    // Its owner can get in another way.
+    // The owner can still rotate the runner's token.
     let (status, rotated) = alice.send(reqwest::Method::POST, "/runners/laptop/rotate", json!({})).await;
     assert_eq!(status, 200);
     FakeRunner::connect(&alice.base, rotated["token"].as_str().unwrap(), "laptop").await.unwrap();
@@ -93,7 +93,7 @@ async fn a_runner_that_could_not_keep_a_token_does_not_use_one_up() {
 }
 
 #[tokio::test]
-async fn a_time_that_makes_no_sense_is_refused() {
+async fn an_invalid_lifetime_is_refused() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for body in [

@@ -1,4 +1,4 @@
-//! The events socket.
+//! The WebSocket for events.
 
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
@@ -29,7 +29,7 @@ async fn events_are_numbered_from_the_greeting_on() {
 }
 
 #[tokio::test]
-async fn a_runner_that_comes_and_goes_is_told() {
+async fn an_event_reports_each_runner_that_connects_or_disconnects() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut events = alice.socket("/events").await;
@@ -44,7 +44,7 @@ async fn a_runner_that_comes_and_goes_is_told() {
 }
 
 #[tokio::test]
-async fn a_new_token_is_told_to_open_pages() {
+async fn an_event_reports_a_new_token_to_open_pages() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     alice.add_runner("laptop").await;
@@ -69,7 +69,7 @@ async fn the_end_of_a_session_closes_its_events() {
 }
 
 #[tokio::test]
-async fn all_windows_of_a_user_are_told() {
+async fn all_windows_of_a_user_get_events() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut windows = [alice.socket("/events").await, alice.socket("/events").await];
@@ -84,7 +84,7 @@ async fn all_windows_of_a_user_are_told() {
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_has_what_it_missed_and_nothing_twice() {
+async fn a_client_that_reconnects_gets_what_it_missed_and_nothing_twice() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut events = alice.socket("/events").await;
@@ -101,14 +101,14 @@ async fn a_client_that_comes_back_has_what_it_missed_and_nothing_twice() {
     let (two, three) = (events.until(|_| true).await, events.until(|_| true).await);
     assert_eq!((&two["seq"], &two["runner"]["name"]), (&json!(2), &json!("two")));
     assert_eq!((&three["seq"], &three["runner"]["name"]), (&json!(3), &json!("three")));
-    // Another socket of the same user has the same numbers.
+    // Another WebSocket of the same user gets the same numbers.
     let mut other = alice.socket("/events").await;
     assert_eq!(other.until(|_| true).await["seq"], 3);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_client_of_another_life_of_the_server_is_told_to_load_anew() {
+async fn a_client_from_before_a_restart_is_asked_to_reload() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let mut events = alice.socket("/events").await;
@@ -118,7 +118,7 @@ async fn a_client_of_another_life_of_the_server_is_told_to_load_anew() {
         assert_eq!(events.until(|_| true).await["resumed"], false);
         assert_eq!(events.until(|_| true).await, json!({"seq": 0, "type": "reset"}));
     }
-    // One user's numbers do not affect another.
+    // A user's events do not affect the numbers of another user.
     alice.add_runner("laptop").await;
     let mut bobs = bob.socket(&format!("/events?after=0&epoch={epoch}")).await;
     assert_eq!(bobs.until(|_| true).await["user"], "bob");
@@ -131,7 +131,7 @@ async fn a_client_of_another_life_of_the_server_is_told_to_load_anew() {
 }
 
 #[tokio::test]
-async fn pings_are_answered_until_nobody_reads_the_answers() {
+async fn pings_are_answered_until_the_client_stops_reading() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let url = format!("{}/events", alice.base).replacen("http", "ws", 1);
@@ -143,14 +143,16 @@ async fn pings_are_answered_until_nobody_reads_the_answers() {
         let answer = timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
         assert_eq!(answer, Message::Pong(Bytes::from(vec![number])));
     }
-    // More than the system's buffers for the answers.
+    // Enough pings to fill the system's buffers with their answers.
     let mut sent = 0;
     while sent < 200_000 && socket.feed(Message::Ping(Bytes::from_static(&[7; 125]))).await.is_ok() {
         sent += 1;
     }
     let _ = socket.flush().await;
     let mut answers = 0;
-    while let Some(Ok(message)) = timeout(PATIENCE, socket.next()).await.expect("the server hangs up") {
+    while let Some(Ok(message)) =
+        timeout(PATIENCE, socket.next()).await.expect("the server closes the connection")
+    {
         answers += usize::from(message.is_pong());
     }
     assert!(answers < sent, "{answers} of {sent}");

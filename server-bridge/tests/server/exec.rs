@@ -1,4 +1,4 @@
-//! Commands over the exec socket.
+//! Commands over the WebSocket for execs.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ async fn a_command_streams_its_output_and_ends_with_its_code() {
 }
 
 #[tokio::test]
-async fn a_failing_command_tells_its_error_and_code() {
+async fn a_failing_command_reports_its_error_output_and_code() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -85,7 +85,7 @@ async fn a_terminal_is_opened_typed_into_and_resized() {
     assert!(shown.ends_with("resized 50x132\nkeys"), "{shown}");
     assert_eq!(exit["code"], json!(0));
     server.audited("exec", "ok").await;
-    // Where there is no terminal, a resize changes nothing.
+    // Where there is no terminal, a resize has no effect.
     let mut exec = alice.socket("/exec").await;
     exec.json(json!({"shell": "cat", "stdin": true})).await;
     exec.json(json!({"type": "resize", "rows": 50, "columns": 132})).await;
@@ -112,7 +112,7 @@ async fn a_cancel_ends_the_command() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_gone_cancels_its_command() {
+async fn a_client_that_disconnects_cancels_its_command() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -160,14 +160,14 @@ async fn the_removal_of_a_user_cancels_their_commands() {
     exec.json(json!({"shell": "hang"})).await;
     exec.until(|frame| frame["type"] == "started").await;
     server.store.remove_user("alice").await.unwrap();
-    // Their runner is disconnected as well; whichever is noticed first ends it.
+    // The user's runner is disconnected as well; the first of the two events to be noticed ends the command.
     let (_, _, error) = exec.output().await;
     assert_eq!(error["type"], "error");
     assert!(["unauthorized", "lost"].contains(&error["kind"].as_str().unwrap()), "{error}");
     server.stop().await;
 }
 
-/// The program itself, with its output into a pipe that is not read for longer than three pings.
+/// Runs the program itself, with its output in a pipe that is not read for longer than three pings.
 #[tokio::test]
 async fn a_client_whose_reader_pauses_gets_everything() {
     let server = TestServer::start().await;
@@ -185,11 +185,11 @@ async fn a_client_whose_reader_pauses_gets_everything() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    // Not a wait for something: the pause itself is tested.
+    // This sleep does not wait for an event: the pause itself is tested.
     tokio::time::sleep(3 * server_bridge::limits::SOCKET_PING_INTERVAL + Duration::from_secs(1)).await;
     let mut read = Vec::new();
     let mut stdout = client.stdout.take().unwrap();
-    timeout(PATIENCE, stdout.read_to_end(&mut read)).await.expect("all comes in time").unwrap();
+    timeout(PATIENCE, stdout.read_to_end(&mut read)).await.expect("everything arrives in time").unwrap();
     assert_eq!(read.len(), bytes);
     assert!(read.iter().enumerate().all(|(at, byte)| *byte == at as u8), "in order");
     assert!(client.wait().await.unwrap().success());
@@ -197,14 +197,15 @@ async fn a_client_whose_reader_pauses_gets_everything() {
 }
 
 #[tokio::test]
-async fn clients_that_stopped_reading_keep_neither_a_record_nor_a_stop_waiting() {
+async fn clients_that_stopped_reading_delay_neither_records_nor_shutdown() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let url = format!("{}/exec", alice.base).replacen("http", "ws", 1);
     let mut sockets = Vec::new();
-    // The sizes of the outputs: some fit into the buffers, and some do not, so that those execs end while their last frame is stuck.
+    // The sizes of the outputs: some fit into the buffers, and some do not, so that the execs of the latter end while their last
+    // frame is stuck.
     let sizes = (1..=100).map(|step| step * 32 * 1024);
     let ids: Vec<String> = sizes.clone().map(|bytes| format!("{bytes:032x}")).collect();
     for (bytes, id) in sizes.zip(&ids) {
@@ -221,7 +222,7 @@ async fn clients_that_stopped_reading_keep_neither_a_record_nor_a_stop_waiting()
     for id in &ids {
         ends.push(store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap().status);
     }
-    // A command that did not end continues without the server.
+    // A command that has not ended yet continues without the server.
     assert!(ends.iter().all(|end| [ExecStatus::Exited, ExecStatus::Running].contains(end)), "{ends:?}");
 }
 
@@ -244,7 +245,7 @@ async fn an_offline_runner_is_an_error_and_nothing_else_runs_it() {
 }
 
 #[tokio::test]
-async fn a_refused_command_leaves_a_trace_of_what_was_wished() {
+async fn a_refused_command_leaves_an_audit_entry_of_the_request() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for name in ["laptop", "desktop"] {
@@ -269,7 +270,7 @@ async fn a_refused_command_leaves_a_trace_of_what_was_wished() {
 }
 
 #[tokio::test]
-async fn on_names_another_place_than_the_active_one() {
+async fn the_on_parameter_overrides_the_active_runner() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let (_laptop, _desktop) = (alice.connect_runner("laptop").await, alice.connect_runner("desktop").await);
@@ -283,7 +284,7 @@ async fn on_names_another_place_than_the_active_one() {
 }
 
 #[tokio::test]
-async fn a_runner_that_comes_back_as_another_process_makes_its_command_lost() {
+async fn a_command_is_lost_if_its_runner_returns_as_another_process() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
@@ -300,7 +301,7 @@ async fn a_runner_that_comes_back_as_another_process_makes_its_command_lost() {
 }
 
 #[tokio::test]
-async fn an_id_runs_once() {
+async fn an_exec_id_runs_once() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -309,7 +310,8 @@ async fn an_id_runs_once() {
         exec.json(json!({"shell": shell, "exec_id": ID})).await;
         let (_, _, end) = exec.output().await;
         assert_eq!((&end["kind"], end["code"] == 0), (&kind, kind.is_null()), "{end}");
-        // A request before the end is recorded goes to the runner, which does not remember it.
+        // A repeated request that arrives before the end is recorded goes to the runner, which does not remember the
+        // exec.
         server.audited("exec", "ok").await;
     }
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
@@ -319,7 +321,7 @@ async fn an_id_runs_once() {
 }
 
 #[tokio::test]
-async fn a_request_that_makes_no_sense_is_answered_and_closed() {
+async fn an_invalid_request_is_answered_and_its_socket_closed() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for text in ["nonsense", "{}", r#"{"argv":[]}"#] {
@@ -335,7 +337,7 @@ async fn a_request_that_makes_no_sense_is_answered_and_closed() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_a_runner_is_not_told_an_end_by_a_stopping_server() {
+async fn a_stopping_server_reports_no_end_to_a_client_that_waits_for_a_runner() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
@@ -351,14 +353,14 @@ async fn a_client_that_waits_for_a_runner_is_not_told_an_end_by_a_stopping_serve
     again.json(request).await;
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let (store, _home) = server.stop_and_reopen().await;
-    assert_eq!(again.next().await, Frame::Closed, "no last word: the client comes again");
+    assert_eq!(again.next().await, Frame::Closed, "no last frame: the client reconnects");
     let record = store.exec(user, &store::ExecId::parse(ID).unwrap()).await.unwrap();
     assert_eq!(record.status, ExecStatus::Running);
 }
 
-/// The last fragment of this text has nothing to check, and the one before ends within a character.
+/// The last fragment of this text is empty, and the one before ends in the middle of a character.
 #[tokio::test]
-async fn a_text_that_ends_within_a_letter_is_no_text() {
+async fn a_text_message_that_ends_within_a_character_is_refused() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut exec = alice.socket("/exec").await;
@@ -367,8 +369,8 @@ async fn a_text_that_ends_within_a_letter_is_no_text() {
         let frame = WireFrame::message(bytes, OpCode::Data(kind), at == 1);
         exec.0.send(Message::Frame(frame)).await.unwrap();
     }
-    let Frame::Json(refused) = exec.next().await else { panic!("no word of it") };
-    // Not about its JSON, which is not parsed.
+    let Frame::Json(refused) = exec.next().await else { panic!("no error frame") };
+    // The error is not about the JSON, which is not parsed.
     assert!(refused["message"].as_str().unwrap().contains("must be text"), "{refused}");
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Files of a sandbox over HTTP.
+//! Files of a sandbox over the HTTP API.
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, IF_MATCH, RANGE};
@@ -14,7 +14,7 @@ async fn upload(client: &TestClient, path: &str, content: Vec<u8>) -> u16 {
 }
 
 #[tokio::test]
-async fn a_file_comes_back_as_it_went() {
+async fn a_downloaded_file_equals_the_uploaded_one() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -67,7 +67,7 @@ async fn a_range_of_a_file_is_a_partial_answer() {
 }
 
 #[tokio::test]
-async fn a_write_may_depend_on_what_is_there() {
+async fn a_write_may_depend_on_the_existing_file() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -106,7 +106,7 @@ async fn an_upload_that_breaks_off_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_utf8_goes_as_base64() {
+async fn a_name_that_is_not_utf8_is_sent_as_base64() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -120,7 +120,7 @@ async fn a_name_that_is_not_utf8_goes_as_base64() {
 }
 
 #[tokio::test]
-async fn renaming_and_removing_leave_a_trace() {
+async fn renaming_and_removing_leave_audit_entries() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -137,7 +137,7 @@ async fn renaming_and_removing_leave_a_trace() {
 }
 
 #[tokio::test]
-async fn a_removal_whose_client_is_gone_is_done_and_leaves_a_trace() {
+async fn a_removal_whose_client_disconnected_is_done_and_audited() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -161,7 +161,7 @@ async fn a_removal_whose_client_is_gone_is_done_and_leaves_a_trace() {
 }
 
 #[tokio::test]
-async fn what_leaves_the_workspace_is_refused_with_its_kind() {
+async fn a_path_that_leaves_the_workspace_is_refused_with_its_kind() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -173,7 +173,7 @@ async fn what_leaves_the_workspace_is_refused_with_its_kind() {
 }
 
 #[tokio::test]
-async fn changes_that_find_no_sandbox_leave_a_trace_of_what_was_wished() {
+async fn changes_without_a_reachable_sandbox_are_audited_as_requested() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for name in ["laptop", "desktop"] {
@@ -197,7 +197,7 @@ async fn changes_that_find_no_sandbox_leave_a_trace_of_what_was_wished() {
 }
 
 #[tokio::test]
-async fn an_offline_runner_has_no_files() {
+async fn files_of_an_offline_runner_cannot_be_reached() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     alice.add_runner("laptop").await;

@@ -1,4 +1,4 @@
-//! Requests that another reader of the same bytes may understand differently: a proxy, a cache, a load balancer.
+//! Requests whose bytes a proxy, a cache or a load balancer in between may interpret differently.
 
 use std::net::SocketAddr;
 
@@ -45,7 +45,7 @@ async fn a_request_that_ends_in_two_places_is_refused_and_closes_its_connection(
             let answer = answers(host, &format!("{head}0\r\n\r\n{smuggled}")).await;
             assert_eq!(statuses(&answer), ["400"], "{lines}: {answer}");
         }
-        // The same after a well-formed request.
+        // The same bytes after a well-formed request.
         let head = format!("{smuggled}POST /healthz HTTP/1.1\r\nHost: {host}\r\n{lines}\r\n\r\n");
         let answer = answers(host, &format!("{head}0\r\n\r\n{smuggled}")).await;
         assert_eq!(statuses(&answer), ["200", "400"], "{lines}: {answer}");
@@ -74,7 +74,7 @@ async fn nothing_is_read_after_a_chunked_body_or_a_refused_upgrade() {
 }
 
 #[tokio::test]
-async fn a_request_names_one_host_and_the_same_everywhere() {
+async fn a_request_names_one_host_and_the_same_in_each_place() {
     let server = TestServer::start().await;
     let host = server.address;
     let port = host.port();

@@ -9,7 +9,7 @@ use store::{Name, RunnerName};
 
 use crate::support::{FakeRunner, PASSWORD, TestServer, eventually};
 
-/// How many connect at once, more than one address has places for; 2,000 in a soak.
+/// The number of simultaneous connections, more than one address is normally allowed; 2,000 in a soak.
 fn herd_size() -> usize {
     std::env::var("SANDBRIDGE_HERD").map_or(600, |count| count.parse().unwrap())
 }
@@ -29,7 +29,7 @@ fn at_once(tokens: Vec<String>) -> Vec<(String, Duration)> {
     tokens.into_iter().map(|token| (token, Duration::ZERO)).collect()
 }
 
-/// Connects each of them after its pause.
+/// Connects each runner after its pause.
 async fn connect(server: &TestServer, herd: &[(String, Duration)]) -> Vec<FakeRunner> {
     let connecting = herd.iter().map(|(token, pause)| {
         let (base, token, pause) = (server.url("/api/v1"), token.clone(), *pause);
@@ -41,7 +41,7 @@ async fn connect(server: &TestServer, herd: &[(String, Duration)]) -> Vec<FakeRu
     let connecting: Vec<_> = connecting.collect();
     let mut runners = Vec::new();
     for runner in connecting {
-        runners.push(runner.await.unwrap().expect("none is refused"));
+        runners.push(runner.await.unwrap().expect("no runner is refused"));
     }
     runners
 }
@@ -57,7 +57,7 @@ async fn wait_online(server: &TestServer, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_herd_of_known_runners_from_one_address_is_let_in_at_once_and_again_after_a_restart() {
+async fn a_herd_of_known_runners_from_one_address_gets_in_at_once_and_after_a_restart() {
     let mut server = TestServer::start().await;
     let count = herd_size();
     // The runners connect all at once first, then after the pauses that the server gave them.
@@ -70,7 +70,7 @@ async fn a_herd_of_known_runners_from_one_address_is_let_in_at_once_and_again_af
         let (store, home) = server.stop_and_reopen().await;
         store.close().await;
         for (runner, (_, pause)) in runners.into_iter().zip(&mut herd) {
-            *pause = runner.goodbye().await.expect("each is told goodbye").pause;
+            *pause = runner.goodbye().await.expect("each gets a GOODBYE").pause;
         }
         let mut asked: Vec<Duration> = herd.iter().map(|(_, pause)| *pause).collect();
         asked.sort();
@@ -99,12 +99,15 @@ async fn wrong_tokens_from_the_same_address_keep_no_known_runner_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_runner_that_is_lost_again_and_again_is_let_in_each_time() {
+async fn a_runner_that_disconnects_again_and_again_is_let_in_each_time() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
     for _ in 0..100 {
-        FakeRunner::connect(&alice.base, &token, "tower").await.expect("it is known").vanish();
+        FakeRunner::connect(&alice.base, &token, "tower")
+            .await
+            .expect("a known runner is not refused")
+            .vanish();
     }
     let _runner = FakeRunner::connect(&alice.base, &token, "tower").await.unwrap();
     alice.wait_online("laptop", true).await;

@@ -1,4 +1,4 @@
-//! The runner that the server hands out.
+//! The runner program that the server hands out.
 
 use reqwest::header::{CONTENT_LENGTH, RANGE};
 use reqwest::{Client, Method};
@@ -19,7 +19,7 @@ async fn server_with(content: &str) -> (TestServer, tempfile::NamedTempFile) {
 
 #[tokio::test]
 #[cfg(target_arch = "x86_64")]
-async fn anybody_gets_the_runner_its_hash_and_a_script_that_knows_both() {
+async fn anybody_gets_the_runner_its_hash_and_a_script_that_contains_both() {
     let (server, file) = server_with("the runner").await;
     let get = |path: &str| Client::new().get(server.url(path)).send();
     let hash =
@@ -51,7 +51,7 @@ async fn anybody_gets_the_runner_its_hash_and_a_script_that_knows_both() {
 }
 
 #[tokio::test]
-async fn what_is_not_handed_out_is_missing_and_says_what_to_do() {
+async fn a_platform_without_a_runner_program_is_not_found_with_advice() {
     let (server, _file) = server_with("the runner").await;
     for (path, words) in [
         ("/download/sandbridge-runner-linux-sparc", "scripts/build"),
@@ -83,7 +83,7 @@ async fn a_server_without_a_runner_to_hand_out_says_so_and_shows_the_line_of_an_
 }
 
 #[tokio::test]
-async fn the_line_of_a_new_runner_installs_it_and_that_of_a_new_token_does_not() {
+async fn a_new_runners_command_line_installs_it_and_a_new_tokens_does_not() {
     let (server, _file) = server_with("the runner").await;
     let alice = server.user("alice").await;
     let (_, added) = alice.send(Method::POST, "/runners", json!({"name": "laptop", "enrol": true})).await;

@@ -93,7 +93,7 @@ async fn another_users_files_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn an_event_is_told_to_its_user_only() {
+async fn an_event_is_sent_to_its_user_only() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let mut events = bob.socket("/events").await;

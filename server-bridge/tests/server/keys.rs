@@ -1,4 +1,4 @@
-//! Programs' keys: the requests that each scope allows, and that none allows more.
+//! Programs' keys: the requests that each scope allows, and those that no scope allows.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn connects(client: &TestClient, path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_key_works_like_a_session_without_a_page_behind_it_and_is_shown_once() {
+async fn a_key_works_like_a_session_without_a_page_and_is_shown_once() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let program = program(&alice, "ci", "full").await;
@@ -59,28 +59,28 @@ async fn a_key_for_commands_neither_reads_nor_takes_its_owners_terminal() {
         [(&alice, true), (&program(&alice, "f", "full").await, true), (&exec, false), (&read, false)]
     {
         let status = client.status(Method::GET, &format!("/execs/{id}/report")).await;
-        assert_eq!(status != 403, may, "a report shows what stands on the screen: {status}");
+        assert_eq!(status != 403, may, "a report shows the screen's content: {status}");
     }
     assert_eq!(exec.status(Method::POST, &format!("/execs/{id}/cancel")).await, 403);
     for (client, path) in [(&exec, "/tasks"), (&read, "/tasks")] {
-        assert!(!client.get(path).await.to_string().contains(id), "a terminal is no task");
+        assert!(!client.get(path).await.to_string().contains(id), "a terminal is not a task");
         assert_eq!(client.status(Method::GET, &format!("/tasks/{id}")).await, 404);
     }
-    // Its owner keeps typing: it was not informed that another one may type now.
+    // The owner keeps typing: no message to the owner says that another client may type now.
     terminal.binary(b"\0here".to_vec()).await;
     loop {
         match terminal.next().await {
             Frame::Json(frame) => assert_eq!(frame["type"], "input", "{frame}"),
             Frame::Binary(shown) if shown.ends_with(b"here") => break,
             Frame::Binary(_) => {}
-            Frame::Closed => panic!("it was closed"),
+            Frame::Closed => panic!("the terminal was closed"),
         }
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn no_key_makes_another_one_and_each_scope_keeps_its_place() {
+async fn no_key_creates_another_one_and_each_scope_has_its_limits() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let [full, exec, read] = [
@@ -111,14 +111,14 @@ async fn no_key_makes_another_one_and_each_scope_keeps_its_place() {
     assert!(connects(&exec, "/exec").await && !connects(&read, "/exec").await);
     assert!(connects(&read, "/events").await && !connects(&exec, "/events").await);
     assert_eq!(read.send(Method::PUT, "/files?path=a", json!({})).await.0, 403);
-    assert_eq!(alice.get("/keys").await.as_array().unwrap().len(), 3, "nothing was made or removed");
+    assert_eq!(alice.get("/keys").await.as_array().unwrap().len(), 3, "nothing was created or removed");
     let denied = server.audited("key.use", "forbidden").await;
     assert_eq!(denied.user.as_deref(), Some("alice"));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_key_that_was_removed_or_has_expired_opens_nothing_and_what_it_opened_is_closed() {
+async fn a_removed_or_expired_key_opens_nothing_and_its_sockets_are_closed() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let program = program(&alice, "ci", "read").await;
@@ -140,7 +140,7 @@ async fn a_key_that_was_removed_or_has_expired_opens_nothing_and_what_it_opened_
     assert_eq!(alice.get("/keys").await[0]["expired"], true);
     tokio::time::timeout(PATIENCE, async { while events.next().await != Frame::Closed {} })
         .await
-        .expect("it is closed");
+        .expect("the socket is closed");
     server.stop().await;
 }
 
@@ -160,7 +160,7 @@ async fn the_stream_of_an_mcp_client_ends_with_its_key() {
     server.stop().await;
 }
 
-/// Opens a session, and in it the stream of the server's messages.
+/// Opens a session, and the stream of the server's messages in it.
 async fn mcp_stream(program: &TestClient) -> reqwest::Response {
     let url = program.base.replace("/api/v1", "/mcp");
     let request = |method| {
@@ -181,7 +181,7 @@ async fn mcp_stream(program: &TestClient) -> reqwest::Response {
 }
 
 #[tokio::test]
-async fn guessing_keys_is_slowed_down_and_harms_nobody_else() {
+async fn guessing_keys_is_rate_limited_and_affects_no_other_client() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let guess = TestClient {
@@ -197,7 +197,7 @@ async fn guessing_keys_is_slowed_down_and_harms_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_key_that_makes_no_sense_is_refused() {
+async fn an_invalid_key_request_is_refused() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for body in [

@@ -1,4 +1,4 @@
-//! The language of the server's texts: the one that a request asks for.
+//! Texts are written in the language that a request asks for.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -22,7 +22,10 @@ async fn errors_are_in_the_language_that_the_request_asks_for() {
         let body = response.bytes().await.unwrap();
         assert_eq!(body.len(), length);
         let body: Value = serde_json::from_slice(&body).unwrap();
-        assert_eq!(body["error"]["kind"], "not_found", "what programs match on is never translated");
+        assert_eq!(
+            body["error"]["kind"], "not_found",
+            "identifiers that programs match on are never translated"
+        );
         body["error"]["message"].as_str().unwrap().to_owned()
     };
     let english = message(None).await;
@@ -37,7 +40,7 @@ async fn errors_are_in_the_language_that_the_request_asks_for() {
 }
 
 #[tokio::test]
-async fn the_commands_and_their_answers_are_in_the_language_of_the_one_who_writes() {
+async fn slash_commands_and_their_answers_are_in_the_writers_language() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let zh = |method, path: &str| alice.request(method, path).header("accept-language", "zh");
@@ -57,7 +60,7 @@ async fn the_commands_and_their_answers_are_in_the_language_of_the_one_who_write
 }
 
 #[tokio::test]
-async fn documents_are_in_the_language_that_the_request_asks_for_and_names_in_them_stay() {
+async fn documents_are_translated_and_the_names_in_them_are_not() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let zh = |method, path: &str| alice.request(method, path).header("accept-language", "zh");
@@ -66,7 +69,7 @@ async fn documents_are_in_the_language_that_the_request_asks_for_and_names_in_th
     let document = json!({"text": hooks.to_string()});
     let text = "未知的事件 \"Nope\"：其钩子不会使用";
     let problem = json!({"origin": "你的钩子", "place": "hooks.Nope", "text": text});
-    // A change is made in a task of its own, which keeps the language.
+    // The change runs in a task of its own, which keeps the language.
     let put = json(zh(Method::PUT, "/hooks/document").json(&document).send().await.unwrap()).await;
     assert_eq!(put["problems"][0], problem, "{put}");
     let shown = json(zh(Method::GET, "/hooks").send().await.unwrap()).await;
@@ -79,7 +82,7 @@ async fn documents_are_in_the_language_that_the_request_asks_for_and_names_in_th
     let text = "\"Nope\" is not a known event: its hooks are not used";
     let problem = json!({"origin": "your hooks", "place": "hooks.Nope", "text": text});
     assert_eq!(english["problems"][0], problem, "{english}");
-    // What is stored is not translated: another client reads it in its own language.
+    // The stored text is not translated: each client reads it in its own language.
     let stored = json(zh(Method::GET, "/hooks/document").send().await.unwrap()).await;
     assert_eq!(stored["text"], hooks.to_string());
     server.stop().await;

@@ -1,17 +1,17 @@
-//! The page for Prometheus.
+//! The page of metrics for Prometheus.
 
 use reqwest::{Client, Method};
 
 use crate::support::{TestClient, TestServer, program};
 
-/// The page's text for this client.
+/// The text of the metrics page for this client.
 async fn scrape(server: &TestServer, client: &TestClient) -> (u16, String) {
     let response = Client::new().get(server.url("/metrics")).bearer_auth(&client.token).send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
 #[tokio::test]
-async fn only_administrators_and_programs_with_a_key_of_theirs_see_the_metrics() {
+async fn only_administrators_and_programs_with_their_keys_see_the_metrics() {
     let server = TestServer::start().await;
     let (admin, bob) = (server.admin("admin").await, server.user("bob").await);
     let answer = Client::new().get(server.url("/metrics")).send().await.unwrap();
@@ -49,7 +49,7 @@ async fn the_metrics_count_requests_and_runners() {
 }
 
 #[tokio::test]
-async fn what_a_client_makes_up_is_counted_as_other() {
+async fn paths_that_a_client_makes_up_are_counted_as_other() {
     let server = TestServer::start().await;
     let http = Client::new();
     for number in 0..3 {

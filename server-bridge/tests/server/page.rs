@@ -1,4 +1,4 @@
-//! Responses for browsers and monitoring.
+//! HTTP responses for browsers and monitoring.
 
 use reqwest::Client;
 use reqwest::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
@@ -44,7 +44,7 @@ async fn only_the_document_for_diagrams_may_be_framed_and_style_itself_and_it_co
 }
 
 #[tokio::test]
-async fn any_page_address_shows_the_page_and_a_missing_asset_is_missing() {
+async fn any_path_serves_the_page_and_a_missing_asset_is_not_found() {
     let server = TestServer::start().await;
     let get = |path: &str| Client::new().get(server.url(path)).send();
     let page = get("/").await.unwrap().text().await.unwrap();

@@ -1,4 +1,4 @@
-//! A model's provider before its subscription is saved: tested, and asked for its models.
+//! A model provider, tested and asked for its models before its subscription is saved.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 
 use crate::support::{TestClient, TestServer};
 
-/// A provider that answers every request with these bytes and then closes; without any it never answers. Records the
-/// requests.
+/// A provider that answers every request with these bytes and then closes the connection; with `None` it never answers.
+/// Records the requests.
 struct Provider {
     url: String,
     asked: mpsc::UnboundedReceiver<String>,
@@ -36,7 +36,7 @@ impl Provider {
                     }
                     let _ = tell.send(String::from_utf8_lossy(&request).into_owned());
                     let Some(answer) = answer else { return std::future::pending().await };
-                    // One that is too long is not read to the end.
+                    // The server does not read a response that is too long to its end.
                     let _ = socket.write_all(&answer).await;
                     let _ = socket.shutdown().await;
                     let _ = tokio::io::copy(&mut socket, &mut tokio::io::sink()).await;
@@ -63,7 +63,7 @@ async fn list(client: &TestClient, provider: &str, url: &str, key: &str) -> (u16
 }
 
 #[tokio::test]
-async fn a_providers_models_are_listed_in_both_dialects() {
+async fn the_models_of_a_provider_are_listed_in_both_dialects() {
     let server = TestServer::start().await;
     let ada = server.admin("ada").await;
     let listed =
@@ -84,7 +84,7 @@ async fn a_providers_models_are_listed_in_both_dialects() {
 }
 
 #[tokio::test]
-async fn odd_lists_are_told_or_cut_and_a_missing_one_is_no_error() {
+async fn invalid_lists_are_reported_or_cut_and_a_missing_one_is_no_error() {
     let server = TestServer::start().await;
     let ada = server.admin("ada").await;
     let none = Provider::answering("404 Not Found", "text/plain", "no such page").await;
@@ -119,21 +119,21 @@ async fn odd_lists_are_told_or_cut_and_a_missing_one_is_no_error() {
 }
 
 #[tokio::test]
-async fn a_provider_that_says_nothing_is_given_up_on() {
+async fn a_request_to_a_provider_that_never_answers_times_out() {
     let server = TestServer::start().await;
     let ada = server.admin("ada").await;
     let silent = Provider::start(None).await;
     let began = Instant::now();
     let (status, error) = list(&ada, "openai", &silent.url, "k").await;
     assert_eq!((status, &error["error"]["kind"]), (422, &json!("timeout")), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(30), "a page waits so long at most");
+    assert!(began.elapsed() < Duration::from_secs(30), "the longest time that a page waits");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn users_reach_no_private_address_by_naming_it_as_their_provider() {
+async fn users_cannot_reach_a_private_address_as_their_provider() {
     let server = TestServer::start().await;
-    // The first user is an administrator, who may do this.
+    // The first user is an administrator, and administrators may use private addresses.
     let (_, bob) = (server.admin("ada").await, server.user("bob").await);
     let mut provider = Provider::json(&json!({"data": [{"id": "m"}]})).await;
     let port = provider.url.rsplit(':').next().unwrap().to_owned();
@@ -169,7 +169,7 @@ async fn users_reach_no_private_address_by_naming_it_as_their_provider() {
 }
 
 #[tokio::test]
-async fn a_model_is_tried_before_it_is_kept() {
+async fn a_model_is_tried_before_it_is_saved() {
     let server = TestServer::start().await;
     let ada = server.admin("ada").await;
     let refused = json!({"error": {"message": "Incorrect API key provided: sk-w"}}).to_string();
@@ -192,7 +192,7 @@ async fn a_model_is_tried_before_it_is_kept() {
     assert!(provider.asked.recv().await.unwrap().contains("Bearer sk-right"));
     assert_eq!(ada.get("/models").await["models"], json!([]));
 
-    // A stored key is used again, at its own address only.
+    // A stored key is used again, but only at its own address.
     assert_eq!(ada.send(Method::POST, "/models", document(&provider.url, "sk-kept")).await.0, 201);
     let mut changed = document(&provider.url, "");
     changed.as_object_mut().unwrap().remove("api_key");
@@ -209,6 +209,6 @@ async fn a_model_is_tried_before_it_is_kept() {
         assert_eq!(status, 400, "{error}");
         assert!(error["error"]["message"].as_str().unwrap().contains("give the key again"), "{error}");
     }
-    assert!(other.asked.try_recv().is_err(), "nobody gets a key by naming an address of their own");
+    assert!(other.asked.try_recv().is_err(), "the stored key is not sent to another address");
     server.stop().await;
 }

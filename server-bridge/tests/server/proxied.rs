@@ -1,4 +1,4 @@
-//! A server with a proxy in front of it, and password guesses that lock nobody else out.
+//! A server with a proxy in front of it, and limits on password guesses that lock nobody else out.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::support::{FakeRunner, PASSWORD, PATIENCE, Socket, TestServer, handshake_text, refusal_of};
 
-/// The number of wrong passwords and of wrong tokens in a minute's flood.
+/// The number of wrong passwords, and of wrong tokens, in a minute's flood.
 const FLOOD: u8 = 200;
 
 async fn behind_a_proxy(proxy_protocol: bool) -> TestServer {
@@ -23,7 +23,7 @@ async fn behind_a_proxy(proxy_protocol: bool) -> TestServer {
     TestServer::start_with(ServeArgs { proxy, ..ServeArgs::default() }).await
 }
 
-/// A login as a proxy passes it on.
+/// Logs in through a proxy that forwards these client addresses.
 async fn log_in(server: &TestServer, client: &str, user: &str, password: &str) -> StatusCode {
     let body = json!({"user": user, "password": password});
     let request =
@@ -31,7 +31,7 @@ async fn log_in(server: &TestServer, client: &str, user: &str, password: &str) -
     request.send().await.unwrap().status()
 }
 
-/// The reason for refusing a runner with a wrong token that comes through a proxy.
+/// The reason for which the server refuses a runner with a wrong token that connects through a proxy.
 async fn knock(server: &TestServer, client: &str) -> RefusalReason {
     let url = server.url("/runner").replacen("http", "ws", 1);
     let mut socket = Socket::connect(&url, &[("x-forwarded-for", client)]).await.unwrap();
@@ -40,7 +40,7 @@ async fn knock(server: &TestServer, client: &str) -> RefusalReason {
 }
 
 #[tokio::test]
-async fn through_a_proxy_a_flood_of_guesses_keeps_neither_a_user_nor_a_runner_out() {
+async fn a_flood_of_guesses_through_a_proxy_locks_out_neither_user_nor_runner() {
     let server = behind_a_proxy(false).await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
@@ -59,7 +59,7 @@ async fn through_a_proxy_a_flood_of_guesses_keeps_neither_a_user_nor_a_runner_ou
 }
 
 #[tokio::test]
-async fn where_somebody_logged_in_before_is_known_to_the_next_server() {
+async fn a_client_that_logged_in_before_is_remembered_over_a_restart() {
     let server = behind_a_proxy(false).await;
     server.user("alice").await;
     assert_eq!(log_in(&server, "192.0.2.10", "alice", PASSWORD).await, StatusCode::OK);
@@ -94,7 +94,7 @@ async fn one_clients_wrong_passwords_count_for_no_other_client_of_the_proxy() {
 }
 
 #[tokio::test]
-async fn nobody_is_another_client_by_saying_so() {
+async fn a_forwarded_header_without_a_proxy_is_ignored() {
     let server = TestServer::start().await;
     server.user("alice").await;
     let mut limited = 0;
@@ -108,7 +108,7 @@ async fn nobody_is_another_client_by_saying_so() {
 }
 
 #[tokio::test]
-async fn known_runners_get_in_from_where_strangers_are_refused() {
+async fn known_runners_get_in_from_an_address_where_strangers_are_refused() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
@@ -118,11 +118,12 @@ async fn known_runners_get_in_from_where_strangers_are_refused() {
         alice.send(Method::POST, "/runners", json!({"name": "other", "enrol": true})).await;
     assert_eq!(status, 201, "{enrolling}");
     let enrolled = FakeRunner::connect(&alice.base, enrolling["token"].as_str().unwrap(), "other").await;
-    assert!(enrolled.is_ok(), "a token for one use is a known one, too");
+    assert!(enrolled.is_ok(), "a one-use token counts as known, too");
     server.stop().await;
 }
 
-/// Sends these bytes from an address of this machine; returns the answer up to the end of the connection.
+/// Sends these bytes from an address of this machine; returns everything that the server sends until the connection
+/// ends.
 async fn answer_from(server: &TestServer, last: u8, bytes: &[u8]) -> String {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0)).unwrap();
@@ -134,7 +135,7 @@ async fn answer_from(server: &TestServer, last: u8, bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_proxy_that_says_so_first_is_believed_and_must_say_so() {
+async fn the_proxy_protocol_header_is_required_and_used() {
     let server = behind_a_proxy(true).await;
     let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let body = json!({"user": "alice", "password": "wrong"}).to_string();
@@ -157,7 +158,7 @@ async fn a_proxy_that_says_so_first_is_believed_and_must_say_so() {
     }
     assert!(
         answer_from(&server, 2, request.as_bytes()).await.starts_with("HTTP/1.1 200"),
-        "no proxy, no header"
+        "without a proxy there is no header"
     );
     assert!(answer_from(&server, 2, line.as_bytes()).await.starts_with("HTTP/1.1 400"));
     server.stop().await;

@@ -33,7 +33,7 @@ async fn a_runner_that_lacks_a_required_layer_is_listed_and_refused() {
     let entry = server.audited("exec", "denied").await;
     assert_eq!(entry.target, "echo hi");
     let status = alice.status(Method::GET, "/files?path=notes.txt").await;
-    assert_eq!(status, 403, "nor are its files in reach");
+    assert_eq!(status, 403, "nor can its files be reached");
     let (_, changed) = alice.send(Method::PUT, "/settings", json!({"active_runner": "laptop"})).await;
     assert!(changed["warning"].as_str().unwrap().contains("lacks mount-namespace"), "{changed}");
     let settings = alice.get("/settings").await;
@@ -45,7 +45,7 @@ async fn a_runner_that_lacks_a_required_layer_is_listed_and_refused() {
 }
 
 #[tokio::test]
-async fn a_runner_that_holds_what_is_required_is_used() {
+async fn a_runner_with_the_required_layers_is_used() {
     let server = server("landlock").await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -57,7 +57,7 @@ async fn a_runner_that_holds_what_is_required_is_used() {
 }
 
 #[tokio::test]
-async fn a_runner_that_tells_of_no_users_is_asked_without_an_approval() {
+async fn a_runner_that_reports_no_users_needs_no_approval_for_one() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;

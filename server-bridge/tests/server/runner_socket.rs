@@ -1,4 +1,4 @@
-//! The socket for runners: the runners it accepts, and attacks by strangers.
+//! The WebSocket for runners: the runners that it accepts, and attacks by strangers.
 
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,7 @@ async fn a_token_whose_overlap_is_over_is_refused_as_expired() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let old = alice.add_runner("laptop").await;
-    // Rotated two days ago, according to another process on the same store.
+    // Rotated two days ago, by another process on the same store.
     let two_days_ago_ms = server.store.now_ms() - 2 * 24 * 60 * 60 * 1000;
     let earlier = server.store.clone().with_clock(Clock::from_fn(move || two_days_ago_ms));
     let user = earlier.user_by_name("alice").await.unwrap().unwrap();
@@ -117,7 +117,7 @@ async fn rotating_keeps_the_link_and_both_tokens_work() {
 }
 
 #[tokio::test]
-async fn a_second_runner_takes_over_and_its_user_is_told() {
+async fn a_second_runner_takes_over_and_its_user_is_notified() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut events = alice.socket("/events").await;
@@ -135,7 +135,7 @@ async fn a_second_runner_takes_over_and_its_user_is_told() {
 }
 
 #[tokio::test]
-async fn a_runners_words_cannot_control_a_terminal() {
+async fn texts_from_a_runner_cannot_control_a_terminal() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
@@ -147,7 +147,7 @@ async fn a_runners_words_cannot_control_a_terminal() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_none_is_closed() {
+async fn an_invalid_handshake_closes_the_socket() {
     let server = TestServer::start().await;
     for text in ["", "{}", "hello", r#"{"type":"exec","body":{}}"#] {
         let mut socket = knock(&server).await;
@@ -165,7 +165,7 @@ async fn an_oversized_handshake_is_closed_before_it_is_buffered() {
     // The server stops reading after 64 KiB, so the sending itself may fail.
     let _ = futures_util::SinkExt::send(&mut socket.0, vec![b' '; 900 * 1024].into()).await;
     while socket.next().await != Frame::Closed {}
-    assert!(before.elapsed() < Duration::from_secs(5), "it is not the time limit that closed it");
+    assert!(before.elapsed() < Duration::from_secs(5), "closed before the time limit");
     server.stop().await;
 }
 
@@ -180,7 +180,7 @@ async fn a_silent_socket_is_closed_in_time() {
 }
 
 #[tokio::test]
-async fn strangers_who_keep_knocking_are_slowed_down() {
+async fn repeated_attempts_by_strangers_are_rate_limited() {
     let server = TestServer::start().await;
     let mut reasons = Vec::new();
     for _ in 0..65 {
@@ -192,7 +192,7 @@ async fn strangers_who_keep_knocking_are_slowed_down() {
 }
 
 #[tokio::test]
-async fn the_other_path_is_a_door_too() {
+async fn the_path_for_xbot_runners_accepts_handshakes_too() {
     let server = TestServer::start().await;
     let mut socket = Socket::connect(&server.url("/ws/alice").replacen("http", "ws", 1), &[]).await.unwrap();
     socket.text(&handshake_text("x", "host")).await;

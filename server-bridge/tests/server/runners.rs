@@ -1,4 +1,4 @@
-//! Adding machines.
+//! Adding runners, and the line to paste for each.
 
 use reqwest::Method;
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn adding_a_runner_shows_its_token_once_and_the_line_to_paste() {
 }
 
 #[tokio::test]
-async fn names_that_cannot_be_are_refused() {
+async fn invalid_runner_names_are_refused() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     alice.add_runner("laptop").await;
@@ -37,7 +37,7 @@ async fn names_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn the_public_address_stands_in_the_line_to_paste() {
+async fn the_line_to_paste_contains_the_public_address() {
     let args = server_bridge::config::ServeArgs {
         public_url: Some("https://bridge.example".to_owned()),
         ..Default::default()
@@ -50,7 +50,7 @@ async fn the_public_address_stands_in_the_line_to_paste() {
 }
 
 #[tokio::test]
-async fn a_directory_for_the_workspace_stands_quoted_at_the_end_of_the_line() {
+async fn the_line_to_paste_ends_with_the_quoted_workspace() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let new = json!({"name": "laptop", "enrol": true, "workspace": "~/it's $(here)"});

@@ -22,7 +22,7 @@ async fn add_model(client: &TestClient) {
     assert_eq!(status, 201, "{answer}");
 }
 
-/// Files below a home directory in which the key is readable.
+/// The files below a home directory that contain the key as plain text.
 fn files_with_key(home: &Path) -> Vec<String> {
     let holds = |path: &Path| {
         let bytes = fs::read(path).unwrap_or_default();
@@ -48,7 +48,7 @@ async fn refusal(home: &Path, model: ModelArgs) -> String {
     Server::bind(config).await.err().expect("the server does not start").to_string()
 }
 
-/// A file with a passphrase in it, and the options that name it.
+/// A file with a passphrase, and the options that name the file.
 fn passphrase(home: &Path, text: &str) -> ModelArgs {
     let file = home.join("passphrase");
     fs::write(&file, text).unwrap();
@@ -56,7 +56,7 @@ fn passphrase(home: &Path, text: &str) -> ModelArgs {
 }
 
 #[tokio::test]
-async fn a_models_key_lies_sealed_by_default_and_opens_after_a_restart() {
+async fn a_models_key_is_sealed_by_default_and_usable_after_a_restart() {
     let home = home_with_model().await;
     assert_eq!(files_with_key(home.path()), Vec::<String>::new());
     assert_eq!(fs::metadata(key_file(home.path())).unwrap().mode() & 0o777, 0o600);
@@ -75,7 +75,7 @@ async fn a_key_file_that_others_can_read_keeps_the_server_from_starting() {
 }
 
 #[tokio::test]
-async fn a_lost_key_file_is_told_and_its_keys_are_removed_only_where_that_is_wanted() {
+async fn a_lost_key_file_is_reported_and_its_keys_are_removed_only_on_request() {
     let home = home_with_model().await;
     fs::remove_file(key_file(home.path())).unwrap();
     let error = refusal(home.path(), ModelArgs::default()).await;
@@ -88,7 +88,7 @@ async fn a_lost_key_file_is_told_and_its_keys_are_removed_only_where_that_is_wan
 }
 
 #[tokio::test]
-async fn a_passphrase_takes_the_place_of_the_servers_own_key_and_another_one_is_refused() {
+async fn a_passphrase_replaces_the_servers_own_key_and_another_one_is_refused() {
     let home = home_with_model().await;
     let model = passphrase(home.path(), "a passphrase of enough letters");
     let server = TestServer::start_in(home, ServeArgs { model, ..ServeArgs::default() }).await;

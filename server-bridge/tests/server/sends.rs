@@ -12,7 +12,7 @@ async fn chat(client: &TestClient) -> String {
 }
 
 #[tokio::test]
-async fn a_message_sent_again_is_answered_the_same_and_done_once() {
+async fn a_message_sent_again_gets_the_same_answer_and_is_handled_once() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let path = chat(&alice).await;
@@ -22,7 +22,7 @@ async fn a_message_sent_again_is_answered_the_same_and_done_once() {
     let (status, again) = alice.send(Method::POST, &path, new).await;
     assert_eq!(status, 202);
     assert_eq!((&again["chat"]["id"], &again["messages"]), (&first["chat"]["id"], &first["messages"]));
-    assert_eq!(alice.get("/chats").await.as_array().unwrap().len(), 2, "one was begun");
+    assert_eq!(alice.get("/chats").await.as_array().unwrap().len(), 2, "one chat was created");
     let (_, refused) = alice.send(Method::POST, &path, json!({"text": "/nonsense", "send_id": "two"})).await;
     let (_, again) = alice.send(Method::POST, &path, json!({"text": "/nonsense", "send_id": "two"})).await;
     assert_eq!((&refused["error"], &again), (&json!("invalid"), &refused));
@@ -36,7 +36,7 @@ async fn a_message_sent_again_is_answered_the_same_and_done_once() {
 }
 
 #[tokio::test]
-async fn a_flood_of_repetitions_at_once_says_it_once() {
+async fn simultaneous_repetitions_post_a_message_once() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let path = chat(&alice).await;
@@ -51,13 +51,13 @@ async fn a_flood_of_repetitions_at_once_says_it_once() {
 }
 
 #[tokio::test]
-async fn another_life_of_the_server_knows_what_was_said_and_does_what_the_last_one_could_not() {
+async fn a_restarted_server_knows_posted_messages_and_answers_the_open_one() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let path = chat(&alice).await;
     let hello = json!({"text": "hello", "send_id": "one"});
     let (_, first) = alice.send(Method::POST, &path, hello.clone()).await;
-    // A server that died between a message and its answer leaves this.
+    // The state that a server leaves if it dies between a message and its answer.
     let id = path.trim_start_matches("/chats/").trim_end_matches("/messages");
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let chat = store::ChatId::parse(id).unwrap();
@@ -75,7 +75,7 @@ async fn another_life_of_the_server_knows_what_was_said_and_does_what_the_last_o
 }
 
 #[tokio::test]
-async fn another_users_chat_takes_nothing_under_any_id() {
+async fn another_users_chat_accepts_no_message_under_any_send_id() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let path = chat(&alice).await;

@@ -13,7 +13,7 @@ fn args() -> ServeArgs {
 }
 
 #[tokio::test]
-async fn what_an_administrator_sets_is_told_audited_and_survives_a_restart() {
+async fn an_administrators_change_is_an_event_is_audited_and_survives_a_restart() {
     let server = TestServer::start_with(args()).await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let as_started = json!({"turns_at_once": 5, "turns_at_once_default": 5, "context_mode": "full",
@@ -32,7 +32,7 @@ async fn what_an_administrator_sets_is_told_audited_and_survives_a_restart() {
     assert_eq!(told["settings"], expected);
     assert_eq!(server.audited("server.settings", "no-compression").await.target, "context_mode");
     assert_eq!(server.audited("server.settings", "2").await.user.as_deref(), Some("alice"));
-    // The others are not notified of it: their next event is another one.
+    // Other users get no event about the change: the next event that they get is about something else.
     bob.add_runner("laptop").await;
     let next = others.until(|event| event["type"] != "hello").await;
     assert_eq!(next["type"], "runner");
@@ -51,7 +51,7 @@ async fn what_an_administrator_sets_is_told_audited_and_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn what_a_setting_cannot_be_changes_nothing() {
+async fn an_invalid_value_changes_no_setting() {
     let server = TestServer::start_with(args()).await;
     let alice = server.user("alice").await;
     std::fs::write(server.home().join("latin.md"), b"caf\xe9").unwrap();
@@ -77,7 +77,7 @@ async fn what_a_setting_cannot_be_changes_nothing() {
 }
 
 #[tokio::test]
-async fn who_does_not_administer_and_programs_change_no_setting_of_the_server() {
+async fn non_administrators_and_programs_change_no_server_setting() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let change = || json!({"turns_at_once": 2});
@@ -89,7 +89,8 @@ async fn who_does_not_administer_and_programs_change_no_setting_of_the_server() 
     server.stop().await;
 }
 
-/// A provider with OpenAI's embeddings and Ollama's: each vector has as many dimensions as its path names.
+/// A provider with the embedding APIs of OpenAI and Ollama: each vector has as many dimensions as the path of the
+/// request says.
 async fn embeddings() -> String {
     use axum::Json;
     use axum::routing::post;
@@ -110,7 +111,7 @@ async fn embeddings() -> String {
 }
 
 #[tokio::test]
-async fn an_embedder_is_tried_when_it_is_chosen_and_told_when_its_subscription_is_gone() {
+async fn an_embedder_is_tried_when_chosen_and_reported_when_its_subscription_is_deleted() {
     let server = TestServer::start_with(args()).await;
     let alice = server.user("alice").await;
     let problem = alice.get(PATH).await["embedder_problem"].as_str().unwrap().to_owned();
@@ -132,7 +133,7 @@ async fn an_embedder_is_tried_when_it_is_chosen_and_told_when_its_subscription_i
         server.audited("server.settings", "mine/text-embedding-3-small of user 1").await.target,
         "embedder"
     );
-    // Ollama's vectors here are zero.
+    // The vectors of the Ollama API are all zeros here.
     let (status, refused) =
         alice.send(Method::PUT, PATH, json!({"embedder": "ollama:mine/nomic-embed-text"})).await;
     assert_eq!(status, 400);

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{PASSWORD, Page, Socket, TestServer, json};
 
 #[tokio::test]
-async fn a_program_is_given_a_token_and_a_page_a_cookie_beside_it() {
+async fn a_program_gets_a_token_and_a_page_also_gets_a_cookie() {
     let server = TestServer::start().await;
     server.user("alice").await;
     let log_in = |origin: Option<String>| {
@@ -29,7 +29,7 @@ async fn a_program_is_given_a_token_and_a_page_a_cookie_beside_it() {
 }
 
 #[tokio::test]
-async fn of_a_pages_session_neither_half_opens_anything_alone() {
+async fn neither_half_of_a_pages_session_is_accepted_alone() {
     let server = TestServer::start().await;
     let alice = Page::new(&server, "alice", true).await;
     let other = Page::log_in(&server, "alice").await;
@@ -69,7 +69,7 @@ async fn of_a_pages_session_neither_half_opens_anything_alone() {
             );
         }
     }
-    // A cookie that a page on another port planted locks nobody out.
+    // A cookie that a page on another port planted does not lock anybody out.
     let port = server.address.port();
     let cookies =
         format!("sandbridge_{port}=planted; sandbridge_{port}=sbc_{}; {}", "A".repeat(43), alice.cookie);
@@ -95,7 +95,7 @@ async fn a_pages_changes_need_its_origin() {
 }
 
 #[tokio::test]
-async fn a_websocket_of_a_page_needs_both_halves_and_our_origin() {
+async fn a_pages_websocket_needs_both_halves_and_the_servers_origin() {
     let server = TestServer::start().await;
     let alice = Page::new(&server, "alice", false).await;
     let url = server.url("/api/v1/events").replacen("http", "ws", 1);
@@ -112,7 +112,7 @@ async fn a_websocket_of_a_page_needs_both_halves_and_our_origin() {
     assert_eq!(connect(&[cookie, token]).await, Some(403));
     assert_eq!(connect(&[cookie, token, ("origin", "https://evil.example")]).await, Some(403));
     assert_eq!(connect(&[cookie, token, origin]).await, None);
-    // A token among protocols is accepted only for a WebSocket.
+    // A token in the WebSocket protocols is accepted only for a WebSocket.
     let request = alice.bare(Method::GET, "/me").header(COOKIE, &alice.cookie);
     let request = request.header("sec-websocket-protocol", &protocols);
     assert_eq!(request.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
@@ -163,7 +163,7 @@ async fn a_token_from_another_page_is_refused_even_with_a_bearer() {
 }
 
 #[tokio::test]
-async fn a_foreign_host_name_is_refused_and_the_way_to_allow_it_named() {
+async fn a_foreign_host_name_is_refused_and_the_error_says_how_to_allow_it() {
     let server = TestServer::start().await;
     let ask = |host: &'static str, path: &str| Client::new().get(server.url(path)).header(HOST, host).send();
     let refused = ask("evil.example", "/api/v1/me").await.unwrap();
@@ -185,7 +185,7 @@ async fn a_logout_ends_the_session() {
 }
 
 #[tokio::test]
-async fn guessing_a_password_is_slowed_down_for_that_name() {
+async fn guessing_a_password_is_rate_limited_for_that_name() {
     let server = TestServer::start().await;
     server.user("alice").await;
     server.user("bob").await;
@@ -206,7 +206,7 @@ async fn guessing_a_password_is_slowed_down_for_that_name() {
 }
 
 #[tokio::test]
-async fn logging_in_often_is_no_guessing() {
+async fn frequent_logins_do_not_count_as_guessing() {
     let server = TestServer::start().await;
     server.user("alice").await;
     for _ in 0..12 {
@@ -216,7 +216,7 @@ async fn logging_in_often_is_no_guessing() {
 }
 
 #[tokio::test]
-async fn a_malformed_request_is_answered_by_the_contract() {
+async fn a_malformed_request_is_answered_with_a_documented_error() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for (method, path, status, kind) in [

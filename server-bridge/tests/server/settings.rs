@@ -1,4 +1,4 @@
-//! The active runner: any choice that exists is stored, with a warning if it would not work now.
+//! The setting for the active runner: any existing choice is stored, with a warning if it would not work now.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn an_online_runner_is_chosen_without_a_warning() {
 }
 
 #[tokio::test]
-async fn what_the_server_does_not_allow_is_stored_with_a_warning() {
+async fn a_choice_that_the_server_does_not_allow_is_stored_with_a_warning() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for choice in ["__docker__", "none"] {
@@ -58,7 +58,7 @@ async fn docker_without_its_runner_is_stored_with_a_warning() {
 }
 
 #[tokio::test]
-async fn auto_takes_the_choice_back() {
+async fn auto_resets_the_choice() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     alice.add_runner("laptop").await;

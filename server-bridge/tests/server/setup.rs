@@ -1,4 +1,4 @@
-//! The first account, created in the page.
+//! Creating the first account in the page.
 
 use reqwest::header::{ORIGIN, SET_COOKIE};
 use reqwest::{Client, StatusCode};
@@ -23,7 +23,7 @@ fn secret(server: &TestServer) -> String {
 }
 
 #[tokio::test]
-async fn the_printed_secret_makes_the_first_account_once() {
+async fn the_printed_secret_creates_the_first_account_once() {
     let server = TestServer::start().await;
     assert!(is_due(&server).await);
     let secret = secret(&server);
@@ -37,7 +37,7 @@ async fn the_printed_secret_makes_the_first_account_once() {
     assert_eq!(json(made).await["user"], json!({"name": "alice", "admin": true}));
     assert!(!is_due(&server).await);
     assert_eq!(make(&server, &secret, "mallory").await.0, StatusCode::CONFLICT);
-    // Nor is it accepted once that account is gone.
+    // Nor is the secret accepted after the account was removed.
     server.store.remove_user("alice").await.unwrap();
     assert_eq!(make(&server, &secret, "mallory").await.0, StatusCode::FORBIDDEN);
     let trail = format!("{:?}", server.store.audit(100, None).await.unwrap());
@@ -46,7 +46,7 @@ async fn the_printed_secret_makes_the_first_account_once() {
 }
 
 #[tokio::test]
-async fn two_at_once_make_one_account() {
+async fn two_simultaneous_requests_create_one_account() {
     let server = TestServer::start().await;
     let secret = secret(&server);
     let (one, two) = tokio::join!(make(&server, &secret, "alice"), make(&server, &secret, "bob"));
@@ -76,7 +76,7 @@ async fn a_server_with_users_has_no_secret_and_odd_requests_change_nothing() {
 }
 
 #[tokio::test]
-async fn secrets_cannot_be_tried_fast() {
+async fn guessing_the_secret_is_rate_limited() {
     let server = TestServer::start().await;
     let limited = eventually(|| async {
         let status = make(&server, "guessed", "mallory").await.0;
@@ -87,7 +87,7 @@ async fn secrets_cannot_be_tried_fast() {
 }
 
 #[tokio::test]
-async fn what_the_server_is_is_told_to_its_users() {
+async fn users_can_read_the_servers_description() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let about = alice.get("/about").await;

@@ -35,7 +35,7 @@ async fn a_code_of_a_logged_in_program_signs_one_page_in() {
 }
 
 #[tokio::test]
-async fn neither_keys_nor_pages_nor_strangers_get_a_code_and_one_ends_with_its_session() {
+async fn keys_pages_and_strangers_get_no_code_and_a_code_ends_with_its_session() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     for scope in ["full", "exec", "read"] {
@@ -53,7 +53,7 @@ async fn neither_keys_nor_pages_nor_strangers_get_a_code_and_one_ends_with_its_s
 }
 
 #[tokio::test]
-async fn codes_cannot_be_tried_fast() {
+async fn guessing_codes_is_rate_limited() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let code = code_of(&alice).await;
@@ -65,7 +65,7 @@ async fn codes_cannot_be_tried_fast() {
     assert_eq!(
         redeem(&server, &code).await.status(),
         StatusCode::OK,
-        "the right one is kept out by no guesses"
+        "wrong guesses do not block the right code"
     );
     server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! Obstacles to a server's start, in one clear line each; and how it stops.
+//! Obstacles to a server's start, each reported in one clear line; and how the server stops.
 
 use std::fs;
 
@@ -26,13 +26,13 @@ async fn a_port_in_use_is_named() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_not_here_is_named() {
+async fn an_address_that_this_machine_lacks_is_named() {
     let error = refusal(args("192.0.2.1:8080")).await;
     assert!(error.starts_with("cannot listen on 192.0.2.1:8080"), "{error}");
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_there_is_named() {
+async fn a_missing_certificate_is_named() {
     let tls = ServeArgs {
         tls_cert: Some("/nowhere/c.pem".into()),
         tls_key: Some("/nowhere/k.pem".into()),
@@ -51,7 +51,7 @@ fn a_home_whose_parent_is_missing_is_named() {
 }
 
 #[test]
-fn a_configuration_file_that_is_no_json_is_named() {
+fn a_configuration_file_that_is_not_json_is_named() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("config.json"), "{listen").unwrap();
     let error = Config::load(args("127.0.0.1:0"), Some(home.path())).unwrap_err().to_string();
@@ -59,7 +59,7 @@ fn a_configuration_file_that_is_no_json_is_named() {
 }
 
 #[tokio::test]
-async fn a_stopping_server_leaves_what_runs_on_a_machine_and_waits_for_nothing() {
+async fn a_stopping_server_leaves_commands_running_and_waits_for_nothing() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -68,12 +68,12 @@ async fn a_stopping_server_leaves_what_runs_on_a_machine_and_waits_for_nothing()
     let mut exec = alice.socket("/exec").await;
     exec.json(serde_json::json!({"shell": "linger", "exec_id": id})).await;
     exec.until(|frame| frame["type"] == "started").await;
-    // It has no request yet: it must not be waited for.
+    // This socket has sent no request yet, and the server must not wait for it.
     let _silent = alice.socket("/exec").await;
     let (store, _home) = server.stop_and_reopen().await;
     let record = store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap();
     assert_eq!(record.status, store::ExecStatus::Running);
-    // Without a last frame: the client reconnects.
+    // The socket closes without a last frame, so the client reconnects.
     while exec.next().await != Frame::Closed {}
 }
 

@@ -1,4 +1,4 @@
-//! What unauthenticated connections can do.
+//! The limits on unauthenticated connections.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{Frame, PASSWORD, PATIENCE, Socket, TestServer, eventually};
 
-/// The longest that anything unfinished may be kept, plus some time for a busy machine.
+/// The longest that the server may keep an unfinished request, plus some time for a busy machine.
 const KEPT: Duration = Duration::from_secs(15);
 
 const HALF_REQUEST: &str = "GET / HTTP/1.1\r\nHost: ";
@@ -31,10 +31,10 @@ async fn send(server: &TestServer, text: &str) -> TcpStream {
     stream
 }
 
-/// The answer, up to the end of the connection.
+/// Everything that the server sends until the connection ends.
 async fn answer(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A reset is an end, too: not everything sent may have been read.
+    // A reset also counts as an end: the server may close before it has read everything.
     let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the connection ends");
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -50,7 +50,7 @@ fn allow_many_files() {
 }
 
 #[tokio::test]
-async fn a_large_body_is_refused_before_a_login_unread() {
+async fn a_large_body_before_a_login_is_refused_without_reading_it() {
     let server = TestServer::start().await;
     for path in ["/api/v1/login", "/api/v1/setup"] {
         let announced = send(&server, &head(path, "Content-Length: 4194304")).await;
@@ -58,7 +58,7 @@ async fn a_large_body_is_refused_before_a_login_unread() {
         assert!(answered.starts_with("HTTP/1.1 413") && answered.contains("too_large"), "{answered}");
         let expecting = send(&server, &head(path, "Content-Length: 4194304\r\nExpect: 100-continue")).await;
         let answered = answer(expecting).await;
-        assert!(answered.starts_with("HTTP/1.1 413"), "it is not asked for what it would send: {answered}");
+        assert!(answered.starts_with("HTTP/1.1 413"), "the server does not ask for the body: {answered}");
         let mut endless = send(&server, &head(path, "Transfer-Encoding: chunked")).await;
         let piece = format!("400\r\n{}\r\n", " ".repeat(0x400));
         for _ in 0..=UNPROVEN_BODY_BYTES / 0x400 {
@@ -83,7 +83,7 @@ async fn no_route_takes_a_large_body_from_a_stranger() {
 }
 
 #[tokio::test]
-async fn a_known_caller_may_send_what_a_stranger_may_not_on_the_same_connection() {
+async fn a_known_caller_may_send_a_large_body_on_the_same_connection_as_a_stranger() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let padding = " ".repeat(UNPROVEN_BODY_BYTES as usize);
@@ -100,7 +100,7 @@ async fn a_known_caller_may_send_what_a_stranger_may_not_on_the_same_connection(
 }
 
 #[tokio::test]
-async fn a_head_has_its_size() {
+async fn a_request_head_has_a_size_limit() {
     let server = TestServer::start().await;
     let field = |bytes| {
         format!("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: {}\r\n\r\n", "x".repeat(bytes))
@@ -112,7 +112,7 @@ async fn a_head_has_its_size() {
     server.stop().await;
 }
 
-/// How long the server keeps a connection that sends `rest` byte by byte, and then nothing.
+/// The time for which the server keeps a connection that sends `rest` byte by byte, and then nothing.
 async fn kept(mut stream: TcpStream, rest: &'static str) -> Duration {
     let began = Instant::now();
     let (mut reader, mut writer) = stream.split();
@@ -131,13 +131,13 @@ async fn kept(mut stream: TcpStream, rest: &'static str) -> Duration {
     };
     tokio::select! {
         () = ending => began.elapsed(),
-        () = dripping => unreachable!("it never ends"),
+        () = dripping => unreachable!("the connection never ends"),
         () = sleep(2 * KEPT) => Duration::MAX,
     }
 }
 
 #[tokio::test]
-async fn what_is_never_finished_is_not_waited_for() {
+async fn unfinished_requests_time_out() {
     let server = TestServer::start().await;
     let long = "x".repeat(200).leak();
     let upgrade = "GET /runner HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -166,7 +166,7 @@ async fn what_is_never_finished_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_flood_of_half_requests_displaces_itself_and_nobody_else() {
+async fn a_flood_of_half_requests_displaces_only_its_own_connections() {
     allow_many_files();
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
@@ -178,7 +178,7 @@ async fn a_flood_of_half_requests_displaces_itself_and_nobody_else() {
     let mut flood = Vec::new();
     for _ in 0..UNPROVEN_CONNECTIONS + 100 {
         let mut stream = connect_from(2, &server).await;
-        // A connection that was already displaced does not matter.
+        // The connection may already have been displaced.
         let _ = stream.write_all(HALF_REQUEST.as_bytes()).await;
         flood.push(stream);
     }
@@ -199,12 +199,12 @@ async fn a_flood_of_half_requests_displaces_itself_and_nobody_else() {
     }
     let (status, _) = alice.send(Method::POST, "/chats", json!({})).await;
     assert_eq!(status, 201);
-    assert_ne!(events.next().await, Frame::Closed, "who has logged in is not among them");
+    assert_ne!(events.next().await, Frame::Closed, "a logged-in client is not displaced");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn many_requests_at_once_on_one_connection_are_answered_in_turn_and_hold_up_nobody() {
+async fn pipelined_requests_are_answered_in_order_and_delay_nobody_else() {
     let server = TestServer::start().await;
     let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -222,7 +222,7 @@ async fn many_requests_at_once_on_one_connection_are_answered_in_turn_and_hold_u
 }
 
 #[tokio::test]
-async fn runners_that_are_known_stay_while_strangers_knock() {
+async fn known_runners_stay_connected_while_strangers_try_to_connect() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let _runner = alice.connect_runner("laptop").await;
@@ -237,7 +237,7 @@ async fn runners_that_are_known_stay_while_strangers_knock() {
 }
 
 #[tokio::test]
-async fn a_login_as_large_as_it_may_be_is_read() {
+async fn a_login_of_the_maximum_size_is_read() {
     let server = TestServer::start().await;
     server.user("alice").await;
     let login = json!({"user": "alice", "password": PASSWORD}).to_string();

@@ -9,7 +9,7 @@ const TASK: &str = "000102030405060708090a0b0c0d0e0f";
 const TERMINAL: &str = "100102030405060708090a0b0c0d0e0f";
 
 #[tokio::test]
-async fn a_task_is_listed_to_its_owner_and_a_terminal_is_none() {
+async fn a_task_is_listed_for_its_owner_and_a_terminal_is_not_listed() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let _runner = alice.connect_runner("laptop").await;
@@ -53,7 +53,7 @@ async fn a_terminal_in_a_page_needs_its_session_and_its_origin() {
     terminal.json(json!({"pty": {"rows": 24, "columns": 80}, "exec_id": TERMINAL, "linger_s": 60})).await;
     terminal.until(|frame| frame["type"] == "started").await;
     drop(terminal);
-    // The page is gone; the terminal waits for it.
+    // The page disconnects; the terminal waits for it.
     let running = || async {
         let execs = alice.get("/execs?running=true").await;
         (execs[0]["exec_id"] == TERMINAL).then_some(())

@@ -1,4 +1,4 @@
-//! Help for typing: commands, file names, and attached files.
+//! Help while typing: commands, file names, and attached files.
 
 use reqwest::Method;
 use serde_json::json;
@@ -16,7 +16,7 @@ async fn the_slash_commands_are_listed() {
 }
 
 #[tokio::test]
-async fn an_attachment_goes_where_the_chats_work_goes_and_the_message_names_it() {
+async fn an_attachment_is_stored_on_the_chats_runner_and_named_in_the_message() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let (_, chat) = alice.send(Method::POST, "/chats", json!({})).await;

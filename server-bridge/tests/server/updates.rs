@@ -34,11 +34,11 @@ fn kind(answer: &(u16, Value)) -> (u16, &str) {
 }
 
 #[tokio::test]
-async fn an_older_runner_is_shown_with_the_newer_version_and_updates_when_it_is_asked_to() {
+async fn an_older_runner_is_shown_with_the_newer_version_and_updates_on_request() {
     let (server, _file) = server().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
-    assert_eq!(alice.get("/runners").await[0]["update"], Value::Null, "nothing is known of it yet");
+    assert_eq!(alice.get("/runners").await[0]["update"], Value::Null, "no version is known yet");
     let old = connect(&alice, &token, runner_of("0.0.9", true)).await;
     let shown = alice.wait_online("laptop", true).await;
     assert_eq!(shown["update"], json!({"version": VERSION, "can": true}));
@@ -60,7 +60,7 @@ async fn an_older_runner_is_shown_with_the_newer_version_and_updates_when_it_is_
     old.vanish();
     alice.wait_online("laptop", false).await;
     let shown = alice.get("/runners").await;
-    assert_eq!(shown[0]["update"]["version"], VERSION, "it is known of one that is away, too");
+    assert_eq!(shown[0]["update"]["version"], VERSION, "the version of an offline runner is known, too");
     assert_eq!(shown[0]["connected_at"], Value::Null);
     let _new = connect(&alice, &token, runner_of(VERSION, true)).await;
     let shown = alice.wait_online("laptop", true).await;
@@ -69,7 +69,7 @@ async fn an_older_runner_is_shown_with_the_newer_version_and_updates_when_it_is_
 }
 
 #[tokio::test]
-async fn only_three_numbers_that_are_smaller_are_older() {
+async fn only_a_smaller_three_part_version_counts_as_older() {
     let (server, _file) = server().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;
@@ -94,7 +94,7 @@ async fn only_three_numbers_that_are_smaller_are_older() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_updated_says_why_and_what_to_do() {
+async fn a_runner_that_cannot_be_updated_reports_why_and_what_to_do() {
     let (server, file) = server().await;
     let alice = server.user("alice").await;
     let bob = server.user("bob").await;
@@ -138,7 +138,7 @@ async fn what_cannot_be_updated_says_why_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_runner_that_is_refused_for_what_it_lacks_is_updated_all_the_same() {
+async fn a_runner_that_lacks_required_layers_can_still_be_updated() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let args = ServeArgs {
         runner_static: Some(file.path().to_owned()),

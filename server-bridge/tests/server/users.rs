@@ -1,4 +1,4 @@
-//! Accounts, and the rights to manage them.
+//! Accounts, and the permission to manage them.
 
 use reqwest::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{PASSWORD, Page, TestServer, cookie_of, eventually, json};
 
 #[tokio::test]
-async fn administrators_make_change_and_remove_accounts() {
+async fn administrators_create_change_and_remove_accounts() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let new = json!({"name": "bob", "password": PASSWORD});
@@ -25,7 +25,7 @@ async fn administrators_make_change_and_remove_accounts() {
     let (status, changed) = alice.send(Method::PUT, "/users/bob", json!({"admin": true})).await;
     assert_eq!((status, &changed["admin"]), (200, &json!(true)));
     assert_eq!(bob.get("/users").await.as_array().unwrap().len(), 2);
-    // Another password ends the sessions of its user.
+    // A new password ends the sessions of that user.
     assert_eq!(alice.send(Method::PUT, "/users/bob", json!({"password": "another one"})).await.0, 200);
     assert_eq!(bob.status(Method::GET, "/me").await, 401);
     let _runner = alice.connect_runner("laptop").await;
@@ -37,7 +37,7 @@ async fn administrators_make_change_and_remove_accounts() {
 }
 
 #[tokio::test]
-async fn somebody_always_administers_and_nobody_takes_it_from_themselves() {
+async fn one_administrator_always_remains_and_none_demotes_themselves() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     assert_eq!(alice.send(Method::PUT, "/users/alice", json!({"admin": false})).await.0, 409);
@@ -47,15 +47,19 @@ async fn somebody_always_administers_and_nobody_takes_it_from_themselves() {
     let bob = server.user("bob").await;
     alice.send(Method::PUT, "/users/bob", json!({"admin": true})).await;
     assert_eq!(bob.send(Method::PUT, "/users/alice", json!({"admin": false})).await.0, 200);
-    assert_eq!(alice.status(Method::GET, "/users").await, 403, "she is none any more");
-    assert_eq!(server.store.change_user("bob", Some(false), None).await.unwrap(), None, "he is the last one");
+    assert_eq!(alice.status(Method::GET, "/users").await, 403, "she is no longer an administrator");
+    assert_eq!(
+        server.store.change_user("bob", Some(false), None).await.unwrap(),
+        None,
+        "he is the last administrator"
+    );
     assert!(!server.store.remove_user_but_last_admin("bob").await.unwrap());
     assert!(server.store.user_by_name("bob").await.unwrap().unwrap().admin);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn who_does_not_administer_and_programs_change_no_account() {
+async fn non_administrators_and_programs_change_no_account() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let account = json!({"name": "carol", "password": PASSWORD, "admin": true});
@@ -71,7 +75,7 @@ async fn who_does_not_administer_and_programs_change_no_account() {
 }
 
 #[tokio::test]
-async fn ones_own_password_is_changed_by_who_knows_it_and_only_this_page_stays() {
+async fn changing_ones_password_requires_the_old_one_and_ends_other_sessions() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let other = server.log_in("alice").await;
@@ -94,7 +98,7 @@ async fn ones_own_password_is_changed_by_who_knows_it_and_only_this_page_stays()
 }
 
 #[tokio::test]
-async fn passwords_cannot_be_tried_fast_by_who_has_a_session() {
+async fn guessing_the_old_password_from_a_session_is_rate_limited() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let limited = eventually(|| async {

@@ -1,4 +1,4 @@
-//! The first steps of a user.
+//! The welcome for new users.
 
 use reqwest::Method;
 use serde_json::json;
@@ -10,13 +10,13 @@ async fn is_due(client: &TestClient) -> bool {
 }
 
 #[tokio::test]
-async fn each_user_is_welcomed_until_they_have_something_or_put_it_off() {
+async fn each_user_is_welcomed_until_they_have_something_or_dismiss_it() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.admin("ada").await, server.user("bob").await);
     assert!(is_due(&ada).await && is_due(&bob).await);
     assert_eq!(ada.status(Method::POST, "/me/welcomed").await, 204);
-    assert_eq!(ada.status(Method::POST, "/me/welcomed").await, 204, "twice is once");
-    assert!(!is_due(&ada).await && is_due(&bob).await, "each user for themselves");
+    assert_eq!(ada.status(Method::POST, "/me/welcomed").await, 204, "repeating it changes nothing");
+    assert!(!is_due(&ada).await && is_due(&bob).await, "each user has a separate state");
     assert!(!is_due(&server.log_in("ada").await).await, "in other browsers too");
     bob.add_runner("laptop").await;
     assert!(!is_due(&bob).await);

@@ -1,4 +1,5 @@
-//! Runners of xbot's JSON dialect over a real WebSocket: which are accepted, what works, and what a bad one can do.
+//! Runners of xbot's JSON dialect over a real WebSocket: which are accepted, what works, and how a misbehaving one is
+//! handled.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use crate::support::{FakeRunner, Frame, PATIENCE, Socket, TestClient, TestServer};
 
-/// The size of the pieces in which such a runner's library sends large messages, in bytes.
+/// The size of the fragments in which the WebSocket library of such a runner sends large messages, in bytes.
 const FRAGMENT_BYTES: usize = 4096;
 
 async fn knock(client: &TestClient, path_user: &str, body_user: &str, token: &str) -> Socket {
@@ -27,7 +28,7 @@ async fn knock(client: &TestClient, path_user: &str, body_user: &str, token: &st
     socket
 }
 
-/// Registers as alice's runner `old`.
+/// Registers a runner as alice's `old`.
 async fn connect(alice: &TestClient) -> Socket {
     let token = alice.add_runner("old").await;
     let mut socket = knock(alice, "alice", "alice", &token).await;
@@ -36,7 +37,7 @@ async fn connect(alice: &TestClient) -> Socket {
     socket
 }
 
-/// The next request of this kind.
+/// Reads the next request, which must be of this kind.
 async fn asked(socket: &mut Socket, kind: &str) -> Value {
     let request = socket.until(|_| true).await;
     assert_eq!((&request["type"], &request["user_id"]), (&json!(kind), &json!("alice")), "{request}");
@@ -47,7 +48,7 @@ async fn answer(socket: &mut Socket, request: &Value, kind: &str, body: Value) {
     socket.json(json!({"id": request["id"], "type": kind, "body": body})).await;
 }
 
-/// Sends a text like such a runner's library: in many frames.
+/// Sends a text in many frames, as the library of such a runner does.
 async fn send_fragmented(socket: &mut Socket, text: String) {
     let (bytes, mut start) = (bytes::Bytes::from(text), 0);
     while start < bytes.len() {
@@ -100,7 +101,7 @@ fn serve(mut socket: Socket) -> JoinHandle<()> {
 }
 
 #[tokio::test]
-async fn such_a_runner_is_shown_as_unconfined_and_works_like_any_other() {
+async fn an_xbot_runner_is_shown_as_unconfined_and_works_like_any_other() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let socket = connect(&alice).await;
@@ -139,7 +140,7 @@ async fn such_a_runner_is_shown_as_unconfined_and_works_like_any_other() {
 }
 
 #[tokio::test]
-async fn only_the_tokens_own_user_is_let_in() {
+async fn only_the_owner_of_the_token_is_let_in() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let token = alice.add_runner("old").await;
@@ -157,7 +158,7 @@ async fn only_the_tokens_own_user_is_let_in() {
         assert!(token.is_empty() || !refusal.to_string().contains(token));
         assert_eq!(socket.next().await, Frame::Closed);
     }
-    // Where messages may not be large, such a runner is not supported.
+    // Where large messages are not allowed, such a runner is not supported.
     let url = bob.base.replacen("http", "ws", 1).replace("/api/v1", "/runner");
     let mut socket = Socket::connect(&url, &[]).await.unwrap();
     socket.json(json!({"type": "register", "body": {"user_id": "alice", "auth_token": token}})).await;
@@ -174,7 +175,7 @@ async fn a_registration_beyond_its_limit_closes_the_socket() {
     let alice = server.user("alice").await;
     let url = alice.base.replacen("http", "ws", 1).replace("/api/v1", "/ws/alice");
     let mut socket = Socket::connect(&url, &[]).await.unwrap();
-    // The server may hang up before everything was sent.
+    // The server may close the connection before everything was sent.
     let _ = socket.0.send(Message::text(" ".repeat(200 * 1024))).await;
     assert_eq!(socket.next().await, Frame::Closed);
     server.stop().await;
@@ -193,7 +194,7 @@ async fn a_runner_of_our_own_may_use_the_same_path() {
 }
 
 #[tokio::test]
-async fn a_file_of_64_mib_comes_whole_in_4096_byte_fragments_with_pings_between() {
+async fn a_file_of_64_mib_arrives_whole_in_4096_byte_fragments_between_pings() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let mut socket = connect(&alice).await;
@@ -230,7 +231,7 @@ async fn a_file_of_64_mib_comes_whole_in_4096_byte_fragments_with_pings_between(
 }
 
 #[tokio::test]
-async fn a_server_pings_at_once_and_a_runner_gone_mid_command_loses_its_result() {
+async fn a_server_pings_at_once_and_a_runner_lost_mid_command_loses_its_result() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("old").await;
@@ -252,7 +253,7 @@ async fn a_server_pings_at_once_and_a_runner_gone_mid_command_loses_its_result()
 }
 
 #[tokio::test]
-async fn a_runner_that_talks_nonsense_is_disconnected_and_others_are_not() {
+async fn a_runner_that_sends_invalid_messages_is_disconnected_and_others_are_not() {
     let server = TestServer::start().await;
     let (alice, bob) = (server.user("alice").await, server.user("bob").await);
     let _bobs = bob.connect_runner("laptop").await;
@@ -272,7 +273,7 @@ async fn a_runner_that_talks_nonsense_is_disconnected_and_others_are_not() {
 }
 
 #[tokio::test]
-async fn revoking_closes_its_socket_and_its_token_opens_nothing_more() {
+async fn revoking_closes_the_socket_and_the_token_is_no_longer_accepted() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("old").await;

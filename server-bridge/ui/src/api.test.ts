@@ -6,13 +6,13 @@ const answer = (status: number, body: unknown, headers: Record<string, string> =
 
 afterEach(() => vi.unstubAllGlobals());
 
-test("an error carries the server's own words, and how long to wait", async () => {
+test("an error carries the server's message and the time to wait", async () => {
   answer(429, { error: { kind: "rate_limited", message: "Too many attempts." } }, { "retry-after": "30" });
   const error = { status: 429, kind: "rate_limited", message: "Too many attempts.", retryAfterS: 30 };
   await expect(createApi(() => {}).login("ada", "x")).rejects.toMatchObject(error);
 });
 
-test("a refused session is told, a refused login is not", async () => {
+test("a refused session is reported, a refused login is not", async () => {
   answer(401, { error: { kind: "unauthorized", message: "Sign in." } });
   const onUnauthorized = vi.fn();
   const api = createApi(onUnauthorized);
@@ -22,12 +22,12 @@ test("a refused session is told, a refused login is not", async () => {
   expect(onUnauthorized).toHaveBeenCalledOnce();
 });
 
-test("an answer that is not JSON still makes a readable error", async () => {
+test("a response that is not JSON still gives a readable error", async () => {
   vi.stubGlobal("fetch", async () => new Response("<html>", { status: 502 }));
   await expect(createApi(() => {}).me()).rejects.toMatchObject({ status: 502, kind: "internal" });
 });
 
-test("no answer at all says what to do", async () => {
+test("a missing response gives an error that says what to do", async () => {
   vi.stubGlobal("fetch", async () => Promise.reject(new TypeError("failed")));
   await expect(createApi(() => {}).me()).rejects.toMatchObject({ status: 0, kind: "unreachable" });
 });

@@ -1,4 +1,4 @@
-/** The page's requests to `/api/v1`, in its own terms; `api/client.ts` is the typed client below it. */
+/** The page's requests to `/api/v1`, as functions that the page's code calls; `api/client.ts` is the typed client that they use. */
 import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
 import { keepSession } from "./api/session";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
@@ -27,35 +27,35 @@ export function exportUrl(chatId: string, format: "markdown" | "json"): string {
 }
 
 export interface Api {
-  /** For the requests that only one module makes. */
+  /** The typed client, for requests that only one module makes. */
   readonly client: ApiClient;
   login(user: string, password: string): Promise<void>;
   /** Signs in with the code from the page's address. */
   signIn(code: string): Promise<void>;
   logout(): Promise<void>;
-  /** Enters the password again, which is valid for some minutes. */
+  /** Confirms the password; the confirmation is valid for a few minutes. */
   confirm(password: string): Promise<void>;
   me(): Promise<Me>;
   runners(): Promise<Runner[]>;
-  /** With `enrol`, the token is for one use: the first machine that shows it gets its own. */
+  /** With `enrol`, the token is for one use: the first machine that presents it gets its own. */
   addRunner(name: string, enrol: boolean, workspace?: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
-  /** Resolves once the machine has downloaded its new program, which may take minutes. */
+  /** Updates a machine's runner; resolves once the machine has downloaded the new program, which may take minutes. */
   updateRunner(name: string): Promise<RunnerUpdate>;
   settings(): Promise<Settings>;
   setActiveRunner(name: string | null): Promise<SettingsChange>;
   chats(): Promise<Chat[]>;
-  /** Chats after one of the list: the next page. */
+  /** The page of chats that follows the chat `before`. */
   moreChats(before: string): Promise<Chat[]>;
-  /** By title and by text. */
+  /** Chats that contain the query in their title or their messages. */
   findChats(query: string): Promise<Chat[]>;
   renameChat(id: string, title: string): Promise<Chat>;
   forkChat(id: string): Promise<Chat>;
   newChat(reuseEmpty?: boolean): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
-  /** Sending the same `sendId` again has no effect, and gets the same answer. */
+  /** Sends a message. Sending the same `sendId` again has no effect, and returns the same response. */
   send(chatId: string, text: string, sendId: string, attachments: string[]): Promise<SendResult>;
   cancel(chatId: string): Promise<{ cancelled: number }>;
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
@@ -65,10 +65,10 @@ export interface Api {
   chatDetails(chatId: string): Promise<ChatDetails>;
   agents(chatId: string): Promise<AgentOfChat[]>;
   setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
-  /** Null lets the chat follow the active runner; the answer says why nothing would run there now. */
+  /** Binds a chat to a runner, or with null to the active one; the response explains why nothing could run there now, if so. */
   bindChat(chatId: string, runner: string | null): Promise<BoundChat>;
   models(chatId: string | null): Promise<ModelList>;
-  /** `NAME/TIER`; null removes the chat's own choice. */
+  /** Sets the chat's model, as `NAME/TIER`; null removes the chat's own choice. */
   setModel(chatId: string, model: string | null): Promise<void>;
   /** Takes a message back, and all messages after it. */
   rewind(chatId: string, messageId: number, how: TakeBack): Promise<{ text: string }>;

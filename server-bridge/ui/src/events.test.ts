@@ -47,13 +47,13 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("the back-off is full jitter, doubling up to a cap", () => {
+test("the back-off has full jitter, and doubles up to a cap", () => {
   expect([0, 1, 2].map((attempt) => backoffMs(attempt, 0.5))).toEqual([500, 1_000, 2_000]);
   expect(backoffMs(50, 0.999_999)).toBeLessThan(RECONNECT_CAP_MS);
   expect(backoffMs(3, 0)).toBe(0);
 });
 
-test("a lost connection comes back by itself", () => {
+test("a lost connection is restored automatically", () => {
   const events = client();
   events.connect();
   socket(0).say({ type: "hello", seq: 1, user: "ada" });
@@ -63,7 +63,7 @@ test("a lost connection comes back by itself", () => {
   expect(log).toEqual(["connecting", "online", "hello", "offline", "online", "hello"]);
 });
 
-test("a connection refused before its hello is told, and tried again", () => {
+test("a connection that is refused before its hello is reported and retried", () => {
   client().connect();
   socket(0).onclose?.();
   expect(log).toEqual(["connecting", "offline", "refused"]);
@@ -83,7 +83,7 @@ test("a retry brings the attempt forward and does not disturb an open socket", (
   expect(FakeSocket.opened).toHaveLength(2);
 });
 
-test("after stop nothing comes any more", () => {
+test("after stop, nothing is delivered and no attempt is made", () => {
   const events = client();
   events.connect();
   events.stop();
@@ -93,7 +93,7 @@ test("after stop nothing comes any more", () => {
   expect(log).toEqual(["connecting"]);
 });
 
-test("a new connection asks for what comes behind the last event, and nothing is handed on twice", () => {
+test("a new connection asks for the events after the last one, and none is delivered twice", () => {
   const events = client();
   events.connect();
   expect(socket(0).url).toBe("ws://host/events");
@@ -109,7 +109,7 @@ test("a new connection asks for what comes behind the last event, and nothing is
   expect(log).toEqual(["online", "hello", "notice"]);
 });
 
-test("after a reset the numbers are those of the server", () => {
+test("after a reset, the numbering of the server applies", () => {
   const events = client();
   events.connect();
   socket(0).say({ type: "hello", seq: 100, user: "ada", epoch: "e1", resumed: false });

@@ -21,7 +21,7 @@ export interface EventsOptions {
   url: string;
   onEvent: (event: ServerEvent) => void;
   onState: (state: ConnectionState) => void;
-  /** Called when a connection ended before its `hello`: a refused session looks just like a dead network. */
+  /** Called when a connection ended before its `hello`: the page cannot tell a refused session from a dead network. */
   onRefused: () => void;
   /** Called with the time of the next attempt, in Unix milliseconds. */
   onWaiting?: (at: number) => void;

@@ -1,6 +1,6 @@
 /** Every limit and waiting time of the web app, in one place; the unit is the name's last word. */
 
-/** A request without an answer for this long has failed. */
+/** The time limit for a request. */
 export const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
@@ -9,7 +9,7 @@ export const REQUEST_TIMEOUT_MS = 30_000;
  */
 export const UPDATE_TIMEOUT_MS = 660_000;
 
-/** First step of the reconnect back-off; it doubles up to {@link RECONNECT_CAP_MS}. */
+/** The first step of the reconnect back-off, which doubles up to {@link RECONNECT_CAP_MS}. */
 export const RECONNECT_BASE_MS = 1_000;
 export const RECONNECT_CAP_MS = 15_000;
 
@@ -19,10 +19,10 @@ export const GREETING_WAIT_MS = 1_500;
 /** A page hidden for longer than this may have a dead socket without knowing it, and reconnects when shown. */
 export const HIDDEN_STALE_MS = 30_000;
 
-/** Events are applied in batches this far apart, so that a chatty command does not render per line. */
+/** The interval at which batches of events are applied, so that the page does not render for each line of a chatty command. */
 export const EVENT_BATCH_MS = 40;
 
-/** Messages asked for at a time. */
+/** Messages requested at a time. */
 export const MESSAGE_PAGE_COUNT = 200;
 
 /** Live output kept on screen for one command. */
@@ -37,16 +37,16 @@ export const LIVE_SEGMENT_CHARS = 8_000;
 /** Commands whose live output is kept at the same time, over all chats. */
 export const LIVE_COMMANDS_COUNT = 32;
 
-/** An escape sequence still open after this many characters is not one. */
+/** A sequence that is still open after this many characters is not treated as an escape sequence. */
 export const ESCAPE_SEQUENCE_CHARS = 256;
 
-/** Banners shown at a time; the oldest goes first. */
+/** Banners shown at a time; the oldest is dropped first. */
 export const BANNERS_COUNT = 4;
 
 /** How often "5 min ago" is updated. */
 export const CLOCK_TICK_MS = 20_000;
 
-/** How long a copy button says that it copied. */
+/** How long a copy button shows "Copied". */
 export const COPIED_NOTE_MS = 2_000;
 
 /** A view scrolled no further than this from its end follows new content. */
@@ -62,14 +62,14 @@ export const TERMINAL_FONT_MIN_PX = 9;
 export const TERMINAL_FONT_MAX_PX = 28;
 export const TERMINAL_FONT_DEFAULT_PX = 14;
 
-/** A terminal's title, which the program in it chooses, is cut after this. */
+/** The length after which a terminal's title, which its program chooses, is cut. */
 export const TERMINAL_TITLE_CHARS = 60;
 
 /** The limits for text that a program in a terminal asks to have copied, and for one paste. */
 export const TERMINAL_COPY_CHARS = 100_000;
 export const TERMINAL_PASTE_BYTES = 8 * 1024 * 1024;
 
-/** Input is sent in pieces of this size, and no further than the window beyond the acknowledged input. */
+/** The size of the pieces in which input is sent, and the limit on input sent but not acknowledged. */
 export const TERMINAL_INPUT_PIECE_BYTES = 32 * 1024;
 export const TERMINAL_INPUT_WINDOW_BYTES = 512 * 1024;
 
@@ -77,21 +77,21 @@ export const TERMINAL_INPUT_WINDOW_BYTES = 512 * 1024;
 export const TERMINAL_ACK_BYTES = 32 * 1024;
 export const TERMINAL_ACK_MS = 50;
 
-/** How much of its earlier output a terminal replays, and how far the first clean position in it is searched for. */
+/** How much earlier output a terminal replays, and how far it searches that output for a clean position to begin at. */
 export const TERMINAL_REPLAY_BYTES = 256 * 1024;
 export const TERMINAL_REPLAY_SEARCH_BYTES = 16 * 1024;
 
-/** The shortest time between resizes that a terminal being dragged reports to its program. */
+/** The shortest time between two sizes that a terminal reports to its program while it is being resized. */
 export const TERMINAL_RESIZE_MS = 80;
 
-/** The shortest time between updates of the page about terminals. */
+/** The shortest time between two updates of the page when a terminal changes, such as its title. */
 export const TERMINAL_NEWS_MS = 30;
 
 /** How often the list of tasks is loaded while it is on screen, and how many ended ones are loaded. */
 export const TASKS_REFRESH_MS = 3_000;
 export const TASKS_ROWS_COUNT = 100;
 
-/** Beginning and end of a task's output on screen. */
+/** The lengths of the beginning and the end of a task's output that are shown. */
 export const TASK_HEAD_BYTES = 8 * 1024;
 export const TASK_TAIL_BYTES = 32 * 1024;
 
@@ -106,54 +106,54 @@ export const FILE_EDIT_BYTES = 2 * 1024 * 1024;
 /** A picture larger than this is not shown. */
 export const FILE_IMAGE_BYTES = 16 * 1024 * 1024;
 
-/** Unsaved text kept across a reload. */
+/** The limit on unsaved text that is stored across a reload. */
 export const DRAFTS_CHARS = 4_000_000;
 
-/** Uploads that run at the same time, and the files of one drop. */
+/** Limits on simultaneous uploads, and on the files of one drop. */
 export const UPLOADS_PARALLEL_COUNT = 2;
 export const UPLOAD_FILES_COUNT = 2_000;
 
-/** Newest characters of a running message that are kept as they came, to be appended to a page loaded meanwhile. */
+/** The newest characters of a running message that are kept as received, to be appended to a page loaded meanwhile. */
 export const LIVE_TAIL_CHARS = 64_000;
 
 /** A message that could not be sent is retried after this long, if the connection itself is up. */
 export const SEND_AGAIN_MS = 5_000;
 
-/** Files in one message, and the size of one: the server's own limits. */
+/** Limits on the number and the size of files in a message, the same as the server's. */
 export const ATTACHMENTS_COUNT = 16;
 export const ATTACHMENT_BYTES = 32 * 1024 * 1024;
 
-/** An upload without an answer for this long has failed. */
+/** The time limit for an upload. */
 export const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 
 /** The pause in typing after which paths are looked up. */
 export const COMPLETION_WAIT_MS = 120;
 
-/** Completions asked for and shown at a time. */
+/** Completions requested and shown at a time. */
 export const COMPLETIONS_COUNT = 20;
 
 /** How often the elapsed time of an answer is updated. */
 export const ELAPSED_TICK_MS = 1_000;
 
-/** The output of a finished tool folds below its heading; that of a compact tool shows only this many lines at first. */
+/** The lines of a compact tool's result that are shown at first. */
 export const COMPACT_LINES_COUNT = 12;
 
-/** Pixels below the visible messages that are kept drawn. */
+/** How far below the visible messages others are kept drawn, in CSS pixels. */
 export const DRAWN_BEYOND_PX = 900;
 
-/** The most characters in an answer to a question; the server counts bytes. */
+/** The limit on an answer to a question, in characters; the server counts bytes. */
 export const ANSWER_CHARS = 16_000;
 
 /** Characters of a new answer that are announced to a screen reader. */
 export const ANNOUNCED_CHARS = 200;
 
-/** Chats asked for at a time. */
+/** Chats requested at a time. */
 export const CHAT_PAGE_COUNT = 200;
 
 /** A search waits this long for the next key before it asks the server. */
 export const SEARCH_PAUSE_MS = 200;
 
-/** The fewest characters of a password: the server's own limit. */
+/** The minimum length of a password, the same as the server's. */
 export const PASSWORD_MIN_CHARS = 8;
 
 /** The time limit for testing a model. */
@@ -164,52 +164,52 @@ export const MODEL_LIST_TIMEOUT_MS = 30_000;
 
 /** The time limit for the check of an MCP server; the server gives up after 60 s. */
 export const MCP_CHECK_TIMEOUT_MS = 90_000;
-/** How long a hook may take in a trial: longer than the server lets it. */
+/** The time limit for a hook in a trial: longer than the server's. */
 export const HOOK_TRIAL_TIMEOUT_MS = 700_000;
 
 /** The time limit for beginning or ending a login to an MCP server, whose provider may be slow. */
 export const MCP_LOGIN_TIMEOUT_MS = 90_000;
 
-/** The time limit for keeping or moving a whole container. */
+/** The time limit for committing, exporting or importing a container. */
 export const CONTAINER_TIMEOUT_MS = 1_800_000;
 
-/** Entries of the audit trail asked for at a time. */
+/** Entries of the audit trail requested at a time. */
 export const AUDIT_PAGE_COUNT = 50;
 
-/** The widths of the panel beside the chat, in CSS pixels; and one step of the arrow keys. */
+/** The widths of the panel next to the chat, and one step of the arrow keys, in CSS pixels. */
 export const DOCK_MIN_PX = 320;
 export const DOCK_MAX_PX = 1_100;
 export const DOCK_STEP_PX = 32;
 
-/** How often the countdown to the next attempt to connect moves. */
+/** How often the countdown to the next attempt to connect is updated. */
 export const COUNTDOWN_TICK_MS = 500;
 
-/** How many of the newest chats are examined for running work and questions, and by how many of their last messages. */
+/** How many of the newest chats are examined for running work and questions, and how many of their last messages. */
 export const CHATS_LOOKED_AT_COUNT = 8;
 export const MESSAGES_LOOKED_AT_COUNT = 8;
 
-/** Chats that the command palette offers for what is typed. */
+/** Chats that the command palette offers for a query. */
 export const PALETTE_CHATS_COUNT = 8;
 
-/** This many blank lines in a row or more are shown in a change as their number. */
+/** A run of at least this many blank lines in a change is replaced by its length. */
 export const FOLDED_BLANK_LINES = 4;
 
 /** The largest number of simultaneous answers that an administrator may set. */
 export const TURNS_AT_ONCE_MAX = 1_000;
 
-/** The longest formula that is typeset; a longer one stays as it is written. */
+/** The longest formula that is typeset; a longer one is shown as text. */
 export const FORMULA_MAX_CHARS = 10_000;
 
-/** The largest size that a formula may give to anything, in em. */
+/** The largest size that a formula may give to one of its parts, in em. */
 export const FORMULA_MAX_EM = 40;
 
-/** The most expansions of macros in a formula. */
+/** The limit on macro expansions in a formula. */
 export const FORMULA_MAX_EXPANSIONS = 500;
 
-/** The longest diagram that is drawn; a longer one stays as it is written. */
+/** The longest diagram that is drawn; of a longer one, only the source is shown. */
 export const DIAGRAM_MAX_CHARS = 10_000;
 
-/** The most lines between the parts of a diagram: drawing more would block the page. */
+/** The limit on edges in a diagram: drawing more would block the page. */
 export const DIAGRAM_MAX_EDGES = 200;
 
 /** The time limit for drawing a diagram, including loading the library, after which only its source is shown. */
@@ -218,22 +218,22 @@ export const DIAGRAM_WAIT_MS = 30_000;
 /** The time limit for trying an HTTP tool, whose document may allow its service 120 s. */
 export const HTTP_TRY_TIMEOUT_MS = 150_000;
 
-/** The largest OpenAPI document that is sent; the server accepts no larger one. */
+/** The largest OpenAPI document that is sent, the same as the server's limit. */
 export const OPENAPI_BYTES = 3 * 1024 * 1024;
 
 /** The largest archive of a plugin that is sent: in base64 it fits into the server's limit for a request. */
 export const PLUGIN_ARCHIVE_BYTES = 32 * 1024 * 1024;
 
-/** The time limit for looking at a plugin and for installing it: the server gives an archive 300 s to arrive, and each request to a source 60 s. */
+/** The time limit for inspecting or installing a plugin: the server gives an archive 300 s to arrive, and each request to a source 60 s. */
 export const PLUGIN_TIMEOUT_MS = 330_000;
 
-/** The most files that the server lists when a plugin differs from the installed copy. */
+/** The maximum number of files that the server lists when a plugin differs from the installed copy. */
 export const PLUGIN_CHANGES_COUNT = 50;
-/** How often the page asks for a collection while documents of it wait to be indexed. */
+/** How often a collection is reloaded while some of its documents wait to be indexed. */
 export const KNOWLEDGE_POLL_MS = 2000;
 
-/** How often the settings look at an automation that is at work, in milliseconds. */
+/** How often the settings reload automations while one of them runs. */
 export const AUTOMATION_LOOK_MS = 2_000;
 
-/** How often the settings look at how channels are, in milliseconds. */
+/** How often the settings reload the states of channels. */
 export const CHANNEL_LOOK_MS = 5_000;

@@ -1,7 +1,7 @@
 /**
  * Starts the Sandbridge web app. Modules: `frame` (the page around everything, login), `chats` (the list), `chat` (the open
  * one), `where` (the active runner), `panels` (terminal, files, tasks), `settings`, `setup` (the first run); below them `kit`
- * (plain components), `state` (the page's state, pure), `i18n` (words) and `api`, `events` (the server).
+ * (plain components), `state` (the page's state, pure), `i18n` (texts) and `api`, `events` (the server).
  */
 import "./kit/base.css";
 import { StrictMode } from "react";
@@ -12,7 +12,7 @@ import { keptSize, keptTheme, showSize, showTheme } from "./lib/appearance";
 import { takeLoginReturn } from "./lib/loginReturn";
 import { SessionProvider } from "./state/context";
 
-// First of all: the address may hold what is as good as a password.
+// Before anything else, since the address may contain a code that is as sensitive as a password.
 const loginReturn = takeLoginReturn();
 
 const root = document.getElementById("root");

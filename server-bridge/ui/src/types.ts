@@ -1,5 +1,5 @@
 /**
- * The shapes of the HTTP contract (`/api/v1`) under the names that the page uses; their contents are described by the server
+ * The types of the HTTP API (`/api/v1`) under the names that the page uses; the server describes their contents
  * (`api/schema.d.ts`). Times are Unix milliseconds.
  */
 import type { Schemas } from "./api/client";
@@ -25,7 +25,7 @@ export type ExecStatus = Exec["status"];
 export type Agent = Schemas["AgentDocument"];
 /** The additional content of a tool's card: a one-time approval, a question, a list, a change. */
 export type ToolData = Schemas["ToolData"];
-/** The whole of the action for which a tool asks approval. */
+/** The complete action for which a tool asks approval. */
 export type ApprovalDocument = Schemas["ApprovalDocument"];
 /** A change of a file: the old text (none for a new file), and the new one. */
 export type Edit = Extract<ToolData, { kind: "edit" }>;
@@ -45,7 +45,7 @@ export type BoundChat = Schemas["BoundView"];
 export type Message = Schemas["MessageView"];
 export type MessagePage = Schemas["MessagePage"];
 
-/** The answer to a sent text; `chat` is there when the text opened a new chat (`/new`). */
+/** The response to a sent text; `chat` is set if the text opened a new chat (`/new`). */
 export type SendResult = Schemas["PostedView"];
 
 /** A piece of a running message; `at` is the number of characters before it. */

@@ -1,5 +1,5 @@
-//! The quality of search: finds the pages of LibreOffice's help for keywords of its index (`tests/search/help_set.py` makes the set), by
-//! words, by vectors, and by both.
+//! The quality of search: finding the pages of LibreOffice's help for keywords of its index (`tests/search/help_set.py` makes the set),
+//! by words, by vectors, and by both.
 //!
 //! The figure is nDCG@10: 1 if the page with the keyword is first, 0.63 if it is second, 0.29 if it is tenth, 0 if it is not among ten.
 //! `SANDBRIDGE_HELP_SET` names the directory of the set; vectors are kept there, for the next run.
@@ -36,11 +36,11 @@ struct Page {
 
 struct Question {
     text: String,
-    /// The numbers of the pages that have the keyword.
+    /// The numbers of the pages that have this keyword.
     pages: HashSet<usize>,
 }
 
-/// One language's passages, in both indexes.
+/// The passages of one language, in both indexes.
 struct Index {
     /// The page of each passage.
     pages: Vec<usize>,
@@ -48,7 +48,7 @@ struct Index {
     vectors: Vectors<usize>,
 }
 
-/// The nDCG@10 of many questions.
+/// The nDCG@10 of each question.
 struct Figures(Vec<f64>);
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -77,7 +77,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// The rows of one language: by words, by vectors, by both.
+/// The rows of one language: search by words, by vectors, and by both.
 fn compared(
     name: &str,
     index: &Index,
@@ -131,7 +131,7 @@ impl Index {
         Self { pages: of_passages, words, vectors }
     }
 
-    /// The pages of the passages, each at the place of its first passage.
+    /// The pages of the ranked passages, each at the rank of its first passage.
     fn ranked_pages(&self, passages: &[usize]) -> Vec<usize> {
         let mut seen = HashSet::new();
         passages.iter().map(|passage| self.pages[*passage]).filter(|page| seen.insert(*page)).collect()
@@ -163,7 +163,7 @@ impl Figures {
     }
 }
 
-/// The discounted cumulative gain of the first ten, divided by the best possible one.
+/// The discounted cumulative gain of the first ten pages, divided by the best possible value.
 fn ndcg(ranking: &[usize], wanted: &HashSet<usize>) -> f64 {
     let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
     let found: f64 = ranking
@@ -188,7 +188,7 @@ fn pages(directory: &Path, language: &str) -> Vec<Page> {
     lines.iter().map(|line| Page { title: text(line, "title"), text: text(line, "text") }).collect()
 }
 
-/// The questions of the split that is reported (`SANDBRIDGE_HELP_SPLIT=tune`: the other one).
+/// The questions of the reported split (`SANDBRIDGE_HELP_SPLIT=tune` selects the other one).
 fn questions(directory: &Path, language: &str) -> Vec<Question> {
     let split = std::env::var("SANDBRIDGE_HELP_SPLIT").unwrap_or_else(|_| "test".to_owned());
     let paths: Vec<Value> =

@@ -1,10 +1,10 @@
-//! Search by words: an FTS5 table of SQLite like that of the store, ranked by `bm25`.
+//! Search by words: an FTS5 table in SQLite like the one in the store, ranked by `bm25`.
 
 use search::tokens::{document, query};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
 use tokio::runtime::{Builder, Runtime};
 
-/// Passages by their numbers.
+/// A table of passages, by their numbers.
 pub(super) struct Words {
     runtime: Runtime,
     pool: SqlitePool,

@@ -1,6 +1,6 @@
 /**
- * How fast the page is, each beside a lower bound from the same run. Writes its samples as JSON, in milliseconds, to the file that
- * `SAMPLES` names; `scripts/bench page` makes rows of them.
+ * Measures how fast the page is, with a lower bound for each figure from the same run. Writes its samples as JSON, in milliseconds, to the file that
+ * `SAMPLES` names; `scripts/bench page` turns them into rows of its table.
  */
 import { writeFileSync } from "node:fs";
 import { composer, expect, messages, say, Speech, test } from "../house/test";
@@ -21,7 +21,7 @@ test("words reach the screen", async ({ page, model, server, alice }) => {
     Object.assign(window, { seen });
     new MutationObserver(() => {
       const last = document.body.innerText.match(/word\d+word/g)?.at(-1);
-      // It is on the screen with the next frame.
+      // The word is on the screen with the next frame.
       if (last !== undefined && !(last in seen)) requestAnimationFrame(() => (seen[last] ??= Date.now()));
     }).observe(document.body, { subtree: true, childList: true, characterData: true });
   });
@@ -75,7 +75,7 @@ test("the first view is ready", async ({ page, browser, server }) => {
   }
 });
 
-test("keys are answered while much is written", async ({ page }) => {
+test("the page responds to keys while a command writes much output", async ({ page }) => {
   const heap = async () => {
     const session = await page.context().newCDPSession(page);
     await session.send("HeapProfiler.collectGarbage");
@@ -111,7 +111,7 @@ test("keys are answered while much is written", async ({ page }) => {
   samples.heap_after = [await heap()];
 });
 
-/** A session's token, as a program gets it. */
+/** Logs in like a program, and returns the session's token. */
 async function token(alice: { run(options: string[]): Promise<string>; server: { url: string }; name: string }): Promise<string> {
   const answer = await fetch(`${alice.server.url}/api/v1/login`, {
     method: "POST",

@@ -9,7 +9,7 @@ export interface Asked {
   tools?: { function: { name: string } }[];
 }
 
-/** Its answer: words at once, tool calls, words as they are given, or a refusal. */
+/** The model's answer: a complete text, tool calls, a text streamed word by word, or an error. */
 export type Reply =
   | { say: string; reasoning?: string }
   | { call: [tool: string, input: object][]; say?: string }
@@ -30,7 +30,7 @@ export function isAfterTool(asked: Asked): boolean {
   return asked.messages.at(-1)?.role === "tool";
 }
 
-/** Words that a test provides one by one, while the model "speaks". */
+/** An answer whose words a test provides one by one, while the model streams them. */
 export class Speech implements AsyncIterable<string> {
   private readonly words: string[] = [];
   private ended = false;
@@ -58,11 +58,11 @@ export class Speech implements AsyncIterable<string> {
 
 export class ScriptedModel {
   readonly asked: Asked[] = [];
-  /** The only key that it accepts; null accepts any, and none. */
+  /** The only API key that the model accepts; null accepts any key, or none. */
   key: string | null = null;
-  /** The models that it lists; null lists none. */
+  /** The names of models that it lists; null if it has no such list. */
   offers: string[] | null = ["scripted", "scripted-swift"];
-  /** Words whose texts have nearly the same meaning, for each topic: it makes vectors, too. Null makes none. */
+  /** For its embeddings: words of each topic, whose texts get nearly equal vectors. Null if it makes no embeddings. */
   topics: string[][] | null = null;
   private script: (asked: Asked) => Reply = () => ({ say: "Nothing was scripted." });
   private readonly http: HttpServer;
@@ -91,18 +91,18 @@ export class ScriptedModel {
     return model;
   }
 
-  /** Sets the answers to all further requests; `turn` counts them from 0. */
+  /** Sets the script that answers all further requests; `turn` counts the requests from 0. */
   answers(script: (asked: Asked, turn: number) => Reply): void {
     let turn = 0;
     this.script = (asked) => script(asked, turn++);
   }
 
-  /** Answers with these, one after the other, then always with the last one. */
+  /** Gives these answers in order, and then repeats the last one. */
   answersWith(...replies: Reply[]): void {
     this.answers((_, turn) => replies[Math.min(turn, replies.length - 1)] ?? { say: "" });
   }
 
-  /** The options of `sandbridge serve` for it. */
+  /** The options with which `sandbridge serve` uses this model. */
   options(): string[] {
     const { port } = this.http.address() as AddressInfo;
     return ["--llm-provider", "openai", "--llm-base-url", `http://127.0.0.1:${port}`, "--llm-model", "scripted"];

@@ -1,11 +1,11 @@
-/** Starting and ending the built programs. `BINARIES` names their directory. */
+/** Starts and stops the built programs, which are in the directory that `BINARIES` names. */
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const DIRECTORY = process.env.BINARIES ?? resolve(import.meta.dirname, "../../../target/debug");
 
-/** The time for an orderly end, after which it is killed. */
+/** The time that a process has for an orderly shutdown before it is killed. */
 const STOP_MS = 10_000;
 
 export function binary(name: "sandbridge" | "sandbridge-runner"): string {
@@ -14,7 +14,7 @@ export function binary(name: "sandbridge" | "sandbridge-runner"): string {
   return path;
 }
 
-/** Whatever happens to a test, none of its processes stays. */
+/** The running processes, which are killed when the test process exits. */
 const alive = new Set<ChildProcess>();
 process.on("exit", () => alive.forEach((child) => child.kill("SIGKILL")));
 
@@ -25,7 +25,7 @@ export function start(program: string, options: string[], environment: Record<st
   return child;
 }
 
-/** Ends a process and waits for its end. */
+/** Stops a process and waits until it has exited. */
 export async function stop(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((done) => child.once("exit", done));
@@ -41,7 +41,7 @@ export async function output(program: string, options: string[], environment: Re
   let [said, complained] = ["", ""];
   child.stdout?.on("data", (bytes) => (said += bytes));
   child.stderr?.on("data", (bytes) => (complained += bytes));
-  // A program that does not read its input is fine.
+  // A program need not read its input.
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
   const code = await new Promise((done) => child.once("close", done));

@@ -25,7 +25,7 @@ export class Server {
 
   constructor(private readonly options: string[]) {}
 
-  /** Starts it; again at the same address if it was started before. */
+  /** Starts the server, at its previous address if it was started before. */
   async start(): Promise<void> {
     const address = this.url === "" ? "127.0.0.1:0" : new URL(this.url).host;
     const child = start(
@@ -52,7 +52,7 @@ export class Server {
     return (await this.setup).split("#setup=")[1]?.trim() ?? "";
   }
 
-  /** Ends it, with a shutdown or a kill. */
+  /** Stops the server, by a shutdown or a kill. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     if (this.child !== null) await stop(this.child, signal);
     this.child = null;
@@ -82,7 +82,7 @@ export class Server {
   }
 }
 
-/** A user with a client of their own. */
+/** A user with a separate client, which is logged in. */
 export class Person {
   private readonly home = temporary("client");
   private readonly machines: Machine[] = [];

@@ -1,10 +1,10 @@
 /**
- * The tests' own `test`: each gets its own real server, scripted model, alice with a machine, and her page.
+ * The tests' own `test`: each test gets its own real server and scripted model, and alice with a machine and a page.
  *
  *   import { expect, test } from "../house/test";
  *   test("…", async ({ page, model, laptop }) => { … });
  *
- * `errors` of a page are those that the browser itself reports; a test that leaves one fails.
+ * `errors` of a page are those that the browser itself reports; a test fails if one remains.
  */
 import { test as base, expect, request, type Browser, type BrowserContext, type Page } from "@playwright/test";
 import axe from "axe-core";
@@ -68,7 +68,7 @@ export async function signedIn(browser: Browser, person: Person, path = "/"): Pr
 }
 
 /**
- * A browser that is signed in: with both halves of the session, as the page's own login leaves them. Its user has dismissed the
+ * A signed-in browser, with both halves of the session, as after a login on the page. Its user has dismissed the
  * first steps, unless a test is about them.
  */
 export async function sessionOf(browser: Browser, person: Person, isNew = false): Promise<BrowserContext> {
@@ -119,10 +119,10 @@ export async function run(page: Page, command: string): Promise<string> {
   return answer.innerText();
 }
 
-/** These problems disorient users who navigate by landmarks and headings, whatever severity axe gives them. */
+/** Problems that disorient users who navigate by landmarks and headings, so they count whatever severity axe assigns. */
 const ALWAYS_GRAVE = ["landmark-unique", "landmark-no-duplicate-main", "landmark-main-is-top-level", "page-has-heading-one"];
 
-/** The problems on the screen that axe finds to be serious or worse. */
+/** Expects that axe finds no problem on the page that is serious or worse. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() =>

@@ -5,14 +5,14 @@ import { composer, expect, expectAccessible, isAfterTool, messages, picture, say
 
 const last = (page: Parameters<typeof messages>[0]) => messages(page, "assistant").last();
 
-test("keys answer an approval that has the focus, and the question says where", async ({ page, model }) => {
+test("keys answer an approval that has the focus, and the question names the machine", async ({ page, model }) => {
   model.answers((asked) => (isAfterTool(asked) ? { say: "Understood." } : { call: [["Shell", { command: "echo ran" }]] }));
   await say(page, "first");
   await expect(page.getByRole("group", { name: "Allow Shell on laptop?" })).toBeVisible();
   await page.getByRole("button", { name: "Show the question" }).click();
   await expect(page.getByRole("group", { name: "Allow Shell on laptop?" })).toBeFocused();
   await expectAccessible(page);
-  // Letters typed into a message answer nothing, and those that answer are not typed anywhere.
+  // Letters typed into a message do not answer, and letters that answer are not typed into a field.
   await composer(page).focus();
   await page.keyboard.type("a dA");
   await expect(composer(page)).toHaveValue("a dA");
@@ -27,14 +27,14 @@ test("keys answer an approval that has the focus, and the question says where", 
   await page.getByRole("button", { name: "Show the question" }).click();
   await page.keyboard.press("A");
   await expect(page.getByTestId("tool").last()).toContainText(/laptop.*\d+ ms/);
-  // From now on it is no longer asked about.
+  // From now on this tool is not asked about.
   await say(page, "third");
   await expect(page.getByTestId("tool")).toHaveCount(3);
   await expect(page.getByTestId("turn-status")).toHaveCount(0);
   await expect(page.getByTestId("tool").last()).toContainText(/\d+ ms/);
 });
 
-test("a change is shown as one before and after it is allowed, and is taken back with its message", async ({ page, model, laptop }) => {
+test("a change is shown as a diff before and after it is allowed, and is undone with its message", async ({ page, model, laptop }) => {
   const file = join(laptop.workspace, "add.sh");
   writeFileSync(file, "one\ntwo\nthree\n");
   model.answers((asked) => {
@@ -45,7 +45,7 @@ test("a change is shown as one before and after it is allowed, and is taken back
   });
   await say(page, "Change it");
   const asked = page.getByRole("group", { name: "Allow editing a file on laptop?" });
-  // With the lines around it, and its own number.
+  // The changed line has its line number, and the lines around it are shown.
   await expect(asked.getByRole("row")).toHaveText([/^11.*one$/, /^2.*two$/, /^2.*2$/, /^33.*three$/]);
   await expect(asked.getByRole("row", { name: "removed two" })).toBeVisible();
   await expect(asked.getByRole("row", { name: "added 2" })).toBeVisible();
@@ -69,7 +69,7 @@ test("a change is shown as one before and after it is allowed, and is taken back
   await expect(page.getByRole("article", { name: "You (taken back)" })).toBeVisible();
 });
 
-test("Markdown is Markdown while it streams, and nothing in it is HTML or leaves the page", async ({ page, model }) => {
+test("Markdown is rendered while it streams, without HTML or requests to other hosts", async ({ page, model }) => {
   const foreign: string[] = [];
   page.on("request", (request) => {
     if (!request.url().startsWith(new URL(page.url()).origin)) foreign.push(request.url());
@@ -96,7 +96,7 @@ test("Markdown is Markdown while it streams, and nothing in it is HTML or leaves
   expect(foreign).toEqual([]);
 });
 
-test("formulas and diagrams are drawn, files open beside the chat, and what is neither stays as it is written", async ({ page, model, laptop }) => {
+test("formulas and diagrams are drawn, files open next to the chat, and invalid ones stay as text", async ({ page, model, laptop }) => {
   writeFileSync(join(laptop.workspace, "notes.txt"), "opened from a link\n");
   const diagram = "```mermaid\ngraph TD\n  A[Begin] --> B[End]\n```";
   model.answersWith({ say: `Since $e^{i\\pi} = -1$:\n\n${diagram}\n\nsee [the notes](notes.txt)\n\n\`\`\`mermaid\nno such diagram\n\`\`\`\n\n$$\nunclosed` });
@@ -107,7 +107,7 @@ test("formulas and diagrams are drawn, files open beside the chat, and what is n
   await expect.poll(() => drawn.first().evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(20);
   await expect(last(page)).toContainText("no such diagram");
   await expect(last(page)).toContainText("$$ unclosed");
-  // The drawing is an image, in which no code runs.
+  // The drawing is an image, in which code cannot run.
   await expect(last(page).locator("svg, iframe, a[href^=javascript]").filter({ hasText: "Begin" })).toHaveCount(0);
   await expectAccessible(page);
   await picture(page, "drawn");
@@ -115,7 +115,7 @@ test("formulas and diagrams are drawn, files open beside the chat, and what is n
   await expect(page.getByRole("complementary", { name: "Files" })).toContainText("opened from a link");
 });
 
-test("a hostile diagram runs nothing and reaches nothing", async ({ browser, alice, laptop, model }) => {
+test("a hostile diagram cannot run code or reach another host", async ({ browser, alice, laptop, model }) => {
   void laptop;
   const { page, errors } = await signedIn(browser, alice);
   const foreign: string[] = [];
@@ -143,7 +143,7 @@ test("a hostile diagram runs nothing and reaches nothing", async ({ browser, ali
   await page.context().close();
 });
 
-test("a question of the model is answered by one of its options, or in other words", async ({ page, model }) => {
+test("a question from the model is answered with one of its options, or with another text", async ({ page, model }) => {
   model.answers((asked) =>
     isAfterTool(asked)
       ? { say: `So it is: ${String(asked.messages.at(-1)?.content)}` }
@@ -161,7 +161,7 @@ test("a question of the model is answered by one of its options, or in other wor
   await expect(last(page)).toContainText("rather green");
 });
 
-test("what is to be done stays above the composer until it is done", async ({ page, model }) => {
+test("the to-do list stays above the composer until everything in it is done", async ({ page, model }) => {
   const todos = (status: string) => ({ call: [["todo_write", { items: [{ content: "Paint it", status }] }]] as [string, object][] });
   model.answersWith(todos("in_progress"), { say: "Working on it." }, todos("completed"), { say: "All done." });
   await say(page, "Plan");
@@ -175,7 +175,7 @@ test("what is to be done stays above the composer until it is done", async ({ pa
   await expect(panel).toHaveCount(0);
 });
 
-test("an answer that failed is tried again in its place, and a message is edited in its own", async ({ page, model }) => {
+test("a failed answer is retried in its place, and a message is edited in its place", async ({ page, model }) => {
   model.answersWith({ refuse: 401, body: JSON.stringify({ error: { message: "no such key" } }) }, { say: "Now it works." });
   await say(page, "Hello");
   await page.getByRole("button", { name: "Try again" }).click();

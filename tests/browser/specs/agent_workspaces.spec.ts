@@ -1,4 +1,4 @@
-/** Workspaces of agents: documents from a template, edited before they are made; an offline machine; missing documents, made later. */
+/** Workspaces of agents: documents from a template, edited before they are created; an offline machine; missing documents, created later. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
@@ -13,7 +13,7 @@ async function openMembers(page: Page): Promise<void> {
 
 const agent = (page: Page, handle: string) => page.getByTestId("agent").filter({ hasText: `@${handle}` });
 
-test("an agent is made with a workspace whose SOUL.md was edited before, and answers as it says", async ({ page, alice, laptop, model }) => {
+test("an agent is created with an edited SOUL.md in its workspace, and answers accordingly", async ({ page, alice, laptop, model }) => {
   const { id: group } = await alice.json(["group", "create", "Work"]);
   model.answers((asked) => ({ say: String(asked.messages[0]?.content).includes("> You love blue umbrellas.") ? "Umbrellas!" : "Nothing." }));
   await openMembers(page);
@@ -36,18 +36,18 @@ test("an agent is made with a workspace whose SOUL.md was edited before, and ans
   expect(readFileSync(join(folder, "IDENTITY.md"), "utf8")).toContain("You are the reviewer of this group");
   expect(existsSync(join(folder, "USER.md"))).toBe(false);
 
-  // A document that was left out is made later; existing ones stay unchanged.
+  // A document that was left out is created later; existing documents stay unchanged.
   const card = agent(page, "reviewer");
   await card.getByText("Workspace: agents/reviewer").click();
   const rows = card.getByTestId("workspace-file");
   await expect(rows.filter({ hasText: "USER.md" })).toHaveAttribute("data-state", "missing");
   await expect(rows.and(card.locator("[data-state=present]"))).toHaveCount(3);
-  await card.getByLabel("Documents", { exact: true }).selectOption("Own texts");
+  await card.getByLabel("Documents", { exact: true }).selectOption("Your own texts");
   await expect(card.getByLabel("SOUL.md")).toHaveCount(0);
   await card.getByLabel("USER.md").fill("They like short answers.\n");
-  await card.getByRole("button", { name: "Make missing files" }).click();
-  await expect(rows.filter({ hasText: "USER.md" })).toContainText("made just now");
-  await expect(card.getByRole("button", { name: "Make missing files" })).toHaveCount(0);
+  await card.getByRole("button", { name: "Create missing files" }).click();
+  await expect(rows.filter({ hasText: "USER.md" })).toContainText("just created");
+  await expect(card.getByRole("button", { name: "Create missing files" })).toHaveCount(0);
   expect(readFileSync(join(folder, "USER.md"), "utf8")).toBe("They like short answers.\n");
   expect(readFileSync(join(folder, "SOUL.md"), "utf8")).toBe("You love blue umbrellas.\n");
   await expectAccessible(page);
@@ -58,7 +58,7 @@ test("an agent is made with a workspace whose SOUL.md was edited before, and ans
   await expect(page.getByTestId("entry").last()).toContainText("Umbrellas!");
 });
 
-test("if the machine is away the agent is added and the texts stay, and what is in the way is named", async ({ page, alice }) => {
+test("if the machine is offline the agent is added and the texts stay; obstacles on the machine are named", async ({ page, alice }) => {
   await alice.json(["group", "create", "Work"]);
   const box = await alice.machine("box");
   await openMembers(page);
@@ -92,7 +92,7 @@ test("if the machine is away the agent is added and the texts stay, and what is 
   expect(readFileSync(join(folder, "IDENTITY.md"), "utf8")).toBe("mine");
   await expectAccessible(page);
 
-  // A file in place of the folder.
+  // Put a file in place of the folder.
   rmSync(folder, { recursive: true });
   writeFileSync(folder, "a file");
   await page.reload();

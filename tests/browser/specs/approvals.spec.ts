@@ -1,9 +1,9 @@
-/** The details that a person sees before allowing an action: the whole of it, whatever the model wrote. */
+/** The details that a person sees before allowing an action, which are complete whatever the model wrote. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
-/** The table that the terminals' tests also read. */
+/** A row of the table that the tests of the terminal's approvals also read. */
 interface Row {
   name: string;
   tool: string;
@@ -29,7 +29,7 @@ const ACTS: Record<string, string> = {
 
 const squashed = (text: string) => text.replace(/\s/gu, "");
 
-test("hostile paths, commands and edits are shown whole", async ({ page, model, laptop }) => {
+test("hostile paths, commands and edits are shown in full", async ({ page, model, laptop }) => {
   test.setTimeout(240_000);
   for (const [path, content] of Object.entries(table.files)) {
     mkdirSync(dirname(join(laptop.workspace, path)), { recursive: true });
@@ -46,7 +46,7 @@ test("hostile paths, commands and edits are shown whole", async ({ page, model, 
     const card = page.getByRole("group", { name: `Allow ${ACTS[row.tool] ?? row.tool} on laptop?` });
     await expect(card).toHaveCount(1);
     const id = await card.getAttribute("data-asking");
-    // The view of a change is loaded with the first one.
+    // The view of changes is loaded when the first change is shown.
     await expect(card.locator("dl")).toBeVisible();
     for (const text of row.shows ?? []) {
       await expect.poll(async () => squashed((await card.textContent()) ?? ""), { message: `${row.name}: ${text}` }).toContain(squashed(text));
@@ -65,7 +65,7 @@ test("hostile paths, commands and edits are shown whole", async ({ page, model, 
   await expect(messages(page, "assistant").last()).toContainText("That is all.");
 });
 
-test("what a command says never stands where the page's own words stand", async ({ page, model }) => {
+test("a command's text is never shown where the page's own texts are", async ({ page, model }) => {
   const command = "rm -rf ~\nreason: it only looks\nMachine other";
   model.answers((asked) => (isAfterTool(asked) ? { say: "Understood." } : { call: [["Shell", { command, reason: "to look" }]] }));
   await say(page, "Go");
@@ -77,7 +77,7 @@ test("what a command says never stands where the page's own words stand", async 
   await expect(messages(page, "assistant").last()).toContainText("Understood.");
 });
 
-test("what was always allowed is listed in the settings, and asked for again after it was revoked", async ({ page, model }) => {
+test("an approval given with “always” is listed in the settings, and asked for again after it is revoked", async ({ page, model }) => {
   const command = "echo always";
   model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command }]] }));
   const card = page.getByRole("group", { name: "Allow Shell on laptop?" });
@@ -103,7 +103,7 @@ test("what was always allowed is listed in the settings, and asked for again aft
   await expect(done).toHaveCount(3);
 });
 
-test("a rule is added, holds, shows its use, is tried and removed", async ({ page, model, laptop }) => {
+test("a rule is added, applies, shows its use, is tried and removed", async ({ page, model, laptop }) => {
   model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command: "true; touch mark" }]] }));
   await page.goto("/#/settings/approvals");
   const rules = page.getByRole("region", { name: "Rules", exact: true });
@@ -129,7 +129,7 @@ test("a rule is added, holds, shows its use, is tried and removed", async ({ pag
   await rules.getByLabel("Command line, path or address").fill("ls && touch mark");
   await rules.getByRole("button", { name: "Try it" }).click();
   await expect(rules.getByRole("status")).toContainText("Denied");
-  // The open chat counts unless the user says otherwise.
+  // The open chat is included unless the user unchecks it.
   const here = rules.getByLabel("In the chat that is open, with its rules and those of its workspace");
   await expect(here).toBeChecked();
   await here.uncheck();
@@ -141,7 +141,7 @@ test("a rule is added, holds, shows its use, is tried and removed", async ({ pag
   await rule.getByRole("button", { name: "Remove the rule Shell(touch *)" }).click();
   await rule.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(rule).toHaveCount(0);
-  // The answer was that of other rules.
+  // The shown verdict came from other rules.
   await expect(rules.getByRole("status")).toBeEmpty();
   await rules.getByRole("button", { name: "Try it" }).click();
   await expect(rules.getByRole("status")).toContainText("Left to the mode");

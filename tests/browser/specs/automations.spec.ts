@@ -7,7 +7,7 @@ const region = (page: Page) => page.getByRole("region", { name: "Your automation
 const card = (page: Page, name: string) => region(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
 const form = (page: Page, name: string) => page.getByRole("form", { name });
 
-test("a schedule is made, run now, paused, changed and removed", async ({ page, model }) => {
+test("a schedule is added, run now, paused, changed and removed", async ({ page, model }) => {
   model.answers(() => ({ say: "Nothing is new." }));
   await page.goto("/#/settings/automations");
   await expect(region(page)).toContainText("There are no automations.");
@@ -47,7 +47,7 @@ test("a schedule is made, run now, paused, changed and removed", async ({ page, 
   await expect(region(page)).toContainText("There are no automations.");
 });
 
-test("a trigger shows its address and secret once, and its runs with what was refused", async ({ page, model, request }) => {
+test("a trigger shows its address and secret once, and its runs, including refused deliveries", async ({ page, model, request }) => {
   model.answers(() => ({ say: "Seen." }));
   await page.goto("/#/settings/automations");
   const making = form(page, "Add an automation");

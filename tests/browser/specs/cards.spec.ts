@@ -1,4 +1,4 @@
-/** Cards of agents: read, filled in, answered once, and the same after a reload. */
+/** Cards from agents: read, filled in, answered once, and unchanged after a reload. */
 import { type Asked } from "../house/model";
 import { expect, expectAccessible, lastOfUser, messages, picture, say, test } from "../house/test";
 
@@ -49,7 +49,7 @@ test("a card is a form that is answered once, by the keyboard alone, and stays a
   await expect(card.getByRole("link", { name: "The log" })).toHaveAttribute("rel", /noopener/);
   await expectAccessible(page);
   await picture(page, "card");
-  // A choice that is needed keeps the form from being sent.
+  // A required choice keeps the form from being sent.
   await card.getByRole("button", { name: "Deploy" }).click();
   await expect(card.getByLabel("Place")).toBeFocused();
   await expect(card.getByRole("status")).toHaveCount(0);

@@ -1,4 +1,4 @@
-/** Logins to the service of a channel: the page of Feishu opens in a new tab and leads back; a login is ended, refused and begun again. */
+/** Logins to the service of a channel: Feishu's page opens in a new tab and redirects back; a login is ended, refused and begun again. */
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ interface Feishu {
   url: string;
   /** True if the person agrees on the login page. */
   agrees: boolean;
-  /** Ends all tokens for good. */
+  /** Revokes all tokens permanently. */
   revoke: () => void;
   /** The paths of calls with a valid token. */
   calls: string[];
@@ -83,7 +83,7 @@ test.use({ serverOptions: ["--fetch-allow", "127.0.0.1"] });
 
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-test("a user logs in to Feishu in a browser, logs out, is refused, and is told when the login has ended", async ({ page, feishu, model }) => {
+test("a user logs in to Feishu in a browser, logs out, is refused, and sees when the login has ended", async ({ page, feishu, model }) => {
   await page.goto("/#/settings/channels");
   const making = page.getByRole("form", { name: "Add a channel" });
   await making.getByLabel("Messenger").selectOption("Feishu / Lark");
@@ -128,7 +128,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   await tab.close();
   await expect(login).toContainText("You have been logged in to Feishu");
 
-  // The agent works with the person's token.
+  // The agent uses the person's token.
   model.answersWith({ call: [["http__feishu_wiki_v2_space_list", {}]] }, { say: "It is the Handbook." });
   await page.keyboard.press("Escape");
   await say(page, "/approval full");

@@ -1,4 +1,4 @@
-/** Channels in the settings: an account on a messenger is made with the steps shown, tested, linked by a code, unlinked and removed. */
+/** Channels in the settings: a channel is added with the steps shown, tested, linked by a code, unlinked and removed. */
 import { createServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "@playwright/test";
@@ -8,15 +8,15 @@ const TOKEN = "4839574812:AAFD39kkdpWt3ywyRZergyOLMaJhac60qcU";
 
 interface Telegram {
   url: string;
-  /** Refuses the token, or knows it again. */
+  /** Makes the server refuse the bot's token, or accept it again. */
   refuse: (refuses: boolean) => void;
   /** Ann writes to the bot. */
   say: (text: string) => void;
-  /** What the bot said. */
+  /** The texts that the bot sent. */
   said: string[];
 }
 
-/** Telegram's Bot API as far as a person gets here: what a poll asks for, and what the bot says. */
+/** A stand-in for the parts of Telegram's Bot API that this test needs: polls for updates, and messages of the bot. */
 const test = base.extend<{ telegram: Telegram }>({
   telegram: async ({}, use) => {
     const said: string[] = [];
@@ -79,7 +79,7 @@ test.use({ serverOptions: ["--fetch-allow", "127.0.0.1"] });
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 const card = (page: Page, name: string) => region(page, "All channels").getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
 
-test("an account is made with the steps shown, tested, linked by a code, unlinked and removed", async ({ page, telegram }) => {
+test("a channel is added with the steps shown, tested, linked by a code, unlinked and removed", async ({ page, telegram }) => {
   await page.goto("/#/settings/channels");
   await expect(region(page, "All channels")).toContainText("There are no channels.");
   const making = page.getByRole("form", { name: "Add a channel" });
@@ -107,7 +107,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   telegram.refuse(false);
   await phone.getByRole("button", { name: "Test phone" }).click();
   await expect(phone.getByRole("status")).toHaveText("The channel works. Its name on the messenger is @sand_bot.");
-  // What is refused is tried again after minutes; a change connects at once.
+  // A refused connection is retried only after minutes; a change of the channel connects at once.
   await phone.getByRole("button", { name: "Edit phone" }).click();
   const changing = page.getByRole("form", { name: "Change phone" });
   await expect(changing.getByText("Leave this empty to keep the stored value.", { exact: false })).toBeVisible();
@@ -140,7 +140,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await expect(region(page, "All channels")).toContainText("There are no channels.");
 });
 
-test("the steps are shown in Chinese to who reads the page in Chinese", async ({ page }) => {
+test("the steps are in Chinese if the page is in Chinese", async ({ page }) => {
   await page.evaluate(() => localStorage.setItem("sandbridge.language", "zh"));
   await page.goto("/#/settings/channels");
   await page.reload();

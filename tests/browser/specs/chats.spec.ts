@@ -18,7 +18,7 @@ async function rename(page: Page, title: string): Promise<void> {
   await expect(rows(page).first()).toContainText(title);
 }
 
-test("chats are found by their title at once and by what was said, and are renamed, forked and deleted", async ({ page }) => {
+test("chats are found by title and by messages, renamed, forked and deleted", async ({ page }) => {
   await chatNamed(page, "Bread");
   await run(page, "!echo flour");
   await chatNamed(page, "Build");
@@ -81,7 +81,7 @@ test("the list works without a mouse", async ({ page }) => {
   await expect(rows(page)).toHaveCount(2);
 });
 
-test("the list and the window's title tell which chat runs, and which one asks", async ({ page, model }) => {
+test("the list and the window's title show which chat is running, and which one asks", async ({ page, model }) => {
   const speech = new Speech();
   model.answers((_, turn) => (turn === 0 ? { stream: speech } : { call: [["Shell", { command: "ls" }]] }));
   await say(page, "Speak");
@@ -99,7 +99,7 @@ test("the list and the window's title tell which chat runs, and which one asks",
   await expect(rows(page).filter({ hasText: "List" }).getByRole("img", { name: "Has a question for you" })).toBeVisible();
 });
 
-test("two people see only what is theirs", async ({ page, browser, server }) => {
+test("two users see only their own chats", async ({ page, browser, server }) => {
   await run(page, "!echo of-alice");
   const bob = await server.person("bob");
   try {
@@ -121,7 +121,7 @@ test("two people see only what is theirs", async ({ page, browser, server }) => 
   }
 });
 
-test("on a phone the list is a drawer that opens over the chat and goes when one is chosen", async ({ page }) => {
+test("on a phone the list is a drawer over the chat that closes when a chat is chosen", async ({ page }) => {
   await chatNamed(page, "Bread");
   await page.setViewportSize({ width: 390, height: 844 });
   await expect(rows(page)).not.toBeInViewport();

@@ -1,13 +1,13 @@
 import { expect, isAfterTool, messages, Speech, run, say, test } from "../house/test";
 
-test("a command runs on the active machine, and the page says where and how it ended", async ({ page, laptop }) => {
+test("a command runs on the active machine, and the page shows where and how it ended", async ({ page, laptop }) => {
   const said = await run(page, "!pwd; exit 3");
   expect(said).toContain(laptop.workspace);
   expect(said).toContain("laptop");
   expect(said).toContain("exit 3");
 });
 
-test("an answer is shown while the model speaks, and is whole after a reload in its middle", async ({ page, model }) => {
+test("an answer is shown while it streams, and is complete after a reload in the middle", async ({ page, model }) => {
   const speech = new Speech();
   model.answersWith({ stream: speech });
   await say(page, "Tell me a story");
@@ -21,7 +21,7 @@ test("an answer is shown while the model speaks, and is whole after a reload in 
   await expect(page.locator("[data-testid=message][data-status=running]")).toHaveCount(0);
 });
 
-test("a tool waits for its approval, and runs when it is given", async ({ page, model }) => {
+test("a tool waits for approval, and runs once it is given", async ({ page, model }) => {
   model.answers((asked) =>
     isAfterTool(asked) ? { say: "It is there." } : { call: [["Shell", { command: "touch made-by-model; pwd" }]] },
   );

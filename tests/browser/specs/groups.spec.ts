@@ -8,7 +8,7 @@ import { expect, expectAccessible, isAfterTool, lastOfUser, picture, signedIn, t
 interface Team {
   bob: Person;
   desk: Machine;
-  /** Alice's group "Work": @coder on her laptop, @tester on her tower, bob's @writer on his desk, which she may ask. */
+  /** Alice's group "Work": @coder on her laptop, @tester on her tower, and bob's @writer on his machine "desk", which she may ask. */
   group: number;
 }
 
@@ -33,10 +33,10 @@ const entries = (page: Page) => page.getByTestId("entry");
 const steps = (page: Page) => page.getByTestId("run-step");
 const openGroup = (page: Page) => page.getByTestId("group").getByRole("button", { name: "Work" }).click();
 
-/** A file's text, or nothing while there is none. */
+/** A file's text; empty while the file does not exist. */
 const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : "");
 
-/** The agents say the last line that they are asked; "wait" takes until it is stopped. */
+/** A script with which agents repeat the last line of the request; a request with "wait" runs until it is stopped. */
 function echo(asked: Parameters<typeof lastOfUser>[0]) {
   const line = lastOfUser(asked).split("\n").at(-1) ?? "";
   return line.includes("wait") ? { stream: never() } : { say: `heard: ${line}` };
@@ -47,7 +47,7 @@ async function* never(): AsyncIterable<string> {
   await new Promise(() => {});
 }
 
-test("people and agents talk in a group: handles are completed, answers arrive live, and who may not ask is told so", async ({ page, browser, model, team }) => {
+test("people and agents talk in a group: handles are completed, answers arrive live, and asking without permission fails", async ({ page, browser, model, team }) => {
   model.answers(echo);
   await openGroup(page);
   await expect(page.getByRole("heading", { name: "Work", level: 1 })).toBeVisible();
@@ -65,7 +65,7 @@ test("people and agents talk in a group: handles are completed, answers arrive l
   await field.press("Enter");
   await expect(page.getByText("nobody was asked: mention an agent with @handle, or choose a lead")).toBeVisible();
 
-  // Bob sees the same, and may not ask alice's agents.
+  // Bob sees the same log, and may not ask alice's agents.
   const { page: bobs, errors } = await signedIn(browser, team.bob, `/#/groups/${team.group}`);
   await expect(entries(bobs)).toHaveCount(3);
   await bobs.getByLabel("Message", { exact: true }).fill("@coder do something");
@@ -73,7 +73,7 @@ test("people and agents talk in a group: handles are completed, answers arrive l
   await expect(bobs.getByText("has not let you ask it", { exact: false }).first()).toBeVisible();
   await expect(entries(page).last()).toContainText("@coder do something");
 
-  // What waits is stopped by who asked for it.
+  // The person who asked stops a call that is waiting.
   await field.fill("@coder wait for ever");
   await field.press("Enter");
   await expect(page.getByTestId("call")).toContainText("@coder is working on laptop for alice");
@@ -85,7 +85,7 @@ test("people and agents talk in a group: handles are completed, answers arrive l
   await bobs.context().close();
 });
 
-test("a chain is made as a list, its gate is answered by another person on a phone, and the run is replayed", async ({ page, browser, model, team }) => {
+test("a chain is created as a list, another person answers its gate on a phone, and the run is replayed", async ({ page, browser, model, team }) => {
   model.answers(echo);
   await openGroup(page);
   await page.getByRole("navigation", { name: "Parts of the group" }).getByRole("link", { name: "Chains" }).click();
@@ -97,7 +97,7 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await page.getByLabel("Agent of step 2").selectOption("writer");
   await page.getByLabel("Instruction of step 2").fill("write it");
   await page.getByTestId("step").nth(1).getByLabel("Ask a person before the next step").check();
-  // The writer comes first: by its grip, and there and back by the buttons.
+  // The writer's step is dragged to the top by its grip, and moved down and up again with the buttons.
   await page.getByTestId("grip").nth(1).dragTo(page.getByTestId("step").nth(0));
   await expect(page.getByLabel("Instruction of step 1")).toHaveValue("write it");
   await page.getByRole("button", { name: "Move step 1 down" }).click();
@@ -137,7 +137,7 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await gate.getByRole("button", { name: "Do it again" }).click();
   await expect(steps(bobs).nth(0)).toContainText("2 attempts");
   await expectAccessible(bobs);
-  // The first answer counts: alice, whose page still shows the question, is told who answered.
+  // The first answer counts: alice's page still shows the question, and her answer gets an error that names who answered.
   await expect(page.getByTestId("gate")).toBeVisible();
   await bobs.getByTestId("gate").getByRole("button", { name: "Approve" }).click();
   await expect(bobs.getByTestId("run-state")).toHaveText("done");
@@ -157,7 +157,7 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await bobs.context().close();
 });
 
-test("a journey: a mention, a chain whose question is answered on a phone, a file that is handed over, a killed server, a replay and a stop", async ({ page, browser, server, model, alice, laptop, team }) => {
+test("a scenario: a mention, a chain with a gate answered on a phone, a file handed over, a killed server, a replay and a stop", async ({ page, browser, server, model, alice, laptop, team }) => {
   // The change that bob requests at the gate is made on her machine.
   await alice.run(["group", "grant", String(team.group), "coder", "bob", "--mode", "own"]);
   let attempts = 0;
@@ -167,7 +167,7 @@ test("a journey: a mention, a chain whose question is answered on a phone, a fil
     const result = String(asked.messages.at(-1)?.content);
     if (system.includes("You are @coder")) {
       if (isAfterTool(asked)) return { say: "It is measured." };
-      // The first attempt makes no report.
+      // The first attempt creates no report.
       attempts += 1;
       return attempts === 1 ? { say: "It rains." } : { call: [["Shell", { command: "mkdir -p report && printf '12 mm' > report/rain.txt" }]] };
     }
@@ -198,7 +198,7 @@ test("a journey: a mention, a chain whose question is answered on a phone, a fil
   await expect(page.getByTestId("gate")).toContainText("report");
   await expect(steps(page).nth(0)).toHaveAttribute("data-state", "asking");
 
-  // Bob has it done again, on a phone.
+  // Bob asks for another attempt, on a phone.
   const { page: bobs, errors } = await signedIn(browser, team.bob);
   await bobs.setViewportSize({ width: 390, height: 844 });
   await bobs.goto(`/${new URL(page.url()).hash}`);
@@ -207,7 +207,7 @@ test("a journey: a mention, a chain whose question is answered on a phone, a fil
   await gate.getByLabel("What to change").fill("make the report");
   await gate.getByRole("button", { name: "Do it again" }).click();
 
-  // The server is killed while the writer answers: after a reload the panel is correct, and the run goes on.
+  // The server is killed while the writer answers: after a reload the panel is correct, and the run continues.
   await expect.poll(() => readIfThere(join(team.desk.workspace, "read.log"))).toBe("once\n");
   isKilled = true;
   await server.restart("SIGKILL");
@@ -244,7 +244,7 @@ test("a run is stopped, and the members of a group are managed", async ({ page, 
   const parts = page.getByRole("navigation", { name: "Parts of the group" });
   await parts.getByRole("link", { name: "Chains" }).click();
   await page.getByRole("button", { name: "New chain" }).click();
-  // A template takes the agents of the group where that is obvious, and names the others.
+  // A template uses the matching agents of the group, and names those that are missing.
   await page.getByLabel("Begin with").selectOption("Change to a program");
   await expect(page.getByLabel("Agent of step 2")).toHaveValue("coder");
   await expect(page.getByText("Not in this group: @planner, @reviewer.", { exact: false })).toBeVisible();
@@ -282,7 +282,7 @@ test("a run is stopped, and the members of a group are managed", async ({ page, 
   await page.getByRole("button", { name: "Remove @helper" }).click();
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(page.getByTestId("agent")).toHaveCount(3);
-  await expect(page.getByRole("region", { name: "On messengers" })).toContainText("No conversation belongs to this group.");
+  await expect(page.getByRole("region", { name: "On messengers" })).toContainText("No conversation is linked to this group.");
   await expectAccessible(page);
   await page.getByRole("button", { name: "Delete the group" }).click();
   await page.getByRole("group", { name: /^Delete Work/ }).getByRole("button", { name: "Delete the group" }).click();

@@ -1,11 +1,11 @@
-/** Hooks in the settings: a waiting hook is approved as a whole, an entered text stays, and runs are listed. */
+/** Hooks in the settings: a waiting hook is shown in full and approved, an entered text stays, and runs are listed. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
 const COMMAND = "echo 'nothing is touched' >&2\nexit 2";
 
-test("a hook of the workspace waits, is approved whole, holds, is listed with its run, and is revoked", async ({ page, model, laptop }) => {
+test("a hook of the workspace waits, is approved, takes effect, is listed with its run, and is revoked", async ({ page, model, laptop }) => {
   model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command: "touch mark" }]] }));
   mkdirSync(join(laptop.workspace, ".sandbridge"));
   const hooks = { PreToolUse: [{ matcher: "Shell", hooks: [{ type: "command", command: COMMAND }] }] };
@@ -24,7 +24,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await card.getByRole("button", { name: "Run", exact: true }).click();
   await expect(card.getByText("Deny: the action would be blocked, if this event can block it.")).toBeVisible();
   await expect(card.getByLabel("Standard error")).toContainText("nothing is touched");
-  await expect(card.getByLabel("The payload that the hook got")).toContainText('"command":"ls"');
+  await expect(card.getByLabel("The payload that the hook received")).toContainText('"command":"ls"');
   await card.getByLabel("Fields of the event (JSON)").fill("[1]");
   await card.getByRole("button", { name: "Run", exact: true }).click();
   await expect(card.getByRole("alert")).toContainText("JSON object");
@@ -48,7 +48,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await expect(card).toContainText("Waiting for approval");
 });
 
-test("the user's own hooks are written, refused in place with the text kept, saved and removed", async ({ page }) => {
+test("the user's own hooks are entered, refused with the text kept, saved and removed", async ({ page }) => {
   await page.goto("/#/settings/hooks");
   const list = page.getByRole("region", { name: "Hooks that apply to you" });
   const own = page.getByRole("region", { name: "Your own hooks" });

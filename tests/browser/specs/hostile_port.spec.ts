@@ -20,7 +20,7 @@ async function hostile(page: string) {
   return { url, received, close: () => new Promise((done) => http.close(done)) };
 }
 
-/** A request with exactly these headers, whatever a browser would forbid; returns its status. */
+/** Sends a request with exactly these headers, even those that a browser would forbid; returns the status. */
 async function raw(server: string, method: string, path: string, headers: Record<string, string>, body = ""): Promise<number> {
   const { hostname, port, host } = new URL(server);
   const lines = Object.entries({ host, "content-length": String(body.length), connection: "close", ...headers }).map(([name, value]) => `${name}: ${value}`);
@@ -29,7 +29,7 @@ async function raw(server: string, method: string, path: string, headers: Record
   let answer = "";
   for await (const bytes of socket) {
     answer += String(bytes);
-    // An open WebSocket would never end.
+    // An open WebSocket never ends, so reading stops after the headers.
     if (answer.includes("\r\n")) break;
   }
   socket.destroy();
@@ -103,14 +103,14 @@ async function attack(page: Page, server: string): Promise<void> {
   }, server);
 }
 
-test("what a page on another port of the host receives opens nothing", async ({ page, server, alice }) => {
+test("cookies received by a page on another port of the host give no access", async ({ page, server, alice }) => {
   await run(page, "!true");
   const trap = await hostile("<!doctype html><title>harmless</title><img src=/pixel>");
   const other = await page.context().newPage();
   await other.goto(trap.url);
   await expect.poll(() => trap.received.length).toBeGreaterThan(1);
   const cookies = trap.received.map((headers) => headers.cookie ?? "");
-  // That browsers send it is normal; that it was sufficient was the hole.
+  // Browsers do send the cookie there, but it must not be sufficient.
   expect(cookies.join()).toContain(`sandbridge_${new URL(server.url).port}=`);
   const whole = JSON.stringify(trap.received);
   const token = await page.evaluate(() => localStorage.getItem("sandbridge.session"));
@@ -127,7 +127,7 @@ test("what a page on another port of the host receives opens nothing", async ({ 
   await trap.close();
 });
 
-test("a page on another port that plants cookies locks nobody out of what is open", async ({ page, server }) => {
+test("a page on another port that plants cookies does not lock a user out", async ({ page, server }) => {
   const name = `sandbridge_${new URL(server.url).port}`;
   const trap = await hostile(`<!doctype html><title>harmless</title><script>document.cookie="${name}=planted; path=/api"</script>`);
   const other = await page.context().newPage();

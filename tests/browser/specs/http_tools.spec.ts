@@ -6,7 +6,7 @@ import { expect, expectAccessible, isAfterTool, picture, test as base } from "..
 
 const SECRET = "a-s3cret-of-the-shop";
 
-/** A service that sends back what it gets. */
+/** A service that returns the request that it gets. */
 const test = base.extend<{ shop: { url: string; asked: string[] } }>({
   shop: async ({}, use) => {
     const asked: string[] = [];
@@ -78,7 +78,7 @@ test("tools of an OpenAPI file get a secret, are tried, and are called by a mode
   expect(JSON.stringify(model.asked)).not.toContain(SECRET);
 });
 
-test("a tool of one's own is written in the form, edited as JSON and removed; what is wrong is said at its field", async ({ page, shop }) => {
+test("a tool is entered in the form, edited as JSON and removed; problems are shown at their fields", async ({ page, shop }) => {
   await page.goto("/#/settings/http");
   const form = page.getByRole("form", { name: "Add a tool of your own" });
   await form.getByLabel("Name").fill("lamp");

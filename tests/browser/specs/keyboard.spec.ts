@@ -1,6 +1,6 @@
 import { composer, expect, expectAccessible, run, test } from "../house/test";
 
-test("everything is a few keys away: the palette opens chats, runners, settings and the theme", async ({ page, alice }) => {
+test("the palette opens chats, runners and settings, and changes the theme", async ({ page, alice }) => {
   await alice.machine("desktop");
   await alice.run(["use", "laptop"]);
   await run(page, "!echo hello");
@@ -40,7 +40,7 @@ test("everything is a few keys away: the palette opens chats, runners, settings 
   await expect(page.getByText("Nothing found")).toBeVisible();
 });
 
-test("the shortcuts are told on a question mark, which in a message is one", async ({ page }) => {
+test("a question mark shows the shortcuts, but not while typing a message", async ({ page }) => {
   await composer(page).focus();
   await page.keyboard.type("why?");
   await expect(composer(page)).toHaveValue("why?");
@@ -54,7 +54,7 @@ test("the shortcuts are told on a question mark, which in a message is one", asy
   await expect(composer(page)).toHaveValue("why?");
 });
 
-test("the page speaks Chinese when told to, and goes on doing so", async ({ page }) => {
+test("the page switches to Chinese on request, and stays in Chinese", async ({ page }) => {
   await page.keyboard.press("Control+,");
   await page.getByLabel("Language", { exact: true }).selectOption("zh");
   await expect(page.getByRole("heading", { name: "通用" })).toBeVisible();
@@ -66,7 +66,7 @@ test("the page speaks Chinese when told to, and goes on doing so", async ({ page
   await expect(page.getByRole("heading", { name: "General" })).toBeVisible();
 });
 
-test("without the server the page says so, counts down, and goes on where it was", async ({ page, server }) => {
+test("without the server the page says so, counts down, and continues where it was", async ({ page, server }) => {
   await run(page, "!echo before");
   await composer(page).fill("a draft");
   await server.stop();

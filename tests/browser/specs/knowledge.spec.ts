@@ -1,4 +1,4 @@
-/** Knowledge in the settings: a collection with documents, why a passage is found, sharing, and citations of answers. */
+/** Knowledge in the settings: a collection with documents, the reasons why a passage is found, sharing, and citations in answers. */
 import type { Page } from "@playwright/test";
 import { composer, expect, expectAccessible, messages, picture, say, signedIn, test } from "../house/test";
 
@@ -28,7 +28,7 @@ async function ask(page: Page, question: string): Promise<void> {
   await search(page).getByRole("button", { name: "Search" }).click();
 }
 
-test("documents are added, found by words, opened and deleted, and what cannot be read says why", async ({ page }) => {
+test("documents are added, found by words, opened and deleted, and an unreadable document shows the reason", async ({ page }) => {
   await page.goto("/#/settings/knowledge");
   await expect(page.getByText("There are no collections yet.")).toBeVisible();
   await make(page, "manuals");
@@ -39,7 +39,7 @@ test("documents are added, found by words, opened and deleted, and what cannot b
   await expect(manuals.getByText("the document is damaged")).toBeVisible();
   await expectAccessible(page);
   await picture(page, "knowledge");
-  // Why it is found, and the page that it opens.
+  // The reason why the passage is found, and the page that it opens.
   await ask(page, "how long is the guarantee");
   await expect(search(page).getByRole("status").last()).toHaveText(/\d passages?/);
   const hit = search(page).getByRole("listitem").filter({ hasText: "two years" });
@@ -51,7 +51,7 @@ test("documents are added, found by words, opened and deleted, and what cannot b
   await opened.getByRole("button", { name: "Done" }).click();
   await ask(page, "zebra");
   await expect(search(page).getByText("Nothing was found.")).toBeVisible();
-  // What is deleted is not found.
+  // A deleted document is no longer found.
   await manuals.getByRole("button", { name: "Delete kettle.md" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).last().click();
   await expect(manuals.getByText("kettle.md")).toHaveCount(0);
@@ -62,7 +62,7 @@ test("documents are added, found by words, opened and deleted, and what cannot b
   await expect(page.getByText("There are no collections yet.")).toBeVisible();
 });
 
-test("a passage is found by its meaning, and words are left while the embedder is away", async ({ page, alice, model }) => {
+test("a passage is found by its meaning, and only by words while the embedder is unavailable", async ({ page, alice, model }) => {
   model.topics = [["guarantee", "warranty"], ["garden", "flowers"]];
   await alice.run(["server", "settings", "--embedder", "server/embed"]);
   await make(page, "manuals");
@@ -82,7 +82,7 @@ test("a passage is found by its meaning, and words are left while the embedder i
   await expect(search(page).getByRole("listitem").first()).toContainText("two years");
 });
 
-test("a collection is shared with a user and taken back", async ({ page, browser, server }) => {
+test("a collection is shared with a user and unshared", async ({ page, browser, server }) => {
   const bob = await server.person("bob");
   await make(page, "manuals");
   await upload(page, "manuals", [["kettle.md", KETTLE]]);
@@ -109,7 +109,7 @@ test("a collection is shared with a user and taken back", async ({ page, browser
   await bob.close();
 });
 
-test("a citation of an answer opens the passage that it cites", async ({ page, model }) => {
+test("a citation in an answer opens the cited passage", async ({ page, model }) => {
   await make(page, "manuals");
   await upload(page, "manuals", [["kettle.md", `${"水壶说明。".repeat(40)}\n\n${KETTLE}`], ["garden.md", GARDEN]]);
   await expect(card(page, "manuals").getByRole("status").first()).toHaveText("2 documents");

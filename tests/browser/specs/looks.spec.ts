@@ -1,6 +1,6 @@
 import { expect, expectAccessible, isAfterTool, messages, picture, run, say, test } from "../house/test";
 
-test("the main views, in both themes and both widths", async ({ page, model, alice }) => {
+test("the main views are accessible, in both themes and both widths", async ({ page, model, alice }) => {
   await alice.machine("desktop");
   await alice.run(["use", "laptop"]);
   model.answers((asked) =>

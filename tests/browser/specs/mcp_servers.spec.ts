@@ -1,19 +1,18 @@
-/** MCP servers in the settings: a waiting server is approved as a whole, a checked one lists its tools, and changes are
-/** shown. */
+/** MCP servers in the settings: a waiting server is shown in full and approved, a checked server lists its tools, changes are shown. */
 import { copyFileSync, cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
-/** A server with one tool, `echo`; a file that its command does not name holds the description of that tool. */
+/** A server with one tool, `echo`; a file that the server's command does not name contains the description of that tool. */
 const ECHO = join(import.meta.dirname, "../../fixtures/mcp_echo.py");
 
 const list = (page: Page) => page.getByRole("region", { name: "All servers" });
-/** The card of a server: the tools on it are items of lists too. */
+/** The card of a server, by its heading, since the tools on a card are list items too. */
 const card = (page: Page, name: string) => list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
 const form = (page: Page) => page.getByRole("form", { name: "Add a server of your own" });
 
-test("a server of the workspace waits, is approved whole, lists its tools, and what changed in them is accepted", async ({ page, laptop }) => {
+test("a server of the workspace waits, is approved, lists its tools, and changes in them are accepted", async ({ page, laptop }) => {
   const description = join(laptop.workspace, "echo-description");
   copyFileSync(ECHO, join(laptop.workspace, "echo.py"));
   writeFileSync(description, "Repeats a text.");
@@ -23,7 +22,7 @@ test("a server of the workspace waits, is approved whole, lists its tools, and w
   const echoed = card(page, "echo");
   await expect(echoed).toContainText("Waiting for approval");
   await expect(echoed).toContainText(".mcp.json");
-  // What a file of the workspace sets is no secret, and may change what runs.
+  // Values set in a file of the workspace are not secret, and may change what runs, so they are shown.
   await expect(echoed).toContainText("Environment variables: ECHO_TOKEN=shown too");
   await expect(echoed).toContainText("The approval covers these files: echo.py");
   await expect(echoed.getByRole("button", { name: "Check echo" })).toHaveCount(0);
@@ -59,7 +58,7 @@ test("a server of the workspace waits, is approved whole, lists its tools, and w
   await expect(echoed).toContainText("Waiting for approval");
 });
 
-test("a server of one's own is written with help, checked at once, replaced and removed", async ({ page, laptop }) => {
+test("the user's own server is entered with hints, checked at once, replaced and removed", async ({ page, laptop }) => {
   copyFileSync(ECHO, join(laptop.workspace, "echo.py"));
   writeFileSync(join(laptop.workspace, "a description.txt"), "Says it again.");
   await page.goto("/#/settings/mcp");
@@ -106,7 +105,7 @@ test("a server of one's own is written with help, checked at once, replaced and 
   await expect(list(page)).toContainText("There are no MCP servers.");
 });
 
-test("an address has headers, and is refused in words where it cannot be one", async ({ page }) => {
+test("an address has headers, and an invalid one is refused with an explanation", async ({ page }) => {
   await page.goto("/#/settings/mcp");
   await form(page).getByRole("radio", { name: "Network service" }).check();
   await form(page).getByLabel("Name").fill("far");
@@ -121,7 +120,7 @@ test("an address has headers, and is refused in words where it cannot be one", a
   await expect(far).toContainText("https://mcp.example.com/mcp");
   await expect(far).toContainText("Headers: Authorization");
   await expect(far).not.toContainText("secret value");
-  // The same service in the network of a runner, with a client of its own.
+  // The same service in the network of a runner, with client credentials.
   await form(page).getByLabel("Name").fill("inner");
   await address.fill("http://10.0.0.5:8080/mcp");
   const via = form(page).getByLabel(/^Through a runner/);

@@ -1,4 +1,4 @@
-/** Memory in the settings: what is kept, proposed, changed, exported and forgotten. */
+/** Memory in the settings: memories are kept, proposed, changed, exported and forgotten. */
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { composer, expect, expectAccessible, messages, picture, say, test } from "../house/test";
@@ -21,7 +21,7 @@ test("a memory is added, changed with its history, exported and forgotten", asyn
   await expect(tabs).toContainText("Fact");
   await expect(tabs).toContainText("from you");
   await expectAccessible(page);
-  // Changed, with an end; the earlier text stays in its history.
+  // Change the memory and give it an end; the earlier text stays in its history.
   await tabs.getByRole("button", { name: /^Edit/ }).click();
   await tabs.getByLabel("Text").fill("I prefer spaces.");
   await tabs.getByLabel("Valid until").fill("2099-05-01");
@@ -38,7 +38,7 @@ test("a memory is added, changed with its history, exported and forgotten", asyn
     ["I prefer spaces.", "semantic"],
     ["Deploys run on Fridays.", "episodic"],
   ]);
-  // An earlier text counts, too: nothing of it is left.
+  // An earlier text matches, too, and the whole memory is forgotten.
   await kept(page).getByLabel("Forget memories with these words").fill("tabs");
   await kept(page).getByRole("button", { name: "Forget", exact: true }).last().click();
   await expect(page.getByText("Forgotten memories: 1")).toBeVisible();
@@ -70,7 +70,7 @@ test("a core block is in the next prompt, and one that is too long is refused", 
   expect(JSON.stringify(model.asked.at(-1))).toContain("Alice builds kettles.");
 });
 
-test("what an agent proposes is used only after it is accepted", async ({ page, model }) => {
+test("an agent's proposal is used only after it is accepted", async ({ page, model }) => {
   await page.goto("/#/settings/memory");
   await remember(page, "The laptop is fast.");
   const number = /#(\d+)/.exec((await card(page, "The laptop is fast.").textContent()) ?? "")?.[1];
@@ -93,7 +93,7 @@ test("what an agent proposes is used only after it is accepted", async ({ page, 
   await expect(card(page, "The laptop is fast.")).toContainText("superseded by");
 });
 
-test("what an agent of a group remembers is shown apart, and its owner accepts what it proposes", async ({ page, alice, laptop, model }) => {
+test("memories of a group's agent are shown separately, and its owner accepts its proposals", async ({ page, alice, laptop, model }) => {
   void laptop;
   const { id: group } = await alice.json(["group", "create", "Work"]);
   await alice.run(["group", "add-agent", String(group), "coder", "--on", "laptop", "--approval", "full"]);

@@ -5,7 +5,7 @@ import { Server } from "../house/server";
 /** The time within which the list shows that a lease has expired, or that its node has stopped. */
 const NOTICED_MS = 90_000;
 
-/** The options of a node at a port that was free a moment ago. The database and the key of all nodes are in the environment. */
+/** The options of a node at a free port. The database and the key of all nodes are in the environment. */
 async function node(): Promise<{ url: string; options: string[] }> {
   const probe = createServer();
   await new Promise<void>((done) => probe.listen(0, "127.0.0.1", done));
@@ -19,7 +19,7 @@ async function node(): Promise<{ url: string; options: string[] }> {
 test.use({ serverOptions: async ({}, use) => use((await node()).options) });
 
 /** Alice, the first user, administers the nodes. */
-test("nodes are listed with what they do, and a dead one is removed from the list", async ({ page }) => {
+test("nodes are listed with their states, and a dead one is removed from the list", async ({ page }) => {
   const other = await node();
   const second = new Server(other.options);
   await second.start();
@@ -30,8 +30,8 @@ test("nodes are listed with what they do, and a dead one is removed from the lis
   const home = nodes.filter({ hasNotText: other.url });
   const added = nodes.filter({ hasText: other.url });
   const fact = (card: typeof home, name: string) => card.locator("dt", { hasText: name }).locator("xpath=following-sibling::dd");
-  await expect(fact(home, "Users it works for")).toHaveText("1");
-  await expect(fact(added, "Users it works for")).toHaveText("0");
+  await expect(fact(home, "Users it serves")).toHaveText("1");
+  await expect(fact(added, "Users it serves")).toHaveText("0");
   await expect(fact(added, "Version")).toHaveText(/^\d+\.\d+/);
   await expect(fact(added, "Lease until")).toHaveText(/:\d\d/);
   for (const card of [home, added]) await expect(card.getByText("up", { exact: true })).toBeVisible();
@@ -48,7 +48,7 @@ test("nodes are listed with what they do, and a dead one is removed from the lis
   await expect(added.getByText("late", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
   await expect(added).toContainText("has not renewed its lease");
   await expectAccessible(page);
-  // A node that shuts down reports that.
+  // A node that shuts down is listed as gone.
   await second.start();
   await expect(added.getByText("up", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
   await second.stop();

@@ -13,7 +13,7 @@ async function openFiles(page: Page): Promise<void> {
   await page.getByRole("tree", { name: "Files of the workspace" }).waitFor();
 }
 
-test("the tree by keyboard, a file in colours, a picture, a large file in pieces, and what is no text", async ({ page, laptop }) => {
+test("the tree by keyboard, a file in colours, a picture, a large file in pieces, and a binary file", async ({ page, laptop }) => {
   const at = (name: string) => join(laptop.workspace, name);
   mkdirSync(at("src"));
   writeFileSync(at("src/main.rs"), "// crab\nfn main() {}\n");
@@ -47,7 +47,7 @@ test("the tree by keyboard, a file in colours, a picture, a large file in pieces
   await expect(page.getByText("path escapes the workspace")).toBeVisible();
 });
 
-test("an edit is written only onto what was opened; else both are shown and nothing is lost", async ({ page, laptop }) => {
+test("an edit is written only if the file is unchanged; otherwise both versions are shown and nothing is lost", async ({ page, laptop }) => {
   const path = join(laptop.workspace, "notes.txt");
   writeFileSync(path, "one\r\ntwo\r\n");
   await openFiles(page);
@@ -69,7 +69,7 @@ test("an edit is written only onto what was opened; else both are shown and noth
   await expect(page.getByTestId("difference")).toContainText("+mine");
   await picture(page, "files-conflict");
 
-  // Not lost over a reload; the browser asks before, which is not tested here.
+  // The edit survives a reload; the browser asks first, which is not tested here.
   page.once("dialog", (dialog) => void dialog.accept());
   await page.reload();
   await openFiles(page);
@@ -81,12 +81,12 @@ test("an edit is written only onto what was opened; else both are shown and noth
   expect(readFileSync(path, "utf8")).toBe("one\r\nmine\r\nmore\r\n");
 });
 
-test("files go up with their progress, down as they are, and away only when that is meant", async ({ page, laptop }) => {
+test("files are uploaded with progress, downloaded unchanged, and deleted only after a confirmation", async ({ page, laptop }) => {
   mkdirSync(join(laptop.workspace, "into"));
   await openFiles(page);
   await item(page, "into").click();
   const content = Buffer.alloc(UPLOAD_BYTES, 7);
-  // Slow enough for its progress to be seen.
+  // Delay the upload, so that its progress is visible.
   await page.route("**/api/v1/files?*parents=true", async (route) => {
     await expect(page.getByRole("progressbar", { name: "Upload of into/five.bin" })).toBeVisible();
     await route.continue();
@@ -97,7 +97,7 @@ test("files go up with their progress, down as they are, and away only when that
   expect(readFileSync(join(laptop.workspace, "into/five.bin")).equals(content)).toBe(true);
 
   await page.getByTestId("upload-chooser").setInputFiles({ name: "five.bin", mimeType: "text/plain", buffer: Buffer.from("short") });
-  await expect(page.getByRole("dialog", { name: "Replace what is there?" })).toContainText("five.bin");
+  await expect(page.getByRole("dialog", { name: "Replace existing files?" })).toContainText("five.bin");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   expect(statSync(join(laptop.workspace, "into/five.bin")).size).toBe(UPLOAD_BYTES);
 
@@ -125,7 +125,7 @@ test("files go up with their progress, down as they are, and away only when that
   expect(existsSync(join(laptop.workspace, "moved"))).toBe(false);
 });
 
-test("the tools above the tree stand in one line, however narrow the panel", async ({ page }) => {
+test("the toolbar above the tree stays on one line, however narrow the panel", async ({ page }) => {
   await showPanel(page, "Files");
   const tools = page.getByRole("toolbar", { name: "File tools" });
   await expect(tools).toBeVisible();
@@ -137,7 +137,7 @@ test("the tools above the tree stand in one line, however narrow the panel", asy
   }
 });
 
-test("what a command makes is in the tree when the command has ended", async ({ page }) => {
+test("a file made by a command is in the tree once the command has ended", async ({ page }) => {
   await openFiles(page);
   await expect(page.getByText("Empty")).toBeVisible();
   await run(page, "!touch made");

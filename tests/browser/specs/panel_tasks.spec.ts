@@ -1,7 +1,7 @@
 import { expect, expectAccessible, picture, say, test } from "../house/test";
 import { showPanel } from "../house/panels";
 
-test("a command in the background is seen, looked into and ended", async ({ page, alice }) => {
+test("a background command is listed, its output is shown, and it is ended", async ({ page, alice }) => {
   await alice.run(["exec", "--detach", "--", "sh", "-c", "echo first words; sleep 300"]);
   await alice.run(["exec", "--detach", "--", "sh", "-c", "seq 1 20000; exit 3"]);
   await showPanel(page, "Background tasks");
@@ -23,7 +23,7 @@ test("a command in the background is seen, looked into and ended", async ({ page
   expect(await alice.json(["ps"])).toEqual([]);
 });
 
-test("a command of the chat is none in the background, and is not listed once it has ended", async ({ page }) => {
+test("a command in the chat is not a background command, and is not listed once it has ended", async ({ page }) => {
   await showPanel(page, "Background tasks");
   const [running, ended] = [page.getByRole("region", { name: "Running" }), page.getByRole("region", { name: "Ended" })];
   await say(page, "!echo begun; sleep 300");
@@ -36,7 +36,7 @@ test("a command of the chat is none in the background, and is not listed once it
   await expect(ended.getByTestId("task")).toHaveCount(0);
 });
 
-test("a terminal among the tasks is shown again, also in another window, and both see what is typed", async ({ page }) => {
+test("a terminal in the list of tasks is shown again, also in another window, and both show typed text", async ({ page }) => {
   await showPanel(page, "Terminal");
   await expect(page.locator(".xterm-rows")).toContainText(/[$#] /);
   const other = await page.context().newPage();

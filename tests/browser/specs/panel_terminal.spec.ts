@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 import { composer, expect, expectAccessible, PASSWORD, picture, sessionOf, test } from "../house/test";
 import { showPanel } from "../house/panels";
 
-/** The longest frame during heavy output, or this fraction of the whole: on a busy machine everything takes longer. */
+/** The limit on the longest frame during heavy output; or this fraction of the total, since everything is slower on a busy machine. */
 const FRAME_MS = 1_000;
 const FRAME_PART = 1 / 4;
 
@@ -10,7 +10,7 @@ const status = (page: Page) => page.getByTestId("terminal-status");
 const rows = (page: Page) => page.locator(".xterm-rows");
 
 async function openTerminal(page: Page): Promise<void> {
-  // The first one opens by itself.
+  // The first terminal opens automatically.
   await showPanel(page, "Terminal");
   await expect(status(page)).toHaveAttribute("data-state", "open");
 }
@@ -48,7 +48,7 @@ test("a shell on the active machine: keys, colours, its size, and how it ended",
   await expect(status(page)).toHaveAttribute("data-state", "open");
 });
 
-test("a terminal that was closed is not opened again by a reload, and a lost connection takes few lines of a phone", async ({ page, server }) => {
+test("a reload does not reopen a closed terminal, and the notice of a lost connection is short on a phone", async ({ page, server }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await openTerminal(page);
   await server.stop();
@@ -64,7 +64,7 @@ test("a terminal that was closed is not opened again by a reload, and a lost con
   await expect(page.getByRole("tab")).toHaveCount(0);
 });
 
-test("a terminal is there again after a reload, and after the server was started anew", async ({ page, server }) => {
+test("a terminal is restored after a reload, and after a restart of the server", async ({ page, server }) => {
   await openTerminal(page);
   await type(page, "word=kept; echo before-$((1+1))");
   await expect(rows(page)).toContainText("before-2");
@@ -84,9 +84,9 @@ test("a terminal is there again after a reload, and after the server was started
   await expect(rows(page)).toContainText("still-kept");
 });
 
-test("nothing is left in the tab of whoever signed out", async ({ browser, page, server }) => {
+test("nothing of a user is left in the tab after signing out", async ({ browser, page, server }) => {
   const bob = await server.person("bob");
-  // He has been here before and has completed the first steps.
+  // Bob has signed in before, and has dismissed the first steps.
   await (await sessionOf(browser, bob)).close();
   await openTerminal(page);
   await type(page, "echo mine-$((1+1))");
@@ -104,7 +104,7 @@ test("nothing is left in the tab of whoever signed out", async ({ browser, page,
   await bob.close();
 });
 
-test("a flood leaves the page at hand, and nothing of it is lost", async ({ page }) => {
+test("the page stays responsive during a flood of output, and none of it is lost", async ({ page }) => {
   await openTerminal(page);
   await type(page, "yes | head -c 20M; echo over-$((1+1))");
   const begun = Date.now();
@@ -121,7 +121,7 @@ test("a flood leaves the page at hand, and nothing of it is lost", async ({ page
   expect(worst).toBeLessThan(Math.max(FRAME_MS, (Date.now() - begun) * FRAME_PART));
 });
 
-test("what a program writes asks before it copies, and takes no title that misleads", async ({ page }) => {
+test("a program's copy request is asked about, and a misleading title is made safe", async ({ page }) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
   await openTerminal(page);
   await type(page, "printf '\\e]52;c;%s\\a' $(printf 'evil words' | base64); printf '\\e]0;a\\xe2\\x80\\xaeb%0999d\\a' 1; printf '\\e[8;5;5t'");
@@ -134,7 +134,7 @@ test("what a program writes asks before it copies, and takes no title that misle
   expect(await rows(page).locator("> div").count()).toBeGreaterThan(10);
 });
 
-test("closing a tab asks what becomes of its shell", async ({ page, alice }) => {
+test("closing a tab asks what to do with its shell", async ({ page, alice }) => {
   await openTerminal(page);
   await type(page, "echo here");
   await page.keyboard.press("Control+Shift+X");

@@ -1,5 +1,4 @@
-/** Plugins in the settings: an archive is looked at, installed, disabled and removed; for another copy the differences are
-/** shown. */
+/** Plugins in the settings: an archive is inspected, installed, disabled and removed; differences of another copy are shown. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -16,13 +15,13 @@ function entry(name: string, text: string): Buffer {
   header.write("        0", 148);
   header.write("ustar\0", 257);
   header.write("00", 263);
-  // The sum counts its own field as spaces.
+  // The checksum treats its own field as spaces.
   const sum = header.reduce((before, byte) => before + byte, 0);
   header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
 }
 
-/** A plugin in the form of Claude Code, as a .tar.gz archive. */
+/** A plugin in the format of Claude Code, as a .tar.gz archive. */
 function guard(version: string, script: string) {
   const hooks = { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "${CLAUDE_PLUGIN_ROOT}/hooks/guard.sh" }] }] };
   const files = {
@@ -40,7 +39,7 @@ function guard(version: string, script: string) {
 }
 
 const list = (page: Page) => page.getByRole("region", { name: "Your plugins" });
-/** The card of a plugin: its parts are items of lists too. */
+/** The card of a plugin, by its heading, since the parts on a card are list items too. */
 const card = (page: Page) => list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name: /^guard / }) });
 const form = (page: Page) => page.getByRole("form", { name: "Install a plugin" });
 
@@ -84,7 +83,7 @@ test("an archive shows what it runs before it is installed, and is then listed, 
   await expect(list(page)).toContainText("You have no plugins.");
 });
 
-test("another copy says which files differ, and what cannot be installed says why and keeps the form", async ({ page }) => {
+test("another copy names the files that differ, and a failed installation shows the reason and keeps the form", async ({ page }) => {
   await page.goto("/#/settings/plugins");
   await form(page).getByRole("button", { name: "Inspect" }).click();
   await expect(form(page).getByLabel("Source", { exact: true })).toHaveAccessibleDescription(/^Enter a source\./);
@@ -117,7 +116,7 @@ test("another copy says which files differ, and what cannot be installed says wh
   await expect(card(page)).toHaveCount(1);
 });
 
-test("a marketplace lists its plugins, one is installed by name, another copy is noticed, and a plugin is shared", async ({ page, laptop }) => {
+test("a marketplace lists its plugins, one is installed by name, another copy is detected, and a plugin is shared", async ({ page, laptop }) => {
   const market = join(laptop.workspace, "market");
   const write = (text: string) => {
     mkdirSync(join(market, ".claude-plugin"), { recursive: true });

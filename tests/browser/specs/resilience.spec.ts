@@ -1,4 +1,4 @@
-/** A conversation when the page, the server or the connection goes away. */
+/** Conversations across reloads, restarts of the server and lost connections. */
 import type { Page } from "@playwright/test";
 import { composer, expect, messages, say, signedIn, Speech, test } from "../house/test";
 
@@ -18,7 +18,7 @@ async function opening(page: Page): Promise<() => void> {
   return come;
 }
 
-test("a command goes on over a restart of the server, and its output is there once", async ({ page, server }) => {
+test("a command continues across a restart of the server, and its output is shown once", async ({ page, server }) => {
   await say(page, "!for i in 1 2 3 4 5 6; do echo line-$i; sleep 0.5; done");
   const answer = messages(page, "exec").last();
   await expect(answer).toContainText("line-1");
@@ -29,7 +29,7 @@ test("a command goes on over a restart of the server, and its output is there on
   await expect(page.getByTestId("offline-banner")).toHaveCount(0);
 });
 
-test("an answer that a killed server was amid is begun again in its place, and nothing is said twice", async ({ page, server, model }) => {
+test("an answer interrupted by a killed server is begun again in its place, and nothing is repeated", async ({ page, server, model }) => {
   const speech = new Speech();
   model.answersWith({ stream: speech }, { say: "Once more, whole." }, { say: "Here I am again." });
   await say(page, "Tell me a story");
@@ -44,7 +44,7 @@ test("an answer that a killed server was amid is begun again in its place, and n
   await expect(messages(page, "user")).toHaveCount(2);
 });
 
-test("two tabs show the same words, each once", async ({ page, browser, alice, model }) => {
+test("two tabs show the same text, without repetition", async ({ page, browser, alice, model }) => {
   const speech = new Speech();
   model.answersWith({ stream: speech });
   await say(page, "Tell both");
@@ -59,7 +59,7 @@ test("two tabs show the same words, each once", async ({ page, browser, alice, m
   }
   await say(other.page, "!echo from the other");
   await expect(messages(page, "exec").last()).toContainText("from the other");
-  // A setting changed in one is seen in the other.
+  // A setting changed in one tab is shown in the other.
   await other.page.getByRole("button", { name: /^Approvals:/ }).click();
   await other.page.getByRole("menuitemradio", { name: /^Plan/ }).click();
   await expect(page.getByRole("button", { name: "Approvals: Plan" })).toBeVisible();
@@ -69,7 +69,7 @@ test("two tabs show the same words, each once", async ({ page, browser, alice, m
   await other.page.context().close();
 });
 
-test("what is sent without a connection stays, and is sent once when the connection is back", async ({ page, server }) => {
+test("a message sent without a connection stays, and is sent once when the connection is back", async ({ page, server }) => {
   await say(page, "!echo before");
   await expect(messages(page, "exec")).toHaveCount(1);
   await server.stop();
@@ -84,10 +84,10 @@ test("what is sent without a connection stays, and is sent once when the connect
   expect(await messages(page, "user").allInnerTexts()).toEqual(["!echo before", "!echo kept-one", "!echo kept-two"]);
 });
 
-test("a message whose answer was lost is not done twice, and one kept over a reload is sent", async ({ page }) => {
+test("a message whose response was lost is not carried out twice, and a message kept across a reload is sent", async ({ page }) => {
   await say(page, "!echo first");
   await expect(messages(page, "exec")).toHaveCount(1);
-  // The server receives it, and its answer is lost; then nothing gets through.
+  // The server receives the message, but its response is lost; then nothing gets through.
   let lost = 0;
   await page.route("**/messages", async (route) => {
     if (route.request().method() !== "POST") return route.continue();
@@ -98,7 +98,7 @@ test("a message whose answer was lost is not done twice, and one kept over a rel
   await say(page, "!echo only-once >> log; wc -l < log");
   await expect.poll(() => lost).toBeGreaterThan(0);
   await composer(page).fill("a draft");
-  // Running ones end first.
+  // Wait for running route handlers to end.
   await page.unrouteAll({ behavior: "wait" });
   await page.reload();
   await expect(composer(page)).toHaveValue("a draft");
@@ -109,7 +109,7 @@ test("a message whose answer was lost is not done twice, and one kept over a rel
   await expect(messages(page, "exec").last().getByLabel("Output")).toHaveText("1");
 });
 
-test("what the server refuses can be discarded", async ({ page }) => {
+test("a message that the server refuses can be discarded", async ({ page }) => {
   await say(page, "!echo there");
   await expect(messages(page, "exec")).toHaveCount(1);
   await page.route("**/messages", (route) =>
@@ -123,7 +123,7 @@ test("what the server refuses can be discarded", async ({ page }) => {
   await expect(page.getByTestId("pending")).toHaveCount(0);
 });
 
-test("what is typed while the page opens the last chat stays, beneath what was left there, and so does the cursor", async ({ page }) => {
+test("text typed while the page opens the last chat stays, below the draft left there, and so does the cursor", async ({ page }) => {
   await say(page, "!echo first");
   await expect(messages(page, "exec")).toHaveCount(1);
   let come = await opening(page);
@@ -145,13 +145,13 @@ test("what is typed while the page opens the last chat stays, beneath what was l
   await expect(composer(page)).toHaveValue("typed far ahead\n\nand more");
 });
 
-test("a file chosen while the page opens the last chat goes with the words into the chat begun for it", async ({ page }) => {
+test("a file chosen while the page opens the last chat moves with the text to the chat created for it", async ({ page }) => {
   await say(page, "!echo first");
   await expect(messages(page, "exec")).toHaveCount(1);
   const come = await opening(page);
   let make = () => {};
   const made = new Promise<void>((done) => (make = done));
-  // A pattern without the query would hold nothing, and the chat would be there before the list now and then.
+  // A pattern without the query would not match, and the chat would sometimes be created before the list is loaded.
   await page.route(/\/api\/v1\/chats(\?|$)/, async (route) => {
     if (route.request().method() === "POST") await made;
     await route.continue();
@@ -168,7 +168,7 @@ test("a file chosen while the page opens the last chat goes with the words into 
   await page.unrouteAll({ behavior: "wait" });
 });
 
-test("each chat keeps what is being written in it", async ({ page }) => {
+test("each chat keeps its draft", async ({ page }) => {
   await say(page, "!echo first");
   await expect(messages(page, "exec")).toHaveCount(1);
   const first = page.url();

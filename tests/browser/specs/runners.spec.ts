@@ -44,7 +44,7 @@ test("a machine joins with the pasted command, becomes the active one, and comma
   }
 });
 
-test("a chat that is bound to a machine says so and runs there, whatever runner is active", async ({ page, alice, laptop }) => {
+test("a chat bound to a machine shows that and runs there, whatever runner is active", async ({ page, alice, laptop }) => {
   const desktop = await alice.machine("desktop");
   await choose(page, "laptop");
   await run(page, "!true");
@@ -58,14 +58,14 @@ test("a chat that is bound to a machine says so and runs there, whatever runner 
   expect(await run(page, "!pwd")).toContain(laptop.workspace);
 });
 
-test("what runs is cancelled from the chat", async ({ page }) => {
+test("a running command is cancelled from the chat", async ({ page }) => {
   await say(page, "!echo started; sleep 300");
   await expect(page.getByText("started", { exact: true })).toBeVisible();
   await page.getByRole("button", { name: "Cancel" }).first().click();
   await expect(page.locator("[data-testid=message][data-status=cancelled]")).toBeVisible();
 });
 
-test("a machine that is gone is told of where the next command would run", async ({ page, laptop }) => {
+test("the place of the next command shows that its machine is offline", async ({ page, laptop }) => {
   await choose(page, "laptop");
   await laptop.stop();
   await expect(page.getByTestId("where")).toHaveAttribute("data-state", "offline");

@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 import { expect, expectAccessible, PASSWORD, say, signedIn, test } from "../house/test";
 
 const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "MCP servers", "Memory", "Usage and cost", "API keys", "Users", "Nodes", "Audit", "About"];
-/** Together they have every colour of the settings. */
+/** Sections that together use every colour of the settings. */
 const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
 
 async function open(page: Page, section: string): Promise<void> {
@@ -67,7 +67,7 @@ test("users are only for administrators", async ({ alice, browser, server }) => 
   await bob.close();
 });
 
-test("new chats begin in the approval mode that was chosen, and the open one keeps its own until it is changed", async ({ page }) => {
+test("new chats begin in the chosen approval mode, and the open chat keeps its mode until it is changed", async ({ page }) => {
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await open(page, "Approvals");
   const begin = page.getByRole("group", { name: "New chats begin with" });
@@ -88,7 +88,7 @@ test("new chats begin in the approval mode that was chosen, and the open one kee
   await expect(own.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
 });
 
-test("what agents are told is kept", async ({ page }) => {
+test("instructions for agents are kept", async ({ page }) => {
   await open(page, "General");
   await page.getByLabel("Instructions for every agent").fill("Be brief.");
   await page.getByRole("button", { name: "Save" }).click();
@@ -97,7 +97,7 @@ test("what agents are told is kept", async ({ page }) => {
   await expect(page.getByLabel("Instructions for every agent")).toHaveValue("Be brief.");
 });
 
-test("a subscription is added, tried and made the default; its key is never told again", async ({ page, model }) => {
+test("a subscription is added, tested and made the default; its key is never shown again", async ({ page, model }) => {
   model.answersWith({ say: "pong" });
   await open(page, "Models");
   await page.getByRole("button", { name: "Add a subscription" }).click();
@@ -141,8 +141,8 @@ test("a key for a program is shown once, works, and stops when it is removed", a
   expect(await asks()).toBe(401);
 });
 
-/** Docker itself is covered by the server's own tests; here the page gets a made-up container. */
-test("a container of one's own is stopped, kept, replaced and reset, with or without its workspace", async ({ page }) => {
+/** The server's tests cover Docker itself; here the page gets the responses for a made-up container. */
+test("the user's container is stopped, committed, replaced and reset, with or without its workspace", async ({ page }) => {
   const asked: string[] = [];
   await page.route("**/api/v1/settings", async (route) => {
     const answer = await route.fetch();
@@ -183,13 +183,13 @@ test("a container of one's own is stopped, kept, replaced and reset, with or wit
   expect(asked).toEqual(["POST /stop", "POST /commit", "PUT /import?workspace=true", "DELETE ?workspace=true"]);
 });
 
-/** Moves the time at which any user gave their password half an hour into the past: the server's own clock cannot be changed. */
+/** Moves the times at which users last gave their password half an hour into the past, since the server's clock cannot be changed. */
 function agePasswords(home: string): void {
   const age = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=10); db.execute('UPDATE sessions SET confirmed_at_ms = confirmed_at_ms - 1800000'); db.commit()";
   execFileSync("python3", ["-c", age, join(home, "sandbridge.db")]);
 }
 
-test("the password is asked for once more before a key, a user and a machine are added, and what was begun goes on", async ({ page, server, alice }) => {
+test("the password is asked for again before a key, a user or a machine is added, and then the action continues", async ({ page, server, alice }) => {
   const dialog = page.getByRole("dialog", { name: "Confirm your password" });
   await open(page, "API keys");
   agePasswords(server.home);
@@ -211,7 +211,7 @@ test("the password is asked for once more before a key, a user and a machine are
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("api-key")).toBeVisible();
   await expect(dialog).toHaveCount(0);
-  // It is valid for some minutes.
+  // The confirmation is valid for a few minutes.
   await open(page, "Users");
   await page.getByLabel("Name", { exact: true }).fill("carol");
   await page.getByLabel("First password").fill("a long enough password");
@@ -222,7 +222,7 @@ test("the password is asked for once more before a key, a user and a machine are
   await expect(dialog).toBeVisible();
 });
 
-test("the chat looks the same before and after the settings were open", async ({ page }) => {
+test("the chat looks the same before and after the settings are open", async ({ page }) => {
   await say(page, "!true");
   await expect(page.getByTestId("exec-status")).toContainText("exit 0");
   const looks = () =>
@@ -235,7 +235,7 @@ test("the chat looks the same before and after the settings were open", async ({
     );
   await expect(page.getByRole("button", { name: /^Model:/ })).toBeVisible();
   await expect(page.getByTestId("turn-status")).toHaveCount(0);
-  // The card at rest: its menu appears while the pointer or the focus is on it.
+  // Move the pointer away: the card's menu is visible while the pointer or the focus is on the card.
   await page.mouse.move(0, 0);
   const before = await looks();
   await expect(page.locator("[data-tone=good]")).toHaveCount(1);

@@ -35,7 +35,7 @@ async function createAccount(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Create account" }).click();
 }
 
-test("the first run leads from the secret that was printed to a first command on a first machine", async ({ fresh: page, server, model }) => {
+test("the first run leads from the printed secret to a first command on a first machine", async ({ fresh: page, server, model }) => {
   const secret = await server.setupSecret();
   await page.goto(`/#setup=${secret}`);
   await page.getByLabel("Name").fill("ada");
@@ -46,7 +46,7 @@ test("the first run leads from the secret that was printed to a first command on
   await createAccount(page);
 
   await expect(page.getByRole("heading", { name: "Which model should work for you?" })).toBeVisible();
-  // Tiers, prices and fallbacks come later.
+  // Tiers, prices and fallbacks are not part of the first steps.
   await expect(page.getByText("Vanguard")).toHaveCount(0);
   model.answersWith({ say: "pong" });
   model.key = "sk-right";
@@ -94,13 +94,13 @@ test("the first run leads from the secret that was printed to a first command on
     await expect(page.getByText(workspace)).toBeVisible();
     await expect(page.getByRole("button", { name: /^Active runner: laptop/ })).toBeVisible();
   } finally {
-    // If it ended by itself, an error above shows why.
+    // If the machine's process has ended by itself, an error above shows why.
     if (machine.pid !== undefined && machine.exitCode === null) process.kill(-machine.pid, "SIGTERM");
     for (const directory of [base, state]) rmSync(directory, { recursive: true, force: true });
   }
 });
 
-test("without the address the secret is asked for, a wrong one makes no account, and everything after it can wait", async ({ fresh: page, server }) => {
+test("without the address the secret is asked for, a wrong one creates no account, and later steps can be skipped", async ({ fresh: page, server }) => {
   const secret = await server.setupSecret();
   await page.goto("/");
   await page.getByLabel("Setup secret").fill("not-the-secret");
@@ -117,7 +117,7 @@ test("without the address the secret is asked for, a wrong one makes no account,
   await expect(page.getByRole("heading", { name: "Runners" })).toBeVisible();
 });
 
-test("a second user is led through the first steps once, and without a model the chat leads to one", async ({ browser, server, model }) => {
+test("a second user sees the first steps once, and without a model the chat offers to add one", async ({ browser, server, model }) => {
   await server.person("ada");
   const bob = await server.person("bob");
   const context = await sessionOf(browser, bob, true);
@@ -137,7 +137,7 @@ test("a second user is led through the first steps once, and without a model the
   await composer(page).waitFor();
   await page.reload();
   await composer(page).waitFor();
-  // Nor in another browser.
+  // The steps are not shown in another browser, either.
   const other = await (await sessionOf(browser, bob, true)).newPage();
   await other.goto("/");
   await composer(other).waitFor();
@@ -155,7 +155,7 @@ test("a second user is led through the first steps once, and without a model the
   await expectAccessible(page);
   await page.getByRole("status").getByRole("button", { name: "Add a model" }).click();
   await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();
-  // Bob is no administrator: a model in the server's own network is not allowed for him, and the address field says so.
+  // Bob is not an administrator: he may not use a model in the server's own network, and the address field says so.
   await page.getByRole("button", { name: "Add a subscription" }).click();
   const form = page.getByRole("form", { name: "Add a subscription" });
   await form.getByLabel("Name", { exact: true }).fill("mine");

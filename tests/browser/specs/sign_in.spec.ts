@@ -57,12 +57,12 @@ async function expectRefused(page: Page): Promise<void> {
   await expect(page.getByLabel("Password", { exact: true })).toBeVisible();
 }
 
-test("a printed address signs one browser in, once, and does not stay in its address", async ({ browser, alice }) => {
+test("a printed address signs in one browser, once, and its code does not stay in the address", async ({ browser, alice }) => {
   const program = await Program.logIn(alice);
   const printed = await program.address();
   const first = await strange(browser, alice);
   await first.page.goto(printed);
-  // Only she dismisses her first steps; she is in.
+  // The first steps are shown, so alice is signed in; only she herself can dismiss them.
   await expect(first.page.getByRole("heading", { name: "Which model should work for you?" }).or(composer(first.page))).toBeVisible();
   expect(first.page.url()).not.toContain("sign-in");
   await first.page.reload();
@@ -73,7 +73,7 @@ test("a printed address signs one browser in, once, and does not stay in its add
   const second = await strange(browser, alice);
   await second.page.goto(printed);
   await expectRefused(second.page);
-  // The session that was signed in still is.
+  // The first session is still signed in.
   await first.page.goto("/");
   await expect(first.page.getByLabel("Password", { exact: true })).toHaveCount(0);
   for (const { page, errors } of [first, second]) {
@@ -82,7 +82,7 @@ test("a printed address signs one browser in, once, and does not stay in its add
   }
 });
 
-test("an address that nobody printed, and one whose program has logged out, sign nobody in", async ({ browser, alice }) => {
+test("an invented address, and one whose program has logged out, sign nobody in", async ({ browser, alice }) => {
   const program = await Program.logIn(alice);
   const printed = await program.address();
   await program.logOut();
@@ -96,7 +96,7 @@ test("an address that nobody printed, and one whose program has logged out, sign
   }
 });
 
-test("an address of no use does not sign out who is in", async ({ browser, alice }) => {
+test("an invalid address does not sign out the current user", async ({ browser, alice }) => {
   const context = await sessionOf(browser, alice);
   const page = await context.newPage();
   const errors = complaints(page);
@@ -108,7 +108,7 @@ test("an address of no use does not sign out who is in", async ({ browser, alice
   expect(errors).toEqual([]);
 });
 
-test("a printed address makes a browser of one user that of another only where that one asked for it", async ({ browser, alice, server }) => {
+test("a printed address replaces another user's session in the browser that opens it", async ({ browser, alice, server }) => {
   const bob = await server.person("bob");
   const context = await sessionOf(browser, bob);
   const page = await context.newPage();

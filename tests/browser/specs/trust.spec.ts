@@ -1,4 +1,4 @@
-/** Trust in the settings: all that a workspace defines is approved in one place, and a change waits again and is named. */
+/** Trust in the settings: everything that a workspace defines is approved in one place, and a changed item waits again and is marked. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
@@ -8,7 +8,7 @@ const TOOL = `#!/bin/sh
 echo "hello from the tool"
 `;
 
-test("what a workspace defines waits, is approved, works, waits again after a change, and is revoked", async ({ page, model, laptop }) => {
+test("an item that a workspace defines waits, is approved, works, waits again after a change, and is revoked", async ({ page, model, laptop }) => {
   model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["custom__hello", {}]] }));
   const tool = join(laptop.workspace, "custom-tools/hello");
   mkdirSync(join(laptop.workspace, "custom-tools"));
@@ -40,17 +40,17 @@ test("what a workspace defines waits, is approved, works, waits again after a ch
   await card.getByRole("button", { name: /^Approve hello / }).click();
   await card.getByRole("button", { name: "Approve", exact: true }).click();
   await expect(card).toContainText("Approved");
-  // The approval of the old content is still there, and can be revoked.
+  // The approval of the old content still exists, and can be revoked.
   const given = page.getByRole("region", { name: "Your approvals elsewhere" });
   await given.getByRole("button", { name: /^Revoke the approval of hello / }).click();
   await given.getByRole("button", { name: "Revoke", exact: true }).click();
-  await expect(given).toContainText("You approved nothing in other workspaces.");
+  await expect(given).toContainText("You have approved nothing in other workspaces.");
   await card.getByRole("button", { name: /^Revoke the approval of hello / }).click();
   await card.getByRole("button", { name: "Revoke", exact: true }).click();
   await expect(card).toContainText("Waiting for approval");
 });
 
-test("/trust asks in the chat about what waits, shows it whole, and approves it there", async ({ page, laptop }) => {
+test("/trust asks in the chat about waiting items, shows each in full, and approves it there", async ({ page, laptop }) => {
   mkdirSync(join(laptop.workspace, "skills/talk"), { recursive: true });
   writeFileSync(join(laptop.workspace, "skills/talk/SKILL.md"), "---\nalways: true\n---\nBe kind.");
   await say(page, "/trust");

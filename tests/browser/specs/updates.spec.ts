@@ -8,12 +8,12 @@ import { expect, expectAccessible, picture, run, test } from "../house/test";
 const OLD = "0.0.9";
 const NEW = "0.1.0";
 
-/** A machine with an older runner: the program that servers hand out, with another version in it. */
+/** A machine with an older runner: the program that the server provides, with a different version patched in. */
 class OlderMachine {
   private readonly directories = [temporary("program"), temporary("ws"), temporary("state")] as const;
   private child: ReturnType<typeof start> | null = null;
 
-  /** A runner whose commands may write to its program cannot replace it. */
+  /** Starts the machine. If `isOpen`, commands could write to the runner's program, so the runner refuses to replace it. */
   static async start(owner: Person, name: string, isOpen = false): Promise<OlderMachine> {
     const machine = new OlderMachine();
     const [program, workspace, state] = machine.directories;
@@ -52,7 +52,7 @@ async function use(page: Page, name: string): Promise<void> {
   await page.getByRole("menuitemradio", { name, exact: true }).click();
 }
 
-test("an older runner is updated with a button that tells how it goes, and a command sent meanwhile waits for it", async ({ page, alice }) => {
+test("an older runner is updated with a button that shows the progress, and a command sent meanwhile waits for it", async ({ page, alice }) => {
   const tower = await OlderMachine.start(alice, "tower");
   try {
     await page.getByRole("button", { name: /^Active runner/ }).click();
@@ -80,7 +80,7 @@ test("an older runner is updated with a button that tells how it goes, and a com
   }
 });
 
-test("a runner that cannot replace itself is shown the line to paste", async ({ page, alice }) => {
+test("for a runner that cannot replace itself, the page shows the command to paste", async ({ page, alice }) => {
   const open = await OlderMachine.start(alice, "open", true);
   try {
     const card = await openRunners(page, "open");

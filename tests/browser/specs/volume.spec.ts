@@ -1,12 +1,12 @@
-/** Large amounts of everything: the page stays quick, and the number of elements stays bounded. */
+/** Large amounts of output and messages: the page stays quick, and the number of elements stays bounded. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { composer, expect, messages, say, test } from "../house/test";
 
-/** From a key press until after the frame that displays it. */
+/** The time limit from a key press until after the frame that displays it. */
 const KEY_MS = 100;
 
-test("keys are answered while 50,000 lines arrive, and only their end is kept", async ({ page }) => {
+test("the page responds to keys while 50,000 lines arrive, and keeps only their end", async ({ page }) => {
   await page.evaluate(() => {
     const delays: number[] = [];
     Object.assign(window, { delays });
@@ -27,7 +27,7 @@ test("keys are answered while 50,000 lines arrive, and only their end is kept", 
   expect((await answer.innerText()).length).toBeLessThan(250_000);
 });
 
-test("10,000 messages: few are drawn, earlier ones come without a jump, and the end is one press away", async ({ page, server }) => {
+test("10,000 messages: few are drawn, earlier ones load without a jump, and the end is one click away", async ({ page, server }) => {
   await say(page, "!echo the-first");
   await expect(messages(page, "exec").last()).toHaveAttribute("data-status", "exited");
   const id = new URL(page.url()).hash.split("/").at(-1) ?? "";
@@ -41,10 +41,10 @@ db.commit()`;
   const log = page.getByRole("log");
   await expect(log.getByText("number 9999").first()).toBeVisible();
   expect(await page.getByTestId("message").count()).toBeLessThan(80);
-  // Upwards through several pages: the visible part stays in place when earlier ones are inserted before it.
+  // Scroll up through several pages: the visible part stays in place when earlier messages are inserted before it.
   await log.hover();
   for (let round = 0; round < 3; round += 1) {
-    // Earlier ones arrive after the visible part was examined.
+    // Delay earlier messages until the visible part has been examined.
     let open = () => {};
     const gate = new Promise<void>((done) => (open = done));
     await page.route(/before=/, async (route) => {

@@ -1,4 +1,4 @@
-//! Turns that go on in the next server, however the one before ended.
+//! Turns that resume after a restart of the server, however the previous server ended.
 
 use std::fs;
 use std::io::Write;
@@ -41,7 +41,7 @@ impl World {
         self.restart();
     }
 
-    /// Stops the server in an orderly way unless it is gone, and starts it again.
+    /// Stops the server in an orderly way unless it has ended, and starts it again.
     fn restart(&mut self) {
         self.server.restart(&options(&self.model));
         self.machine.wait_online(&self.alice, "laptop");
@@ -77,7 +77,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
     let mut world = World::new(|asked| {
         let (last, results) = (asked.last_of_user(), asked.results());
         let is_done = |result: &&String| {
-            // The server may die when a result is discarded on its runner and not yet in the conversation.
+            // The server may die after the runner has discarded a result and before the result is in the conversation.
             result.contains(&format!("did {last} "))
                 || result.contains("It ended with exit code 0 while the server")
         };
@@ -100,11 +100,11 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         let goes_on = |message: &Value| {
             ["running", "asking"].iter().any(|status| message["agent"]["status"] == *status)
         };
-        assert!(!shown.iter().any(goes_on), "nothing looks as if it went on: {shown:?}");
+        assert!(!shown.iter().any(goes_on), "nothing still looks in progress: {shown:?}");
         let cards = shown.iter().filter(|message| message["agent"]["kind"] == "tool");
         let (done, others): (Vec<_>, Vec<_>) = cards.partition(|card| card["agent"]["status"] == "done");
-        assert_eq!(done.len(), COMMANDS, "each call that was done has one card: {shown:?}");
-        // A server that dies after it recorded a call and before its runner has it leaves a call of which nobody knows if it ran.
+        assert_eq!(done.len(), COMMANDS, "each completed call has one card: {shown:?}");
+        // A server that dies after it recorded a call and before its runner received it leaves a call with an unknown outcome.
         let is_unknown = |card: &&Value| card.to_string().contains("not known if it took effect");
         assert!(others.iter().all(is_unknown), "{others:?}");
         let said: Vec<_> =
@@ -113,7 +113,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         say(&world.client, &chat, "go on");
         assert_eq!(ended(&world.client, &chat, 2)["text"], "done with go on");
         let users = messages(&world.client, &chat).into_iter().filter(|message| message["role"] == "user");
-        assert_eq!(users.count(), 2, "no message is lost or doubled");
+        assert_eq!(users.count(), 2, "no message is lost or duplicated");
         let log = world.log();
         let did: Vec<_> = log.iter().filter(|line| line.starts_with(&format!("round{round} "))).collect();
         let expected: Vec<_> = (0..COMMANDS).map(|number| format!("round{round} {number}")).collect();
@@ -122,7 +122,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
 }
 
 #[test]
-fn a_command_goes_on_while_its_server_stops_and_its_output_reaches_the_model() {
+fn a_command_continues_while_its_server_stops_and_its_output_reaches_the_model() {
     let mut world = World::new(|asked| match asked.results().first() {
         None => shell("echo begun >> log; echo one; while [ ! -e go ]; do sleep 0.05; done; echo two"),
         Some(result) => Reply::Say(format!("it said: {result}")),
@@ -175,7 +175,7 @@ fn a_question_that_waited_is_asked_again_in_its_place_and_the_call_runs_once() {
     let before = asks(&world)["id"].clone();
     world.kill();
     let body = json!({"message_id": before, "allow": true}).to_string();
-    eventually("the answer counts", PATIENCE, || {
+    eventually("the answer is accepted", PATIENCE, || {
         let path = format!("/chats/{chat}/approvals");
         (world.client.send("POST", &path, body.as_bytes()).status < 300).then_some(())
     });
@@ -184,7 +184,7 @@ fn a_question_that_waited_is_asked_again_in_its_place_and_the_call_runs_once() {
 }
 
 #[test]
-fn a_stopped_answer_does_not_go_on() {
+fn a_stopped_answer_is_not_resumed() {
     let mut world = World::new(|_| shell("echo $$ >> log; sleep 300"));
     let chat = new_chat(&world.client, "full");
     say(&world.client, &chat, "work");
@@ -202,8 +202,8 @@ fn a_stopped_answer_does_not_go_on() {
 }
 
 #[test]
-fn what_may_have_been_done_is_not_repeated_and_its_model_is_told() {
-    // A download has begun when its address is asked for; no server can find out later how it ended.
+fn a_call_with_unknown_outcome_is_not_repeated_and_its_model_is_informed() {
+    // A download has begun once its URL is requested; no later server can find out how it ended.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/file", listener.local_addr().unwrap());
     let mut world = World::new(move |asked| match asked.results().first() {
@@ -221,16 +221,16 @@ fn what_may_have_been_done_is_not_repeated_and_its_model_is_told() {
     assert!(said.contains("It is not known whether it took effect"), "{said}");
     assert_eq!(world.cards(&chat), ["DownloadFile failed"]);
     listener.set_nonblocking(true).unwrap();
-    assert!(listener.accept().is_err(), "it was asked for once");
+    assert!(listener.accept().is_err(), "the URL was requested once");
 }
 
 #[test]
-fn what_may_have_been_done_is_asked_about_where_the_mode_asks_and_repeated_only_with_a_yes() {
+fn a_call_with_unknown_outcome_is_repeated_only_with_approval_in_mode_ask() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}/file", listener.local_addr().unwrap());
     let accepted = |listener: &TcpListener| {
-        eventually("the address is asked for", PATIENCE, || listener.accept().ok().map(|(asked, _)| asked))
+        eventually("the URL is requested", PATIENCE, || listener.accept().ok().map(|(asked, _)| asked))
     };
     let mut world = World::new(move |asked| match asked.results().first() {
         None => Reply::Call(vec![("DownloadFile", json!({"url": url, "path": "file"}))]),
@@ -247,7 +247,7 @@ fn what_may_have_been_done_is_asked_about_where_the_mode_asks_and_repeated_only_
         };
         let answers = |world: &World, asked: &Value, allow: bool| {
             let body = json!({"message_id": asked["id"], "allow": allow}).to_string();
-            eventually("the answer counts", PATIENCE, || {
+            eventually("the answer is accepted", PATIENCE, || {
                 let path = format!("/chats/{chat}/approvals");
                 (world.client.send("POST", &path, body.as_bytes()).status < 300).then_some(())
             });
@@ -268,6 +268,6 @@ fn what_may_have_been_done_is_asked_about_where_the_mode_asks_and_repeated_only_
         assert_eq!(ended(&world.client, &chat, 1)["agent"]["status"], "done");
         let said = messages(&world.client, &chat).pop().unwrap()["text"].as_str().unwrap().to_owned();
         assert_eq!(said.contains("It is not known whether it took effect"), !allow, "{said}");
-        assert!(listener.accept().is_err(), "it was asked for as often as it was allowed");
+        assert!(listener.accept().is_err(), "the URL was requested as often as it was allowed");
     }
 }

@@ -1,5 +1,5 @@
-//! `sandbridge chat --json`: the output that a program reads for an answer, however that ends, and the chats it chooses
-//! from.
+//! `sandbridge chat --json`: the output that a program reads for an answer, however the answer ends, and the choice of
+//! a chat.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
@@ -20,7 +20,7 @@ fn types(lines: &[Value]) -> Vec<&str> {
     types
 }
 
-/// A program that reads line by line.
+/// A program that reads the output line by line.
 struct Reading {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -35,7 +35,7 @@ impl Reading {
         Self { child, lines }
     }
 
-    /// Reads up to the first line of this type.
+    /// Reads lines up to the first one of this type.
     fn until(&mut self, kind: &str) -> Value {
         let mut lines =
             self.lines.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
@@ -46,7 +46,7 @@ impl Reading {
         process::signal(self.child.id().cast_signed(), signal);
     }
 
-    /// Everything that is left, and the exit code.
+    /// All remaining lines, and the exit code.
     fn rest(mut self) -> (Vec<Value>, i32) {
         let lines = self.lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
         (lines, self.child.wait().unwrap().code().unwrap())
@@ -73,7 +73,7 @@ fn a_program_reads_every_step_and_the_end() {
     assert_eq!((&of("tool_end")["status"], &of("tool_end")["id"]), (&json!("done"), &of("tool_start")["id"]));
     let chat = of("done")["chat_id"].as_str().unwrap();
     assert_eq!(of("done")["exit_code"], 0);
-    // Another program continues it by the beginning of its id, or as the last one.
+    // Another program continues the chat, which it names by the first characters of its id, or as the latest one.
     for resume in [&["--resume", &chat[..8]][..], &["--resume"]] {
         let output = world.alice.run(&[&["chat", "--json"], resume, &["--", "hello"]].concat());
         assert_eq!(output.code, 0, "{output:?}");
@@ -101,7 +101,7 @@ fn a_program_reads_every_step_and_the_end() {
 }
 
 #[test]
-fn a_program_is_told_of_a_model_that_fails() {
+fn a_program_gets_an_error_if_the_model_fails() {
     let world = World::new(|_| Reply::Refuse(401, json!({"error": {"message": "no such key"}}).to_string()));
     let output = world.alice.run(&["chat", "--new", "--json", "hello"]);
     let lines = lines(&output);
@@ -129,12 +129,15 @@ fn a_program_is_never_left_waiting_for_an_approval() {
             && asked[1].contains("  | touch b.txt\n")
     );
     assert!(of("tool_end").iter().all(|line| line["status"] == "denied") && of("tool_end").len() == 2);
-    assert!(output.stdout.contains("--approval full"), "it is told what would let it: {output:?}");
+    assert!(
+        output.stdout.contains("--approval full"),
+        "the output names the option that would allow it: {output:?}"
+    );
     assert!(!machine.workspace().join("a.txt").exists() && !machine.workspace().join("b.txt").exists());
 }
 
 #[test]
-fn a_program_that_is_interrupted_ends_what_it_began() {
+fn an_interrupted_program_ends_the_turn_that_it_started() {
     let world = World::new(obeys);
     let _machine = Machine::start(&world.server, &world.alice, "laptop");
     let arguments = ["chat", "--new", "--json", "--approval", "full", "shell echo begun; sleep 600"];
@@ -148,7 +151,7 @@ fn a_program_that_is_interrupted_ends_what_it_began() {
 }
 
 #[test]
-fn a_program_is_told_of_a_server_that_dies_amid_an_answer() {
+fn a_program_gets_an_error_if_the_server_dies_during_an_answer() {
     let mut world = World::new(obeys);
     let machine = Machine::start_with(&world.server, &world.alice, "laptop", &["--reconnect-max", "0.2"]);
     let arguments = ["chat", "--new", "--json", "--approval", "full", "shell echo begun; sleep 600"];
@@ -170,9 +173,9 @@ fn a_program_is_told_of_a_server_that_dies_amid_an_answer() {
 
 #[test]
 fn a_program_that_was_too_slow_reads_everything_once() {
-    /// How many tools are called while it does not read, twice.
+    /// The number of tool calls in each of two replies while the program does not read.
     const CALLS: usize = 120;
-    /// The length of the answer then: more than a connection buffers.
+    /// The length of the final answer: more than a connection buffers.
     const CHARACTERS: usize = 300_000;
     let said: String = (0..CHARACTERS / 10).map(|number| format!("{number:09} ")).collect();
     let (long, go) = (said.clone(), std::sync::Arc::new(std::sync::Barrier::new(2)));
@@ -209,6 +212,6 @@ fn a_program_that_was_too_slow_reads_everything_once() {
     let read: String = of("text").iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert!(read == said, "{} of {} characters", read.len(), said.len());
     assert!(of("void").is_empty() && lines.last().unwrap()["type"] == "done");
-    // Otherwise this test proves nothing.
-    assert!(of("text").len() < CHARACTERS / 5, "it was never too slow");
+    // If the output was never skipped, this test would prove nothing.
+    assert!(of("text").len() < CHARACTERS / 5, "the program was never too slow");
 }

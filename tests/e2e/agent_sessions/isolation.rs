@@ -1,4 +1,4 @@
-//! Chats that are deleted, and tasks that are ended from them.
+//! Deleting chats, and ending tasks from a chat.
 
 use rustix::process::Signal;
 use tests::process;
@@ -6,13 +6,13 @@ use tests::proxy::{Fate, Proxy};
 
 use super::*;
 
-/// A number that appears on no other command line.
+/// A number that is on no other command line.
 fn marker(number: u32) -> String {
     format!("{}", 66_000_000 + number * 1_000_000 + std::process::id() % 1_000_000)
 }
 
 #[test]
-fn a_chat_deleted_amid_an_answer_ends_what_it_runs_and_its_tasks() {
+fn deleting_a_chat_during_an_answer_ends_its_commands_and_tasks() {
     let world = World::new(obeys);
     let machine = Machine::start(&world.server, &world.alice, "laptop");
     let (task, command) = (format!("sleep {}", marker(1)), format!("sleep {}", marker(2)));
@@ -33,14 +33,14 @@ fn a_chat_deleted_amid_an_answer_ends_what_it_runs_and_its_tasks() {
             process::with_marker(&command).is_empty().then_some(())
         });
     }
-    // The message queued after it never began, and the server continues.
+    // The message that was queued after the answer was never processed, and the server continues.
     let next = world.chat();
     assert_eq!(next.say("hello")["text"], "I know 1");
     assert!(!machine.workspace().join("never.txt").exists());
 }
 
 #[test]
-fn a_task_of_a_deleted_chat_ends_when_its_machine_is_back() {
+fn a_task_of_a_deleted_chat_ends_when_its_machine_reconnects() {
     let world = World::new(obeys);
     let proxy = Proxy::before(&world.server);
     let options = ["--reconnect-max", "0.2"];
@@ -53,7 +53,7 @@ fn a_task_of_a_deleted_chat_ends_when_its_machine_is_back() {
     proxy.cut(Fate::Reset);
     eventually("it is offline", PATIENCE, || (!world.alice.is_online("laptop")).then_some(()));
     assert_eq!(chat.send("DELETE", "", json!({})).status, 204);
-    assert!(!process::with_marker(&task).is_empty(), "nobody could tell it");
+    assert!(!process::with_marker(&task).is_empty(), "the runner could not be informed");
     process::signal(machine.runner_pid(), Signal::CONT);
     eventually("nothing is left of it", PATIENCE, || process::with_marker(&task).is_empty().then_some(()));
 }

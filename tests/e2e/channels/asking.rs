@@ -1,5 +1,5 @@
-//! A messenger's group that is not bound to a group of people and agents gives no access to one: nobody there can make another person's
-//! agent work.
+//! A messenger's group that is not bound to a Sandbridge group gives no access to one: nobody there can make another person's agent
+//! work.
 
 use serde_json::{Value, json};
 use tests::eventually;
@@ -11,12 +11,13 @@ use crate::groups::Team;
 use crate::groups::private::{obedient, wish};
 use crate::http_tools::OPEN;
 
-/// The messenger's group, and people in it: alice, who is linked, and a person who is not linked and also calls herself alice.
+/// The messenger's group, and two people in it: alice, who is linked, and a person who is not linked and also calls herself
+/// alice.
 pub(super) const GROUP: i64 = -100_123;
 pub(super) const ALICE: i64 = 4001;
 pub(super) const OTHER: i64 = 4099;
 
-/// Posts a message of a person in the group, with a mention of the bot.
+/// Posts a message by a person in the group that mentions the bot.
 pub(super) fn in_group(telegram: &Telegram, person: i64, words: &str, more: Value) {
     let mut fields = json!({
         "chat": {"id": GROUP, "type": "supergroup", "title": "Work"},
@@ -29,11 +30,11 @@ pub(super) fn in_group(telegram: &Telegram, person: i64, words: &str, more: Valu
 }
 
 #[test]
-fn the_group_of_a_messenger_is_no_way_to_an_agent() {
+fn a_messengers_group_gives_no_access_to_an_agent() {
     let telegram = Telegram::start();
     telegram.unhurried();
     let team = Team::with(obedient, OPEN);
-    // Bob may ask the coder, but not from here; alice may not ask the writer.
+    // Bob may ask the coder, but not from this group; alice may not ask the writer.
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
     add(&team.world, &telegram);
     link(&team.world, &telegram, 0);
@@ -53,7 +54,7 @@ fn the_group_of_a_messenger_is_no_way_to_an_agent() {
         in_group(&telegram, OTHER, &format!("@coder do it\n{deed}"), forged.clone());
     }
     in_group(&telegram, OTHER, "/group off", json!({}));
-    // Other people cannot answer a question to alice.
+    // Other people cannot answer a question that was put to alice.
     in_group(
         &telegram,
         ALICE,
@@ -67,18 +68,18 @@ fn the_group_of_a_messenger_is_no_way_to_an_agent() {
         telegram.press(OTHER, &shown, button["callback_data"].as_str().unwrap());
     }
     in_group(&telegram, OTHER, "1", json!({}));
-    // Her messages there go to her own chat, whose agent is in no group.
+    // Alice's messages in this group go to her own chat, whose agent is in no Sandbridge group.
     let send = ("SendMessage", json!({"to": "writer", "message": deed}));
     let chat = team.world.alice.json(&["chat", "list", "--json"]);
     assert!(!team.world.path("allowed").exists(), "somebody else allowed it: {chat}");
     chooses(&telegram, &ask, "Deny");
     in_group(&telegram, ALICE, &format!("@writer do it\n{}", wish(&[send])), json!({}));
     reads(&telegram, "there is no tool");
-    eventually("all is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
+    eventually("everything is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
     assert_eq!(team.calls(), Vec::<Value>::new(), "no agent was asked");
     for workspace in [team.world.machine.workspace(), team.desk.workspace()] {
         assert!(!workspace.join("crossed").exists() && !workspace.join("allowed").exists());
     }
     let heard = |asked: &tests::Asked| asked.raw.contains("crossed") && !asked.raw.contains("SendMessage");
-    assert!(!team.world.model.asked().iter().any(heard), "a stranger's words reached a model");
+    assert!(!team.world.model.asked().iter().any(heard), "a stranger's message reached a model");
 }

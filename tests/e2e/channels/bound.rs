@@ -1,4 +1,4 @@
-//! A messenger's group that is bound to a group of people and agents: its members work in one log, from there and from the page.
+//! A messenger's group that is bound to a Sandbridge group: its members work in one log, from the messenger and from the page.
 
 use serde_json::{Value, json};
 use tests::eventually;
@@ -12,10 +12,10 @@ use super::{PATIENCE, channel, reads, text};
 use crate::groups::{Team, echo};
 use crate::http_tools::OPEN;
 
-/// Bob on Telegram.
+/// Bob's account on Telegram.
 const BOB: i64 = 4002;
 
-/// How often the server is killed right after something was posted.
+/// The number of times that the server is killed right after a message was posted.
 const KILLS: usize = 4;
 
 /// A team whose log is shown in the messenger's group; alice and bob are linked.
@@ -39,12 +39,12 @@ fn bound(telegram: &Telegram) -> Team {
     team
 }
 
-/// The messages that the messenger's group shows.
+/// The messages in the messenger's group.
 fn shown(telegram: &Telegram) -> Vec<String> {
     telegram.messages().iter().filter(|message| message.chat == GROUP).map(text).collect()
 }
 
-/// The labels of a message's buttons, each with what a press on it sends.
+/// The labels of a message's buttons, each with the data that a press on it sends.
 fn buttons(message: &Message) -> Vec<(String, String)> {
     let rows = message.parameters["reply_markup"]["inline_keyboard"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -52,7 +52,7 @@ fn buttons(message: &Message) -> Vec<(String, String)> {
     buttons.map(|button| (text(&button["text"]), text(&button["callback_data"]))).collect()
 }
 
-/// A person presses the button of a message with this label.
+/// Presses the button with this label, as a person.
 fn presses(telegram: &Telegram, person: i64, message: &Message, label: &str) {
     let buttons = buttons(message);
     let (_, data) = buttons.iter().find(|(known, _)| known == label).unwrap();
@@ -60,7 +60,7 @@ fn presses(telegram: &Telegram, person: i64, message: &Message, label: &str) {
 }
 
 #[test]
-fn a_messengers_group_works_in_the_log_of_a_group_over_kills() {
+fn a_messengers_group_shares_the_log_of_its_bound_group_over_kills() {
     let telegram = Telegram::start();
     let mut team = bound(&telegram);
     in_group(&telegram, ALICE, "@coder hello", json!({}));
@@ -76,7 +76,7 @@ fn a_messengers_group_works_in_the_log_of_a_group_over_kills() {
     }
     let last = reads(&telegram, &format!("bob: round {} from the page", KILLS - 1));
     assert_eq!(last.chat, GROUP);
-    eventually("all is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
+    eventually("everything is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
     let texts = shown(&telegram);
     let mut doubled = 0;
     for round in 0..KILLS {
@@ -103,11 +103,11 @@ fn a_messengers_group_works_in_the_log_of_a_group_over_kills() {
     );
     assert_eq!(team.calls().len(), 2 + KILLS, "{:?}", team.calls());
     let chats = team.world.alice.json(&["chat", "list", "--json"]).to_string();
-    assert!(!chats.contains("round"), "nothing reached a chat of its own: {chats}");
+    assert!(!chats.contains("round"), "no message started a separate chat: {chats}");
 }
 
 #[test]
-fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
+fn a_stranger_in_a_bound_group_can_ask_nobody_and_members_answer_gates_there() {
     let telegram = Telegram::start();
     let team = bound(&telegram);
     let of_alice = json!({"id": ALICE, "is_bot": false, "first_name": "alice", "username": "alice"});
@@ -123,7 +123,7 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
         in_group(&telegram, OTHER, "@coder crossed", forged.clone());
     }
     in_group(&telegram, OTHER, "/group off", json!({}));
-    // A mention within a quotation asks nobody either.
+    // A mention inside a quotation asks nobody either.
     let of_other = json!({"id": OTHER, "is_bot": false, "first_name": "alice"});
     let quoted = json!({"message_id": 2, "date": 1_780_000_000, "from": of_other, "chat": {"id": GROUP, "type": "supergroup"}, "text": "well\n@coder crossed"});
     in_group(&telegram, ALICE, "what does this mean?", json!({"reply_to_message": quoted}));
@@ -149,7 +149,7 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
     reads(&telegram, "You are not in the group");
     team.world.run(&["group", "delete", &team.group]);
     in_group(&telegram, ALICE, "@coder and I?", json!({}));
-    eventually("all is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
+    eventually("everything is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
     in_group(&telegram, ALICE, "/group on", json!({}));
     reads(&telegram, "This group is on");
     let asked: Vec<Value> =
@@ -164,7 +164,7 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
 }
 
 #[test]
-fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that() {
+fn members_see_where_the_log_is_shown_and_an_owner_ends_that() {
     let telegram = Telegram::start();
     let team = bound(&telegram);
     let path = format!("/groups/{}/conversations", team.group);
@@ -197,7 +197,7 @@ fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that
         (&json!("bob"), &json!(target)),
         "{trail}"
     );
-    // Nothing reaches the log from there, and nothing of it is shown there.
+    // Nothing reaches the log from the messenger's group, and nothing of the log is shown there.
     in_group(&telegram, ALICE, "@coder are you there?", json!({}));
     team.post(&team.bob, "among ourselves");
     in_group(&telegram, ALICE, "/group on", json!({}));
@@ -208,7 +208,7 @@ fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that
 }
 
 #[test]
-fn gates_have_buttons_for_those_who_may_answer_and_each_answer_is_told_once_over_kills() {
+fn gates_have_buttons_and_each_answer_is_reported_once_over_kills() {
     let telegram = Telegram::start();
     let mut team = bound(&telegram);
     let mut doubled = 0;
@@ -224,15 +224,15 @@ fn gates_have_buttons_for_those_who_may_answer_and_each_answer_is_told_once_over
         for (label, _) in buttons(&asked) {
             presses(&telegram, OTHER, &asked, &label);
         }
-        let told = eventually("the stranger is told", PATIENCE, || {
+        let told = eventually("the stranger gets a reply", PATIENCE, || {
             Some(telegram.answered().split_off(refused)).filter(|told| told.len() == labels.len())
         });
         assert!(told.iter().all(|(_, text)| text.contains("for somebody else")), "{told:?}");
         assert_eq!(team.run(&run)["gate"], gate, "a stranger changes nothing");
-        // Once there, and once elsewhere.
+        // One gate is answered in the messenger, and one elsewhere.
         if round % 2 == 0 {
             presses(&telegram, BOB, &asked, "Approve");
-            eventually("the press is taken", PATIENCE, || team.run(&run)["gate"].is_null().then_some(()));
+            eventually("the press is accepted", PATIENCE, || team.run(&run)["gate"].is_null().then_some(()));
         } else {
             team.answer(&team.bob, &gate, &["approve"]);
         }
@@ -240,14 +240,14 @@ fn gates_have_buttons_for_those_who_may_answer_and_each_answer_is_told_once_over
         connected(&team.world);
         let line = format!("bob answered question {id}: approve.");
         let count = || shown(&telegram).iter().filter(|text| **text == line).count();
-        eventually("the conversation is told", PATIENCE, || (count() > 0).then_some(()));
+        eventually("the conversation gets a message", PATIENCE, || (count() > 0).then_some(()));
         team.until_run(&run, "done");
-        eventually("all is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
+        eventually("everything is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
         doubled += count() - 1;
         let asked = telegram.messages().into_iter().find(|message| message.id == asked.id).unwrap();
         assert!(buttons(&asked).is_empty() && text(&asked).ends_with(&format!("→ {line}")), "{asked:?}");
     }
-    // Telegram knows no keys: a message that a kill left without a known outcome is sent again, and marked.
+    // Telegram has no idempotency keys: a message whose outcome is unknown after a kill is sent again, and marked.
     let status = channel(&team.world);
     assert!(doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(), "{status}");
 }

@@ -1,4 +1,4 @@
-//! A card of an agent on the messengers that draw it as their own, and on one without buttons: shown, answered once, closed.
+//! An agent's card on messengers with native cards, and on one without buttons: shown, answered once, closed.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -15,10 +15,10 @@ use super::{PATIENCE, channel};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// A title that no messenger may read as its own markup.
+/// A title that no messenger may interpret as its own markup.
 const TITLE: &str = "Deploy <@U1> & @everyone?";
 
-/// A model that sends a card to who asks for one, and repeats anything else.
+/// A model that sends a card when it is asked for one, and repeats any other message.
 fn script(asked: &Asked) -> Reply {
     if asked.last_of_user() != "card" {
         return Reply::Say(format!("echo: {}", asked.last_of_user()));
@@ -73,7 +73,7 @@ fn shown_and_answered(messenger: &dyn Messenger) {
     assert_eq!((&status["failed"], &status["unsure"]), (&json!(0), &json!(0)), "{status}");
     let audit = Client::login(&world.server, "alice").call("GET", "/audit").json().to_string();
     assert!(audit.contains("card.answer"), "{audit}");
-    // The page shows the same card, answered.
+    // The page shows the same card with its answer.
     let client = Client::login(&world.server, "alice");
     let chats = client.call("GET", "/chats").json();
     let chat = chats["chats"].as_array().or(chats.as_array()).unwrap()[0]["id"].as_str().unwrap().to_owned();
@@ -86,30 +86,30 @@ fn shown_and_answered(messenger: &dyn Messenger) {
 }
 
 #[test]
-fn feishu_draws_a_card_and_takes_one_answer() {
+fn feishu_shows_a_card_and_accepts_one_answer() {
     shown_and_answered(&Feishu::start());
 }
 
 #[test]
-fn slack_draws_a_card_and_takes_one_answer() {
+fn slack_shows_a_card_and_accepts_one_answer() {
     let slack = Slack::start();
     slack.unhurried();
     shown_and_answered(&slack);
 }
 
 #[test]
-fn telegram_draws_a_card_and_takes_one_answer() {
+fn telegram_shows_a_card_and_accepts_one_answer() {
     let telegram = Telegram::start();
     telegram.unhurried();
     shown_and_answered(&telegram);
 }
 
 #[test]
-fn discord_draws_a_card_and_takes_one_answer() {
+fn discord_shows_a_card_and_accepts_one_answer() {
     shown_and_answered(&Discords::start());
 }
 
 #[test]
-fn a_messenger_without_buttons_takes_a_number() {
+fn a_messenger_without_buttons_accepts_a_number() {
     shown_and_answered(&OneBot::start());
 }

@@ -113,7 +113,7 @@ impl Messenger for OneBot {
     }
 
     fn redeliver(&self) {
-        // Nothing is delivered again.
+        // OneBot redelivers nothing.
     }
 
     fn fail(&self) {
@@ -125,7 +125,7 @@ impl Messenger for OneBot {
     }
 }
 
-/// QQ's stand-in, if the bot may send Markdown and buttons, and what was said last.
+/// QQ's stand-in, whether the bot may send Markdown and buttons, and the last message to the bot.
 pub(super) struct Qqs {
     stand_in: Qq,
     has_markdown: bool,
@@ -307,7 +307,7 @@ impl Messenger for WeCom {
     }
 
     fn redeliver(&self) {
-        // Nothing is delivered again.
+        // WeCom redelivers nothing.
     }
 
     fn fail(&self) {

@@ -1,4 +1,4 @@
-//! What a person does on each messenger, from the link to a stopped answer; and no secret of the messenger stands anywhere on the way.
+//! A person's way through each messenger, from the link to a stopped answer. No secret of the messenger appears anywhere on the way.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// What stand-ins write into tokens that they give out, and into tickets.
+/// The marker in the tokens and tickets that stand-ins give out.
 const PLANTED: &[&str] = &["planted", "ticket-", "ticket+"];
 
 /// Adds the account, and waits until it is connected.
@@ -24,7 +24,7 @@ pub(super) fn add(world: &World, messenger: &dyn Messenger) {
     connected(world);
 }
 
-/// Waits until the account is connected. Three short connections in a row are followed by a pause of a minute.
+/// Waits until the account is connected. After three short connections in a row the server pauses for a minute.
 pub(super) fn connected(world: &World) {
     eventually("the account is connected", PATIENCE * 2, || {
         (channel(world)["state"] == "connected").then_some(())
@@ -40,17 +40,17 @@ pub(super) fn link(world: &World, messenger: &dyn Messenger, person: usize) {
     eventually("the person is linked", PATIENCE, || (linked() > before).then_some(()));
 }
 
-/// Waits for a message of the bot that contains this.
+/// Waits for a message of the bot that contains this text.
 pub(super) fn reads(messenger: &dyn Messenger, part: &str) -> Said {
     eventually(&format!("{part:?} is read"), PATIENCE, || {
         messenger.said().into_iter().find(|said| said.text.contains(part))
     })
 }
 
-/// Answers a question with a choice, as the messenger does it.
+/// Answers a question with this choice, by a button or a number.
 pub(super) fn chooses(messenger: &dyn Messenger, ask: &Said, label: &str) {
     if messenger.has_buttons() {
-        let said = eventually("the buttons come", PATIENCE, || {
+        let said = eventually("the buttons arrive", PATIENCE, || {
             messenger.said().into_iter().find(|said| said.labels.iter().any(|known| known == label))
         });
         messenger.press(0, &said, label);
@@ -90,7 +90,7 @@ fn journey(messenger: &dyn Messenger) {
     messenger.say(0, "!cat made.txt && uname -s");
     reads(messenger, "Linux");
     messenger.say(0, "/send made.txt");
-    eventually("the file comes", PATIENCE, || {
+    eventually("the file arrives", PATIENCE, || {
         let is_it = |(name, bytes): &(Option<String>, Vec<u8>)| {
             name.as_ref().is_none_or(|name| name == "made.txt") && bytes == b"made\n"
         };
@@ -138,6 +138,6 @@ fn journey(messenger: &dyn Messenger) {
 }
 
 #[test]
-fn a_person_reaches_their_chat_from_each_messenger() {
+fn a_person_uses_their_chat_from_each_messenger() {
     on_each(journey);
 }

@@ -1,4 +1,5 @@
-//! What is lost or doubled while the server is killed and connections end: nothing where the messenger delivers again what was missed.
+//! Messages that are lost or duplicated while the server is killed and connections end: none are lost where the messenger redelivers
+//! what was missed.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +12,17 @@ use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// How many messages are sent between two kills at most; in that time the connections end twice.
+/// The maximum number of messages between two kills; in that time the connections end twice.
 const PER_KILL: usize = 100;
-/// After so many looks at what was answered the messenger delivers again what it has no acknowledgement of.
+/// The number of polls after which the messenger redelivers unacknowledged messages.
 const LOOKS_PER_DELIVERY: usize = 20;
 
-/// How many messages are sent to each messenger while the server is killed; `scripts/soak` sends more.
+/// The number of messages to each messenger while the server is killed; `scripts/soak` sends more.
 fn messages() -> usize {
     std::env::var("SANDBRIDGE_CHANNEL_MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
 }
 
-/// The numbers that the bot answered, with how often.
+/// The numbers that the bot answered, each with the number of answers.
 fn answered(messenger: &dyn Messenger) -> BTreeMap<usize, usize> {
     let mut counts = BTreeMap::new();
     for said in messenger.said() {
@@ -33,7 +34,7 @@ fn answered(messenger: &dyn Messenger) -> BTreeMap<usize, usize> {
     counts
 }
 
-/// The numbers that stand in alice's chats.
+/// The numbers in the messages of alice's chats.
 fn posted(world: &World) -> Vec<usize> {
     let mut posted: Vec<usize> = Vec::new();
     for chat in world.alice.json(&["chat", "list", "--json"]).as_array().unwrap() {
@@ -48,7 +49,7 @@ fn posted(world: &World) -> Vec<usize> {
     posted
 }
 
-/// Waits until something holds, while the messenger delivers again what it has no acknowledgement of.
+/// Waits until `probe` returns a value, while the messenger redelivers unacknowledged messages.
 fn delivering<T>(what: &str, messenger: &dyn Messenger, mut probe: impl FnMut() -> Option<T>) -> T {
     let mut looks = 0;
     eventually(what, PATIENCE * 3, || {
@@ -63,14 +64,14 @@ fn delivering<T>(what: &str, messenger: &dyn Messenger, mut probe: impl FnMut() 
 fn killed(messenger: &dyn Messenger) {
     let count = messages();
     let kills = count.div_ceil(PER_KILL).max(2);
-    // Three short connections in a row are followed by a pause of a minute.
+    // After three short connections in a row the server pauses for a minute.
     let cuts_every = if count > PER_KILL { PER_KILL / 2 } else { count / kills };
-    // The slowest messenger takes a message of a conversation each 3 s.
+    // The slowest messenger accepts one message in 3 s for each conversation.
     let people = (count / 25).clamp(4, 64);
     let mut world = World::with(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())), OPEN);
     add(&world, messenger);
     (0..people).for_each(|person| link(&world, messenger, person));
-    // An answer that four kills in a row interrupt ends with that notice.
+    // An answer that four kills in a row interrupt ends with a notice about that.
     let interrupted = || messenger.said().iter().filter(|said| said.text.contains('⚠')).count();
     for kill in 0..kills {
         let before = answered(messenger).len();
@@ -92,7 +93,7 @@ fn killed(messenger: &dyn Messenger) {
         messenger.say(0, &count.to_string());
         eventually("the last one is answered", PATIENCE * 3, || answered(messenger).get(&count).copied());
         let posted = posted(&world);
-        assert!(posted.windows(2).all(|pair| pair[0] < pair[1]), "doubled: {posted:?}");
+        assert!(posted.windows(2).all(|pair| pair[0] < pair[1]), "duplicated: {posted:?}");
         assert_eq!(posted.last(), Some(&count));
         assert!(channel(&world)["gap"].as_str().unwrap().contains("are lost"));
         return;
@@ -100,7 +101,7 @@ fn killed(messenger: &dyn Messenger) {
     let counts = delivering("all are answered", messenger, || {
         let counts = answered(messenger);
         let status = channel(&world);
-        // After two tries without a known outcome an answer is given up, and counted.
+        // An answer is given up, and counted, after two attempts without a known outcome.
         let given_up = usize::try_from(status["failed"].as_u64().unwrap()).unwrap();
         (counts.len() + interrupted() + given_up >= count && status["waiting"] == 0).then_some(counts)
     });
@@ -110,14 +111,14 @@ fn killed(messenger: &dyn Messenger) {
     assert!(counts.values().all(|count| *count <= 2), "{counts:?}");
     assert!(
         doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(),
-        "{doubled} doubled: {status}"
+        "{doubled} duplicated: {status}"
     );
-    // A message that is given up had two tries without a known outcome, and stands among those that are marked.
+    // A message that was given up had two attempts without a known outcome, and counts among the marked ones.
     assert!(status["failed"].as_u64() <= status["unsure"].as_u64(), "{status}");
     assert_eq!(posted(&world), (0..count).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_killed_server_loses_no_message_and_doubles_only_what_it_marks_on_each_messenger() {
+fn a_killed_server_loses_no_message_and_marks_duplicates_on_each_messenger() {
     on_each(killed);
 }

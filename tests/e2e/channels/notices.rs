@@ -14,7 +14,7 @@ use crate::world::World;
 
 /// The longest time until a server notices an event.
 const LOOK: Duration = Duration::from_secs(60);
-/// More wrong passwords than the limit per minute.
+/// A number of wrong passwords above the limit for a minute.
 const WRONG: usize = 40;
 
 /// Tries wrong passwords until logins are refused.
@@ -44,25 +44,27 @@ fn noticed(messenger: &dyn Messenger) {
     reads(messenger, "notices are now sent to this conversation");
     guess(&world, "alice");
     guess(&world, "nobody-of-this-name");
-    eventually("the refused logins are told", PATIENCE + LOOK, || {
+    eventually("the refused logins are reported", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "alice"]) > 0).then_some(())
     });
-    // After the kill a poll of the old server may still be open, which a messenger may refuse.
+    // A poll of the killed server may still be open, and a messenger may refuse the second one, so this is checked
+    // before the kill.
     assert_eq!(messenger.refused(), Vec::<String>::new());
     for _ in 0..2 {
         world.kill_and_restart(OPEN);
         connected(&world);
-        eventually("the start is told", PATIENCE + LOOK, || {
+        eventually("the start is reported", PATIENCE + LOOK, || {
             (told(messenger, &["The server has started"]) > 0).then_some(())
         });
     }
     // A check that finds this new event would also have reported an earlier one again.
     let _bob = world.server.person("bob");
     guess(&world, "bob");
-    eventually("what is new is told", PATIENCE + LOOK, || {
+    eventually("the new event is reported", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "bob"]) > 0).then_some(())
     });
-    // A kill between sending a message and recording that sends it twice, marked, on messengers without idempotency keys.
+    // A kill between sending a message and recording it makes the server send the message twice, marked, on messengers
+    // without idempotency keys.
     let unsure = usize::try_from(channel(&world)["unsure"].as_u64().unwrap()).unwrap();
     assert!(told(messenger, &["Too many wrong passwords", "alice"]) <= 1 + unsure);
     assert_eq!(told(messenger, &["nobody-of-this-name"]), 0);

@@ -1,4 +1,5 @@
-//! Telegram's deliveries: only those that carry the secret are taken, each once, and polling goes on where they ended.
+//! Telegram's webhook deliveries: only those with the secret are accepted, each once, and polling continues from there
+//! after the webhook is removed.
 
 use serde_json::Value;
 use tests::eventually;
@@ -10,7 +11,7 @@ use super::{PATIENCE, channel, reads};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// Saves the account with this address for deliveries.
+/// Configures the account with this webhook address; an empty one removes the webhook.
 fn with_deliveries(world: &World, telegram: &Telegram, address: &str) {
     let (api, deliveries) = (format!("api={}", telegram.url()), format!("deliveries={address}"));
     let add = ["channel", "add", "phone", "telegram", "--secrets-stdin", "--set", &api, "--set", &deliveries];
@@ -18,10 +19,10 @@ fn with_deliveries(world: &World, telegram: &Telegram, address: &str) {
     assert_eq!(added.code, 0, "{added:?}");
 }
 
-/// Delivers until everything was taken: what was.
+/// Delivers until every update was accepted; returns the updates.
 fn delivered(telegram: &Telegram) -> Vec<Value> {
     let mut taken = Vec::new();
-    eventually("all is delivered", PATIENCE, || {
+    eventually("everything is delivered", PATIENCE, || {
         taken.extend(telegram.deliver());
         (telegram.unconfirmed() == 0).then_some(())
     });
@@ -29,7 +30,7 @@ fn delivered(telegram: &Telegram) -> Vec<Value> {
 }
 
 #[test]
-fn telegram_delivers_to_an_address_with_a_secret_and_each_update_counts_once() {
+fn telegram_delivers_to_a_webhook_with_a_secret_and_each_update_counts_once() {
     let mut world = World::with(|asked| tests::Reply::Say(format!("echo: {}", asked.last_of_user())), OPEN);
     let telegram = Telegram::start();
     telegram.unhurried();
@@ -38,14 +39,14 @@ fn telegram_delivers_to_an_address_with_a_secret_and_each_update_counts_once() {
     let path = channel(&world)["delivery_path"].as_str().unwrap().to_owned();
     let address = format!("{}{path}", world.server.url());
     with_deliveries(&world, &telegram, &address);
-    let (url, secret) = eventually("deliveries are asked for", PATIENCE, || telegram.webhook());
+    let (url, secret) = eventually("a webhook is requested", PATIENCE, || telegram.webhook());
     assert_eq!(url, address);
     assert!(secret.len() == 64 && !TOKEN.contains(&secret), "{secret}");
     connected(&world);
     Messenger::say(&telegram, 0, "hello");
     let taken = delivered(&telegram);
     reads(&telegram, "echo: hello");
-    // Somebody else knows the address, and not the secret.
+    // Somebody else knows the address, but not the secret.
     let mut forged = taken[0].clone();
     forged["update_id"] = 999.into();
     forged["message"]["text"] = "forged".into();
@@ -53,7 +54,7 @@ fn telegram_delivers_to_an_address_with_a_secret_and_each_update_counts_once() {
         assert_eq!(Telegram::post(&url, wrong, &forged), Some(401), "{wrong}");
     }
     assert_eq!(Telegram::post(&url, &secret, &"no update".into()), Some(400));
-    // Telegram delivers again what it got no answer for.
+    // Telegram redelivers updates for which it got no answer.
     for update in &taken {
         assert_eq!(Telegram::post(&url, &secret, update), Some(200));
     }
@@ -67,7 +68,7 @@ fn telegram_delivers_to_an_address_with_a_secret_and_each_update_counts_once() {
     delivered(&telegram);
     reads(&telegram, "echo: while you were away");
     with_deliveries(&world, &telegram, "");
-    eventually("deliveries are ended", PATIENCE, || telegram.webhook().is_none().then_some(()));
+    eventually("the webhook is removed", PATIENCE, || telegram.webhook().is_none().then_some(()));
     Messenger::say(&telegram, 0, "polled");
     reads(&telegram, "echo: polled");
     assert_eq!(Telegram::post(&url, &secret, &taken[0]), Some(400));

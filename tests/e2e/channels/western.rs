@@ -61,7 +61,7 @@ impl Messenger for Telegram {
     }
 
     fn redeliver(&self) {
-        // What was not confirmed comes again by itself.
+        // Telegram sends unconfirmed updates again by itself.
     }
 
     fn fail(&self) {
@@ -132,7 +132,7 @@ impl Messenger for Slack {
     }
 }
 
-/// Discord's stand-in, and what was said last.
+/// Discord's stand-in, and the last message to the bot.
 pub(super) struct Discords {
     stand_in: Discord,
     last: Mutex<Option<Value>>,
@@ -167,7 +167,7 @@ impl Messenger for Discords {
         let said = |(at, message): (usize, discord::Message)| {
             let rows = message.parameters["components"].as_array().cloned().unwrap_or_default();
             let labels = rows.iter().flat_map(|row| texts(&row["components"], "/label")).collect();
-            // Marks are escaped there.
+            // The bot's texts contain escaped special characters; the backslashes are removed below.
             let embed = &message.parameters["embeds"][0];
             let fields = embed["fields"].as_array().cloned().unwrap_or_default();
             let mut shown = vec![
@@ -222,7 +222,7 @@ impl Messenger for Discords {
     }
 }
 
-/// A homeserver, the bot on it, and people with their rooms.
+/// A homeserver, the bot's account on it, and people with their rooms.
 pub(super) struct Matrix {
     synapse: Synapse,
     network: Network,
@@ -320,7 +320,7 @@ impl Messenger for Matrix {
     }
 
     fn redeliver(&self) {
-        // A sync that was not committed is asked for again.
+        // A sync that was not committed is requested again.
     }
 
     fn fail(&self) {

@@ -1,8 +1,8 @@
-//! The attacks, and the ways in which each gets through.
+//! The attacks, and the sets of layers that stop each of them.
 //!
-//! A **way** is a set of layers that together keep an attack out: it gets through when all of them are missing, and not
-//! before. The runs compare that with the actual results, whatever layers are left out; so an attack with two layers in each
-//! of its ways is proven to be stopped twice.
+//! A **way** is a set of layers, any one of which stops the attack on that way: the attack gets through when all layers of
+//! one of its ways are missing, and not before. The runs compare that with the actual results, whatever layers are left out;
+//! so an attack with two layers in each of its ways is proven to be stopped twice.
 
 /// The layers, by their names in reports.
 pub(super) mod layer {
@@ -17,10 +17,10 @@ pub(super) mod layer {
     pub(crate) const HOME: &str = "private-home";
     pub(crate) const CLOSED: &str = "non-dumpable";
 
-    /// Part of `landlock` from its version 9 on: sockets that are files.
+    /// The part of `landlock` since its version 9 that restricts sockets that are files.
     pub(crate) const SOCKET_FILES: &str = "landlock-socket-files";
-    /// No layer: the protection that every command gets, under full-control too (own session, clean environment, closed
-    /// descriptors, marks).
+    /// Not a layer: the protection that every command gets, even with full-control (own session, clean environment,
+    /// closed descriptors, marks).
     pub(crate) const ALWAYS: &str = "always";
 }
 
@@ -32,26 +32,26 @@ use layer::{
 /// Sets of layers; an attack gets through when all layers of one set are missing.
 pub(super) type Ways = &'static [&'static [&'static str]];
 
-/// The case of an ordinary user's runner, compared to root's.
+/// The ways of an attack on an ordinary user's runner, compared to root's.
 #[derive(Clone, Copy)]
 enum User {
     Same,
-    /// It is never possible: the account lacks the rights, with or without a sandbox.
+    /// The attack is never possible: the account lacks the rights, with or without a sandbox.
     Never,
     Ways(Ways),
 }
 
-/// One attack.
+/// An attack of a command on its machine.
 #[derive(Clone, Copy)]
 pub(super) struct Attack {
     pub(super) name: &'static str,
-    /// A command that runs before the attacking one and leaves something behind.
+    /// A command that runs before the attack's script and leaves something behind.
     pub(super) before: &'static str,
-    /// Shell that exits with 0 when the attack got through and with 77 when there is no such target here.
+    /// A shell script that exits with 0 if the attack gets through, and with 77 if this machine has no such target.
     pub(super) script: &'static str,
     ways: Ways,
     user: User,
-    /// True if it is also tried on the server itself and in a container.
+    /// True if the attack is also tried on the server itself and in a container.
     pub(super) is_essential: bool,
 }
 
@@ -72,7 +72,7 @@ impl Attack {
         Self { before, ..self }
     }
 
-    /// The ways for a runner that is root, or that is not.
+    /// The ways to attack the runner of root, or of an ordinary user.
     pub(super) fn ways(&self, is_root: bool) -> Ways {
         match self.user {
             User::Ways(ways) if !is_root => ways,
@@ -93,9 +93,9 @@ const FILES: Ways = &[&[MOUNTS, LANDLOCK]];
 /// Operations that Landlock does not check.
 const NAMES: Ways = &[&[MOUNTS]];
 const SOCKETS: Ways = &[&[MOUNTS, SOCKET_FILES]];
-/// Calls for which the kernel asks for a capability.
+/// System calls for which the kernel requires a capability.
 const CALLS: Ways = &[&[SECCOMP, CAPABILITIES]];
-/// Calls that any process may use.
+/// System calls that any process may make.
 const OPEN_CALLS: Ways = &[&[SECCOMP]];
 const EVERY: Ways = &[&[ALWAYS]];
 /// Inspecting the runner through its confined thread, which is in the commands' own Landlock domain.
@@ -114,7 +114,7 @@ const OTHERS_CALLS: Ways = &[&[PIDS, LANDLOCK, SCOPE, CAPABILITIES, SECCOMP]];
 const OTHERS_CALLS_BY_USER: Ways = &[&[PIDS, LANDLOCK, SCOPE, SECCOMP]];
 const SIGNALS: Ways = &[&[PIDS, SCOPE]];
 
-/// All of them. `$H` is the person's home, `$OUT` a directory elsewhere, `$V` another process of the same user, `$U` one of
+/// All attacks. `$H` is the person's home, `$OUT` a directory elsewhere, `$V` another process of the same user, `$U` one of
 /// another user, `$RP` the runner, `$T` its threads, `$G` its guardian, `$S` the server.
 pub(super) const ATTACKS: &[Attack] = &[
     // Files that hold secrets.
@@ -146,7 +146,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     attack("file watched", "$P watch $OUT/secret", NAMES),
     attack("runner's state", "grep -q treasure $STATE/secret", FILES).essential(),
     attack("runner's token", "grep -q sbr_ $TOKEN", FILES),
-    // Changes to files outside.
+    // Changes to files outside of the workspace.
     attack("file made elsewhere", "echo x > $OUT/made", FILES).essential(),
     attack("file appended to", "echo x >> $OUT/changed", FILES),
     attack("file emptied", ": > $OUT/emptied", FILES),
@@ -299,7 +299,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     attack("working directory", "pwd | grep -q /evil", EVERY).after("mkdir -p evil; cd evil"),
 ];
 
-/// Processes that continue after their command was stopped: the kind, and the ways in which they do.
+/// Processes that may continue after their command was stopped: each kind, with its ways.
 pub(super) const SURVIVORS: &[(&str, Ways)] = &[
     ("plain", EVERY),
     ("deaf", EVERY),

@@ -12,21 +12,21 @@ use super::runs::{NOTHING_HERE, batch, read_codes, threads};
 use super::world::compile_probe;
 use crate::docker::Cleanup;
 
-/// How many attacks must be possible for an unguarded command, so that they prove something.
+/// The minimum number of attacks that must get through without a guard, so that the check proves something.
 const PROVEN: usize = 30;
 
 fn script_of(attack: &Attack) -> String {
     if attack.is_essential { attack.script.to_owned() } else { String::new() }
 }
 
-/// The script of all of them; `out` is a directory outside of the workspace with a file `secret`.
+/// A script of all essential attacks; `out` is a directory outside of the workspace with a file `secret`.
 fn script(probe: &str, out: &str, runner: &str, threads: &str) -> String {
     let variables =
         format!("P={probe}\nOUT={out}\nSTATE={out}\nRP={runner}\nT=\"{threads}\"\nKEY=essential\n");
     batch(&variables, script_of)
 }
 
-/// Checks that none got through.
+/// Checks that no attack got through.
 fn check(person: &Person, script: &str) {
     let played = person.run(&["exec", "--timeout", "60", "--", "sh", script]);
     let codes = read_codes(&played.stdout);
@@ -42,7 +42,7 @@ fn essential() -> usize {
 }
 
 #[test]
-fn nothing_essential_gets_out_of_the_local_sandbox() {
+fn no_essential_attack_escapes_from_the_local_sandbox() {
     let server = Server::start_with(&["--docker", "off", "--local", "admins"]);
     let root = server.person("root");
     root.run(&["use", "none"]);
@@ -56,7 +56,7 @@ fn nothing_essential_gets_out_of_the_local_sandbox() {
     compile_probe(&probe);
     let guardian = process::children(server.pid())[0];
     let (probe, outside) = (probe.to_str().unwrap(), out.path().to_str().unwrap());
-    // The same scripts get through unguarded: see the corpus, on the same machine.
+    // The corpus's own runs show that the same scripts get through unguarded, on the same machine.
     fs::write(workspace.join("script"), script(probe, outside, "", &threads(guardian))).unwrap();
     check(&root, "./script");
     let mut left: Vec<_> =
@@ -66,7 +66,7 @@ fn nothing_essential_gets_out_of_the_local_sandbox() {
 }
 
 #[test]
-fn nothing_essential_gets_out_of_a_containers_runner() {
+fn no_essential_attack_escapes_from_a_containers_runner() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("only root can enter a container as the unguarded twin");
     }
@@ -79,7 +79,7 @@ fn nothing_essential_gets_out_of_a_containers_runner() {
     assert_eq!(first.code, 0, "{}", first.stderr);
     let container = cleanup.containers().remove(0);
     let init = docker::docker(&["inspect", "-f", "{{.State.Pid}}", &container]).unwrap();
-    // A process with all capabilities and no filter, beside the runner.
+    // A process with all capabilities and no filter, alongside the runner.
     let unguarded = |script: &str| {
         let mut command = Command::new("nsenter");
         command.args(["--target", init.trim(), "--mount", "--pid", "--ipc", "--wdns=/workspace", "sh", "-c"]);

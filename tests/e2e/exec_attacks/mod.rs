@@ -1,17 +1,17 @@
-//! The exec attack corpus: attacks of a command on its machine, tried with every layer, and with layers left out.
+//! The exec attack corpus: attacks of a command on its machine, tried with every layer, and with some layers left out.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
-//! | `corpus` | the attacks, each with the layers that keep it out |
-//! | `probe.c` | those of them that take bare system calls |
+//! | `corpus` | the attacks, each with the layers that stop it |
+//! | `probe.c` | the attacks that need direct system calls |
 //! | `world` | the machine that is attacked: secrets, sockets, neighbours, a terminal |
-//! | `essential` | a part of them on the other backends |
-//! | `runs` | letting the whole corpus loose through one runner, or with none |
+//! | `essential` | some of the attacks on the other backends |
+//! | `runs` | running the whole corpus through one runner, or without one |
 //!
 //! One rule gives the expected result of each attack in each run: it gets through when all layers of one of its ways are
-//! gone, by the runner's own report, and not before. So a layer that is reported and not enforced fails a test; so does one
-//! that is missing but reported as present, and an attack that cannot succeed at all. Where the kernel lacks the attacked
-//! feature, the summary says so (`--no-capture` shows it).
+//! missing, by the runner's own report, and not before. So a layer that is reported and not enforced fails a test; so
+//! does one that is missing but reported as present, and an attack that cannot succeed at all. Where the kernel lacks the
+//! attacked feature, the summary reports that (`--no-capture` shows it).
 
 mod corpus;
 mod essential;
@@ -32,17 +32,18 @@ const LAYERS: &[&str] =
 /// Layers that depend on `no-new-privs`.
 const ON_NO_NEW_PRIVS: &[&str] = &[LANDLOCK, SCOPE, SECCOMP];
 
-/// Runs at the same time: starting runners is processor work.
+/// The number of simultaneous runs: starting runners is processor work.
 const WORKERS: usize = 2;
 
-/// With every layer, without each, with each alone, and with none.
+/// The sets of layers to leave out: none, each one, all but each one, and all.
 fn guards(is_root: bool) -> Vec<Guard> {
     let mut sets: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(), LAYERS.iter().copied().collect()];
     for layer in LAYERS.iter().copied() {
         if layer != NO_NEW_PRIVS {
             sets.push([layer].into());
         }
-        // An ordinary user's mounts need a namespace that comes with the processes': alone it shows little.
+        // An ordinary user's mounts need a namespace that is created together with the PID namespace, so a layer alone
+        // shows little.
         if is_root {
             let stays =
                 |other: &&str| *other == layer || *other == NO_NEW_PRIVS && ON_NO_NEW_PRIVS.contains(&layer);
@@ -52,7 +53,7 @@ fn guards(is_root: bool) -> Vec<Guard> {
     sets.into_iter().map(Guard::Without).chain([Guard::FullControl]).collect()
 }
 
-/// Attacks under all guards, some at a time; includes the survivors of commands where they were checked.
+/// Runs the attacks under all guards, some at a time; checks the survivors of commands under a few of them.
 fn attack_all(world: &World) -> Vec<Outcome> {
     let waiting = Mutex::new(guards(world.is_root).into_iter().enumerate().collect::<Vec<_>>());
     let outcomes = Mutex::new(Vec::new());
@@ -79,7 +80,11 @@ fn check_survivors(outcome: &Outcome, is_root: bool, survivors: &BTreeSet<String
     let kinds = SURVIVORS.iter().filter(|(kind, _)| is_root || *kind != "other");
     let expected: BTreeSet<String> =
         kinds.filter(|(_, ways)| is_open(&outcome.gone, ways)).map(|(kind, _)| (*kind).to_owned()).collect();
-    assert_eq!(*survivors, expected, "{:?}: what went on after its command was stopped", outcome.guard);
+    assert_eq!(
+        *survivors, expected,
+        "{:?}: the processes that survived their stopped command",
+        outcome.guard
+    );
 }
 
 fn check(is_root: bool) {
@@ -106,7 +111,7 @@ fn summarize(outcomes: &[Outcome], is_root: bool) {
     }
     for (index, attack) in ATTACKS.iter().enumerate() {
         if attack.ways(is_root).is_empty() {
-            eprintln!("the account may not, sandbox or none: {}", attack.name);
+            eprintln!("the account lacks the rights, with or without a sandbox: {}", attack.name);
         } else if outcomes.iter().all(|outcome| outcome.codes[index] != 0) {
             eprintln!("not provable here: {}", attack.name);
         }
@@ -114,12 +119,12 @@ fn summarize(outcomes: &[Outcome], is_root: bool) {
 }
 
 #[test]
-fn roots_commands_are_held_by_each_layer_that_is_said_to_hold_them() {
+fn each_reported_layer_holds_for_commands_of_roots_runner() {
     check(true);
 }
 
 #[test]
-fn an_ordinary_users_commands_are_held_by_each_layer_that_is_said_to_hold_them() {
+fn each_reported_layer_holds_for_commands_of_an_ordinary_users_runner() {
     check(false);
 }
 

@@ -12,15 +12,16 @@ use super::corpus::layer::{ALWAYS, LANDLOCK, MOUNTS, SOCKET_FILES};
 use super::corpus::{ATTACKS, Attack, SURVIVORS, Ways};
 use super::world::{Site, World};
 
-/// The exit code of a script with nothing to attack.
+/// The exit code of a script whose target does not exist on this machine.
 pub(super) const NOTHING_HERE: i32 = 77;
 
-/// The first version of Landlock that covers sockets that are files.
+/// The first version of Landlock that restricts sockets that are files.
 const FIRST_WITH_SOCKET_FILES: u32 = 9;
 
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long a survivor may take to be noticed, and how long none may be noticed: they write every 20 ms.
+/// How long a survivor may take to be noticed, and the minimum wait before none counts as noticed: survivors write
+/// every 20 ms.
 const SEEN_WITHIN: Duration = Duration::from_secs(60);
 const SILENT_FOR: Duration = Duration::from_millis(200);
 
@@ -45,12 +46,12 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// True if an attack of these ways should have got through.
+    /// True if an attack with these ways should have got through.
     pub(super) fn is_open(&self, ways: Ways) -> bool {
         is_open(&self.gone, ways)
     }
 
-    /// The attacks with results other than the layers predict, as lines.
+    /// The attacks whose results differ from what the layers predict, one line each.
     pub(super) fn surprises(&self, is_root: bool) -> Vec<String> {
         let each = ATTACKS.iter().zip(&self.codes);
         let wrong = each.filter(|(attack, code)| {
@@ -70,7 +71,7 @@ pub(super) fn is_open(gone: &BTreeSet<String>, ways: Ways) -> bool {
     ways.iter().any(|way| way.iter().all(|layer| gone.contains(*layer)))
 }
 
-/// A separate runner, online.
+/// A runner of its own for one guard, online.
 pub(super) struct Runner<'a> {
     pub(super) site: Site<'a>,
     guardian: Child,
@@ -128,7 +129,7 @@ impl<'a> Runner<'a> {
         self.site.world.person.run(&words)
     }
 
-    /// Everything in two commands: the second finds what the first left behind.
+    /// Runs the whole corpus in two commands: the second finds what the first left behind.
     pub(super) fn attack(&mut self, guard: &Guard) -> Outcome {
         let variables = self.site.variables(self.guardian.id(), "");
         let before = self.exec(&[], &batch(&variables, |attack| attack.before.to_owned()));
@@ -139,22 +140,23 @@ impl<'a> Runner<'a> {
         let codes = codes(&played.stdout, &played.stderr);
         assert!(!played.stdout.contains("treasure"), "{guard:?}");
         if mounts_hold {
-            assert_eq!(self.site.outside(), outside, "{guard:?} changed what is outside");
+            assert_eq!(self.site.outside(), outside, "{guard:?} changed files outside");
         }
         self.check_who_lives(&codes);
         Outcome { guard: guard.clone(), gone: self.gone.clone(), codes }
     }
 
-    /// The runner, its guardian and the neighbours are alive, except one whose killing got through; and commands still work.
+    /// Checks that the runner, its guardian and the neighbours are alive, except for the one that an attack may kill; and
+    /// that commands still work.
     fn check_who_lives(&mut self, codes: &[i32]) {
         assert_eq!(self.exec(&[], "echo alive").stdout, "alive\n");
         assert!(self.guardian.try_wait().unwrap().is_none() && self.site.is_victim_alive());
         let killed = ATTACKS.iter().position(|attack| attack.name == "process killed").unwrap();
         let is_dead = self.site.doomed.try_wait().unwrap().is_some();
-        assert_eq!(is_dead, codes[killed] == 0, "what the attack says is not what came of it");
+        assert_eq!(is_dead, codes[killed] == 0, "the attack's report differs from its effect");
     }
 
-    /// The processes that still run after their command was stopped, by kind.
+    /// The kinds of processes that still run after their command was stopped.
     pub(super) fn survivors(&self) -> BTreeSet<String> {
         let stopped = self.exec(&["--timeout", "0.5"], &survivors_script(self.site.world.is_root));
         assert_eq!(stopped.code, 124, "{}", stopped.stderr);
@@ -168,7 +170,7 @@ impl Drop for Runner<'_> {
     }
 }
 
-/// The threads of a guardian's runner, by their numbers as its commands see them.
+/// The threads of a guardian's runner, by their numbers as the runner's commands see them.
 pub(super) fn threads(guardian: i32) -> String {
     let runner = process::children(guardian)[0];
     let threads = fs::read_dir(format!("/proc/{runner}/task")).unwrap().flatten();
@@ -180,11 +182,11 @@ pub(super) fn threads(guardian: i32) -> String {
     numbers.collect::<Vec<_>>().join(" ")
 }
 
-/// Lets an unguarded shell run all of it, as a child of one that has secrets.
+/// Runs the whole corpus in an unguarded shell, a child of a shell that has secrets.
 pub(super) fn attack_unguarded(world: &World) -> (Outcome, BTreeSet<String>) {
     let site = Site::new(world, "unguarded");
     let scripts = |attack: &Attack| format!("{}\n{}", attack.before, attack.script);
-    // In place of a guardian, which looks like any other process here.
+    // A stand-in for the guardian, which looks like any other process here.
     let guardian = site.variables(0, "").lines().find_map(|line| line.strip_prefix("V=")?.parse().ok());
     let variables = site.variables(guardian.unwrap(), "$PPID");
     fs::write(site.path("work/script"), batch(&variables, scripts)).unwrap();
@@ -203,13 +205,13 @@ pub(super) fn attack_unguarded(world: &World) -> (Outcome, BTreeSet<String>) {
     (Outcome { guard: Guard::Nothing, gone, codes }, survivors)
 }
 
-/// One script of many attacks: each in a directory and a shell of its own, then its number and code.
+/// One script of many attacks: each runs in a directory and a shell of its own, and prints its number and exit code.
 pub(super) fn batch(variables: &str, script: impl Fn(&Attack) -> String) -> String {
     let mut batch =
         format!("{variables}RP=${{RP:-$PPID}}\nmkdir -p at; cd at; mkdir -p $(seq 0 {})\n", ATTACKS.len());
     for (index, attack) in ATTACKS.iter().enumerate() {
         let script = script(attack);
-        // A script that is a single program replaces the shell: that halves the processes.
+        // A script that is a single program replaces the shell: that halves the number of processes.
         let is_program = script.starts_with("$P ") || script.starts_with("grep ");
         let exec = if is_program && !script.contains(['&', ';', '|']) { "exec " } else { "" };
         if !script.is_empty() {
@@ -220,7 +222,7 @@ pub(super) fn batch(variables: &str, script: impl Fn(&Attack) -> String) -> Stri
     batch
 }
 
-/// The code of each attack by its number.
+/// The exit code of each attack, by its number.
 pub(super) fn read_codes(stdout: &str) -> BTreeMap<usize, i32> {
     let read = |line: &str| {
         let (index, code) = line.split_once(' ')?;
@@ -246,7 +248,7 @@ fn survivors_script(is_root: bool) -> String {
     format!("umask 0; mkdir -p beats\n{start}exec sleep 30")
 }
 
-/// The kinds that still write after their command has ended; permitted ones are waited for.
+/// The kinds of processes that still write after their command has ended; the ones that may survive are waited for.
 fn seen(site: &Site<'_>, may: impl Fn(Ways) -> bool) -> BTreeSet<String> {
     let beats = site.path("work/beats");
     let look = || -> BTreeSet<String> {
@@ -254,14 +256,14 @@ fn seen(site: &Site<'_>, may: impl Fn(Ways) -> bool) -> BTreeSet<String> {
         entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
     };
     let all: BTreeSet<String> = kinds(site.world.is_root).map(|(kind, _)| kind.to_owned()).collect();
-    assert_eq!(look(), all, "not all of them were there to begin with");
+    assert_eq!(look(), all, "not all of the processes were running at first");
     for kind in &all {
         fs::remove_file(beats.join(kind)).unwrap();
     }
     let allowed: BTreeSet<String> =
         kinds(site.world.is_root).filter(|(_, ways)| may(ways)).map(|(kind, _)| kind.to_owned()).collect();
     let start = Instant::now();
-    let seen = eventually("survivors are seen", SEEN_WITHIN, || {
+    let seen = eventually("survivors are noticed", SEEN_WITHIN, || {
         let seen = look();
         (start.elapsed() >= SILENT_FOR && (seen.is_superset(&allowed))).then_some(seen)
     });

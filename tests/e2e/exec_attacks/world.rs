@@ -1,4 +1,5 @@
-//! A machine to attack: a home with secrets, services with sockets, other people, a terminal; and the attackers.
+//! A machine to attack: a home directory with secrets, services with sockets, other people, a terminal; and the
+//! attackers.
 //!
 //! All of it is bound over the machine's own directories in a mount namespace that contains only the runner (or its
 //! unguarded counterpart).
@@ -15,14 +16,14 @@ use rustix::pty::OpenptFlags;
 use tempfile::TempDir;
 use tests::{Person, Server, binaries, process};
 
-/// A user number that no machine uses: the ordinary user, and the other one.
+/// User numbers that no machine uses: the ordinary user, and another user.
 const USER: u32 = 61_234;
 const OTHER: u32 = 61_235;
 
-/// The attackers' processes have small numbers in their namespace: outside, no attacked process has such a number.
+/// The attackers' processes have small numbers in their PID namespace; no attacked process outside has such a number.
 const SMALL_PID: u32 = 2_000;
 
-/// The parts of `/etc` that programs need to run.
+/// The parts of `/etc` that programs need.
 const ETC: &[&str] =
     &["alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "nsswitch.conf"];
 
@@ -52,7 +53,8 @@ const SOCKETS: &[&str] = &[
     "tmp/ssh-agent/agent.1",
 ];
 
-/// Puts the fixture over the machine's own directories, leaks a descriptor as careless starters do, and becomes the user.
+/// Mounts the fixture over the machine's own directories, leaks a descriptor as careless programs do, and becomes the
+/// user.
 const ENTER: &str = "set -e
 for place in run etc opt tmp home; do mount --bind $FIXTURE/$place /$place; done
 mount --bind $FIXTURE/sbin /usr/local/sbin
@@ -61,7 +63,7 @@ exec 9<$OUT/secret
 [ $ID = 0 ] || exec setpriv --reuid $ID --regid $ID --clear-groups \"$@\"
 exec \"$@\"";
 
-/// The machine, its server, and whether root or an ordinary user runs its runners.
+/// The machine, its server, and whether its runners run as root or as an ordinary user.
 pub(super) struct World {
     pub(super) person: Person,
     pub(super) server: Server,
@@ -127,7 +129,7 @@ impl World {
         }
     }
 
-    /// Makes (or removes) shared objects of the machine: memory, a queue, a key.
+    /// Creates (or removes) shared objects of the machine: memory, a queue, a key.
     fn plant(&self, verb: &str) {
         let (id, probe) = (self.user().to_string(), self.directory.path().join("probe"));
         for (kind, name) in
@@ -161,14 +163,14 @@ impl Drop for World {
     }
 }
 
-/// One attacker's part of the world: a workspace, a directory outside of it, a terminal, and neighbours.
+/// One attacker's part of the world: a workspace, a directory outside of it, a terminal, and neighbouring processes.
 pub(super) struct Site<'a> {
     pub(super) world: &'a World,
     directory: PathBuf,
     terminal: (OwnedFd, String),
     victim: Child,
     other: Child,
-    /// The neighbour that exists to be killed.
+    /// The neighbouring process that exists to be killed.
     pub(super) doomed: Child,
     _listener: UnixListener,
 }
@@ -192,7 +194,7 @@ impl<'a> Site<'a> {
         for place in ["work", "state", "out"] {
             run("chown", &["-R", &world.user().to_string(), directory.join(place).to_str().unwrap()]);
         }
-        // The program is another name of the file that others run.
+        // The runner's program here is a hard link to the file that other runners use.
         chown(directory.join("bin"), Some(world.user()), None).unwrap();
         let terminal = open_terminal(world.user());
         let neighbour = |id: u32| neighbour(id, &out);
@@ -204,8 +206,8 @@ impl<'a> Site<'a> {
         self.directory.join(name)
     }
 
-    /// Starts a program in the prepared machine, as the attacked user, with secrets in its environment and a terminal as its
-    /// input; returns its output.
+    /// Starts a program on the prepared machine, as the attacked user, with secrets in its environment and a terminal as its
+    /// input; returns the process and its output.
     pub(super) fn start(&self, words: &[&str]) -> (Child, fs::File) {
         let (world, out) = (self.world, self.path("out"));
         let terminal = fs::OpenOptions::new().read(true).write(true).open(&self.terminal.1).unwrap();
@@ -215,7 +217,7 @@ impl<'a> Site<'a> {
         command.env("HOME", world.home()).env("SECRET", "treasure").env("ID", world.user().to_string());
         command.env("FIXTURE", world.directory.path()).env("OUT", out);
         let (reader, writer) = rustix::pipe::pipe().unwrap();
-        // As if the user's own shell had created it.
+        // The pipe belongs to the user, as if the user's own shell had created it.
         rustix::fs::fchown(&writer, Some(rustix::fs::Uid::from_raw(world.user())), None).unwrap();
         command.stdin(Stdio::from(terminal)).stdout(Stdio::from(writer)).current_dir(self.path("work"));
         (command.spawn().unwrap(), reader.into())
@@ -267,7 +269,7 @@ impl Drop for Site<'_> {
     }
 }
 
-/// A process with a secret in its environment and a working directory of interest.
+/// A process with a secret in its environment, whose working directory is a target.
 fn neighbour(id: u32, directory: &Path) -> Child {
     loop {
         let mut command = Command::new("setpriv");
@@ -298,7 +300,7 @@ fn secret_file(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A socket file that answers as long as the listener lives.
+/// A socket file that answers as long as the listener exists.
 fn listen(path: &Path) -> UnixListener {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let listener = UnixListener::bind(path).unwrap();
@@ -306,7 +308,7 @@ fn listen(path: &Path) -> UnixListener {
     listener
 }
 
-/// Compiles the attacks that take bare system calls.
+/// Compiles the attacks that need direct system calls.
 pub(super) fn compile_probe(target: &Path) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e/exec_attacks/probe.c");
     run("cc", &["-static", "-O1", "-pthread", "-o", target.to_str().unwrap(), source]);

@@ -74,9 +74,10 @@ fn a_run_exceeds_its_budget_by_one_answer_at_most() {
 }
 
 #[test]
-fn agents_that_are_asked_at_once_have_one_answer_each_beyond_a_budget() {
+fn agents_that_are_asked_at_once_exceed_a_budget_by_one_answer_each() {
     const BRANCHES: [&str; 3] = ["writer", "critic", "tester"];
-    // One request fits, in which the coder asks the three; its second one, or an answer of theirs, uses the budget up.
+    // One request fits: in it the coder asks the three others. Its second request, or an answer of theirs, uses the
+    // budget up.
     const BUDGET: i64 = 2 * REQUEST_TOKENS - 1;
     let team = Team::new(|asked: &Asked| {
         let is_asked = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
@@ -97,7 +98,7 @@ fn agents_that_are_asked_at_once_have_one_answer_each_beyond_a_budget() {
         let run = team.begin(&format!("1. @coder: begin\n2. @coder: end\nbudget: {BUDGET} tokens\n"));
         let gate = team.until_run(&run, "asking")["gate"].clone();
         assert_eq!((&gate["kind"], &gate["step"]), (&json!("budget"), &json!(1)), "{gate}");
-        let calls = eventually("nothing is under way", PATIENCE, || {
+        let calls = eventually("no call is in progress", PATIENCE, || {
             let calls = team.calls();
             calls.iter().all(|call| !call["ended_at"].is_null()).then_some(calls)
         });
@@ -105,7 +106,7 @@ fn agents_that_are_asked_at_once_have_one_answer_each_beyond_a_budget() {
         let newest: Vec<_> = newest.collect();
         let of_coder = newest.iter().filter(|call| call["agent"] == "coder" && call["run_id"].is_null());
         for call in of_coder {
-            assert_eq!(call["state"], "failed", "the coder's answer to an answer is one too many: {call}");
+            assert_eq!(call["state"], "failed", "the coder has no budget for another answer: {call}");
             assert_eq!(call["reason"], "the budget of the chain's run is used up");
         }
         let spent = team.run(&run)["tokens"].as_i64().unwrap();
@@ -116,7 +117,7 @@ fn agents_that_are_asked_at_once_have_one_answer_each_beyond_a_budget() {
 }
 
 #[test]
-fn more_of_a_budget_is_more_for_all_that_a_run_asks() {
+fn an_increased_budget_applies_to_all_agents_of_the_run() {
     let team = Team::new(|asked: &Asked| {
         let messages = asked.body["messages"].as_array().unwrap();
         let is_asked = messages.last().unwrap()["role"] == "user";
@@ -131,7 +132,7 @@ fn more_of_a_budget_is_more_for_all_that_a_run_asks() {
     let gate = team.until_run(&run, "asking")["gate"].clone();
     assert_eq!(gate["kind"], "budget", "{gate}");
     team.answer(&team.world.alice, &gate, &["more"]);
-    // The coder's request uses the second part up: it asks nobody, and says so.
+    // The coder's request uses up the second part of the budget: the coder asks nobody, and says so.
     let shown = team.until_run(&run, "done");
     let output = shown["steps"][1]["output"].as_str().unwrap();
     assert!(output.contains("the budget of the chain's run is used up"), "{shown}");
@@ -149,8 +150,8 @@ fn more_of_a_budget_is_more_for_all_that_a_run_asks() {
 }
 
 #[test]
-fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
-    // A sub-agent that would work forever: each of its requests calls a tool. The coder reports its result.
+fn sub_agents_share_the_rest_of_the_budget_and_their_tokens_count() {
+    // A sub-agent that would work forever: each of its requests calls a tool. The coder repeats its result.
     let team = Team::with(
         |asked: &Asked| match (is_child(asked), fresh(asked).as_slice()) {
             (true, _) => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
@@ -162,7 +163,8 @@ fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
         &["--llm-price", "scripted=100/100"],
     );
     let requests = || team.world.model.asked().iter().filter(|asked| is_child(asked)).count();
-    // The coder makes one request, its sub-agent two, of which the second one exhausts the budget. Then the coder ends its answer.
+    // The coder makes one request and its sub-agent two, of which the second one exhausts the budget. Then the coder ends its
+    // answer.
     for budget in [format!("{} tokens", 3 * REQUEST_TOKENS - 1), "$0.025".to_owned()] {
         let before = requests();
         let run = team.begin(&format!("1. @coder: dig\n2. @coder: end\nbudget: {budget}\n"));
@@ -192,7 +194,7 @@ fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
 }
 
 #[test]
-fn money_counts_only_where_the_price_is_known() {
+fn a_budget_in_money_has_no_effect_without_a_known_price() {
     let say = |_: &Asked| Reply::Say("said".to_owned());
     let team = Team::new(say);
     let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: three\nbudget: $0.01\n");
@@ -203,7 +205,7 @@ fn money_counts_only_where_the_price_is_known() {
     assert_eq!((&gate["kind"], &gate["step"]), (&json!("budget"), &json!(2)), "{gate}");
     assert!(gate["question"].as_str().unwrap().contains("220 tokens, $0.00"), "{gate}");
 
-    // $100 for a million tokens: an answer costs a cent or more.
+    // At $100 for a million tokens an answer costs a cent or more.
     let team = Team::with(say, &["--llm-price", "scripted=100/100"]);
     let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: three\nbudget: $0.01\n");
     let shown = team.until_run(&run, "asking");

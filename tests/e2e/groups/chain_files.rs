@@ -12,7 +12,7 @@ fn put(team: &Team, path: &str, content: &[u8]) {
     fs::write(path, content).unwrap();
 }
 
-/// What `set` says of a file, which it refuses.
+/// The error of `set` for a file that it refuses.
 fn refused(team: &Team, path: &str, agent: &str) -> String {
     let set = ["group", "chain", "set", &team.group, "story", path, "--from", agent];
     let refused = team.world.alice.run(&set);
@@ -21,7 +21,7 @@ fn refused(team: &Team, path: &str, agent: &str) -> String {
 }
 
 #[test]
-fn a_chain_is_read_from_the_workspace_of_ones_own_agent() {
+fn a_chain_is_read_from_the_workspace_of_an_agent_of_ones_own() {
     let team = Team::new(echo);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     put(&team, "chains/story.md", STORY.as_bytes());
@@ -30,14 +30,14 @@ fn a_chain_is_read_from_the_workspace_of_ones_own_agent() {
     assert_eq!(stored["chain"]["budget"]["tokens"], 1000, "{stored}");
     let run = team.alice(&["chain", "run", &team.group, "story", "rain"])["id"].clone();
     assert_eq!(team.until_run(&run, "asking")["gate"]["step"], 1);
-    // Another's workspace is not read, though its agent may be asked.
+    // Another person's workspace is not read, even if their agent may be asked.
     fs::write(team.desk.workspace().join("story.md"), STORY).unwrap();
     let why = refused(&team, "story.md", "writer");
     assert!(why.contains("only bob may read a chain from the workspace of @writer"), "{why}");
 }
 
 #[test]
-fn what_is_no_chain_of_a_workspace_is_refused_and_changes_nothing() {
+fn an_invalid_chain_file_is_refused_and_changes_nothing() {
     let team = Team::new(echo);
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("story.md"), STORY).unwrap();

@@ -1,4 +1,4 @@
-//! Chains that agents make, and a chain of three agents from a template, run to its end.
+//! Chains that agents create, and a chain of three agents from a template, run to its end.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -8,7 +8,7 @@ use super::attempts::answering;
 use super::private::{obedient, wish};
 use super::{Team, handle};
 
-/// The newest entries of the audit trail with this action: who did what.
+/// The newest entries of the audit trail with this action: the user and the target of each.
 fn audit(team: &Team, action: &str) -> Vec<(String, String)> {
     let client = Client::login(&team.world.server, "alice");
     let trail = client.call("GET", &format!("/audit?action={action}&limit=100")).json();
@@ -22,14 +22,14 @@ fn did(user: &str, target: String) -> (String, String) {
 }
 
 #[test]
-fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_allows_it() {
+fn an_agent_sets_a_chain_with_the_askers_rights_and_its_owners_approval() {
     let team = Team::new(obedient);
     let alice = Client::login(&team.world.server, "alice");
     let text = |name: &str| {
         let text = team.world.alice.run(&["group", "chain", "get", &team.group, name]).stdout;
         text.trim_end().to_owned()
     };
-    // Makes the coder set a chain for this person; returns its result, and how often its owner was asked.
+    // Makes the coder set a chain for this person; returns the result, and how often the agent's owner was asked.
     let set = |person: &Person, name: &str, steps: &str, is_allowed: bool| {
         let call = ("Chain", json!({"action": "set", "name": name, "steps": steps}));
         let posted = team.post(person, &format!("@coder go\n{}", wish(&[call])));
@@ -73,7 +73,7 @@ fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_
 }
 
 #[test]
-fn a_writer_an_editor_and_a_translator_make_an_article_which_a_person_lets_pass() {
+fn a_writer_an_editor_and_a_translator_make_an_article_that_a_person_approves() {
     let team = Team::new(|asked: &Asked| {
         let text = asked.last_of_user();
         Reply::Say(match handle(asked).as_str() {
@@ -113,7 +113,7 @@ fn a_writer_an_editor_and_a_translator_make_an_article_which_a_person_lets_pass(
     let runners: Vec<_> = steps.iter().map(|step| step["runner"].as_str().unwrap()).collect();
     assert_eq!(runners, ["desk", "laptop", "laptop"]);
     let said: Vec<_> = team.said().into_iter().map(|(who, _)| who).collect();
-    assert_eq!(said, ["writer", "editor", "translator"], "each agent said its part in the log, once");
+    assert_eq!(said, ["writer", "editor", "translator"], "each agent posted its output to the log once");
     assert!(steps.iter().all(|step| step["attempts"] == 1), "{done}");
 
     let group = &team.group;

@@ -1,4 +1,4 @@
-//! Gates: stored questions that a person answers, once.
+//! Gates: stored questions, each of which a person answers once.
 
 use std::sync::Barrier;
 use std::thread;
@@ -10,7 +10,7 @@ use tests::http::Client;
 
 use super::{PATIENCE, Team, echo};
 
-/// The open gate of a run, of this kind at this step.
+/// The open gate of a run, of this kind, at this step.
 fn gate(team: &Team, run: &Value, kind: &str, step: u64) -> Value {
     eventually(&format!("step {step} asks: {kind}"), PATIENCE, || {
         let gate = team.run(run)["gate"].clone();
@@ -25,7 +25,7 @@ fn put(client: &Client, team: &Team, gate: &Value, answer: &Value) -> (u16, Valu
 }
 
 #[test]
-fn kills_at_gates_and_at_spendings_ask_once_and_do_each_step_once() {
+fn kills_at_gates_and_budgets_ask_once_and_run_each_step_once() {
     const STEPS: u64 = 3;
     let mut team = Team::new(echo);
     let options: Vec<String> = [&["--docker", "off"], &team.world.model.options("openai")[..]]
@@ -46,12 +46,12 @@ fn kills_at_gates_and_at_spendings_ask_once_and_do_each_step_once() {
             let before = gate(&team, &run, kind, step);
             team.world.server.kill();
             team.world.server.restart(&options);
-            // The question is the same one, with nobody's help.
+            // The question is still the same one, without anybody's help.
             assert_eq!(team.run(&run)["gate"], before);
             let client = Client::login(&team.world.server, "bob");
             let (status, _) = put(&client, &team, &before, &json!({"reply": reply}));
             assert_eq!(status, 200);
-            // At once after the answer: a step is about to begin, or the run to end.
+            // Kills the server right after the answer: the next step, or the end of the run, is about to follow.
             team.world.server.kill();
             team.world.server.restart(&options);
             let client = Client::login(&team.world.server, "alice");
@@ -72,10 +72,10 @@ fn kills_at_gates_and_at_spendings_ask_once_and_do_each_step_once() {
 }
 
 #[test]
-fn of_answers_at_the_same_time_the_first_one_counts_and_the_others_are_told() {
+fn of_simultaneous_answers_the_first_counts_and_the_others_get_an_error() {
     const PEOPLE: [&str; 2] = ["alice", "bob"];
     let team = Team::new(echo);
-    // Without a grant his change request would be refused.
+    // Without a grant bob's change request would be refused.
     team.alice(&["grant", &team.group, "coder", "bob"]);
     let clients = PEOPLE.map(|name| Client::login(&team.world.server, name));
     for round in 0..8 {
@@ -110,10 +110,10 @@ fn of_answers_at_the_same_time_the_first_one_counts_and_the_others_are_told() {
         for (_, (status, told)) in &lost {
             assert_eq!(*status, 409, "{told}");
             let told = told["error"]["message"].as_str().unwrap();
-            // Who stops a run ends it; everyone else is told who was first.
+            // The answer that stops the run ends it; everyone else learns who was first.
             assert!(told.contains(&format!("{} answered it before", PEOPLE[place % PEOPLE.len()])), "{told}");
         }
-        // What happens is what was answered first.
+        // The run does what the first answer said.
         match answers[place]["reply"].as_str().unwrap() {
             "stop" => {
                 team.until_run(&run, "stopped");
@@ -134,7 +134,7 @@ fn of_answers_at_the_same_time_the_first_one_counts_and_the_others_are_told() {
 }
 
 #[test]
-fn a_gate_waits_for_the_right_person_and_an_answer_that_it_takes() {
+fn a_gate_waits_for_a_permitted_person_and_a_valid_answer() {
     let team = Team::new(echo);
     let server = &team.world.server;
     let (reader, _outsider) = (server.person("rita"), server.person("oscar"));
@@ -148,7 +148,7 @@ fn a_gate_waits_for_the_right_person_and_an_answer_that_it_takes() {
     assert_eq!(put(&oscar, &team, &open, &approve).0, 404);
     let nobody = Client::anonymous(server);
     assert_eq!(put(&nobody, &team, &open, &approve).0, 401);
-    // Through a group of her own, a reader does not get at it either.
+    // Nor can a reader reach the gate through a group of her own.
     let path = format!("/groups/{other}/gates/{}", open["id"]);
     assert_eq!(rita.send("POST", &path, approve.to_string().as_bytes()).status, 404);
     for answer in [
@@ -160,25 +160,25 @@ fn a_gate_waits_for_the_right_person_and_an_answer_that_it_takes() {
         let (status, told) = put(&alice, &team, &open, &answer);
         assert_eq!((status, told["error"]["kind"].as_str()), (400, Some("invalid")), "{answer}: {told}");
     }
-    // What no gate has is refused as well.
+    // Replies that no gate accepts are refused as well.
     for body in ["{}", "[]", "approve", r#"{"reply": 1}"#] {
         let path = format!("/groups/{}/gates/{}", team.group, open["id"]);
         let status = alice.send("POST", &path, body.as_bytes()).status;
         assert!((400..500).contains(&status), "{body}: {status}");
     }
-    // Who was removed meanwhile answers nothing.
+    // A person who was removed in the meantime cannot answer.
     team.alice(&["remove-person", &team.group, "bob"]);
     assert_eq!(put(&bob, &team, &open, &approve).0, 404);
-    assert_eq!(team.run(&run)["gate"], open, "it waits as before");
+    assert_eq!(team.run(&run)["gate"], open, "the gate still waits");
     assert_eq!(put(&alice, &team, &open, &approve).0, 200);
     team.until_run(&run, "done");
-    // A program that was not told that its answer was taken sends it again.
+    // A program that did not learn that its answer was accepted sends it again.
     assert_eq!(put(&alice, &team, &open, &approve).0, 200);
     assert_eq!(put(&alice, &team, &open, &json!({"reply": "approve", "text": "else"})).0, 409);
 }
 
 #[test]
-fn a_gate_of_a_run_that_was_stopped_takes_no_answer() {
+fn a_gate_of_a_stopped_run_accepts_no_answer() {
     let team = Team::new(|_| Reply::Say("said".to_owned()));
     let run = team.begin("1. @coder: one [gate]\n2. @coder: two\n");
     let open = gate(&team, &run, "review", 0);

@@ -1,4 +1,4 @@
-//! Agents that reach the limit of messages without a person: a stored question asks whether they may go on.
+//! Agents that reach the limit on messages without a person: a stored question asks whether they may continue.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -7,7 +7,7 @@ use tests::{Asked, Reply, eventually};
 use super::tools::{fresh, later, team};
 use super::{PATIENCE, Team, handle};
 
-/// Two agents that answer each message with another one.
+/// Two agents, each of which answers every message with a message to the other.
 fn talkers() -> Team {
     let mut count = 0;
     team(move |asked| {
@@ -22,9 +22,9 @@ fn talkers() -> Team {
     })
 }
 
-/// The number of messages that agents sent each other, once nothing is in progress.
+/// The number of messages that agents sent to each other, after all calls have ended.
 fn sent(team: &Team) -> usize {
-    eventually("the agents are quiet", PATIENCE, || {
+    eventually("no call is in progress", PATIENCE, || {
         team.calls().iter().all(|call| !call["ended_at"].is_null()).then_some(())
     });
     team.entries().iter().filter(|entry| entry["kind"] == "agent" && entry["asks"] != json!([])).count()
@@ -41,7 +41,7 @@ fn answer(client: &Client, team: &Team, gate: &Value, reply: &str) -> (u16, Stri
 }
 
 #[test]
-fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on() {
+fn agents_alone_stop_after_eight_messages_until_a_person_lets_them_continue() {
     let mut team = talkers();
     let rita = team.world.server.person("rita");
     team.alice(&["add-person", &team.group, "rita", "--access", "reader"]);
@@ -65,7 +65,7 @@ fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on(
     assert!(asked[0]["request"].as_str().unwrap().contains(" message 9"), "{asked:?}");
 
     team.world.kill_and_restart(&[]);
-    assert_eq!(runs(&team), asked, "it waits as before");
+    assert_eq!(runs(&team), asked, "the question still waits");
     let [alice, bob] = ["alice", "bob"].map(|name| Client::login(&team.world.server, name));
     assert_eq!(answer(&Client::login(&team.world.server, &rita.name), &team, gate, "approve").0, 403);
     assert_eq!(answer(&alice, &team, gate, "redo").0, 400);
@@ -73,22 +73,22 @@ fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on(
     let (status, told) = answer(&alice, &team, gate, "stop");
     assert!(status == 409 && told.contains("bob answered it before"), "{status} {told}");
     team.until_run(&asked[0]["id"], "done");
-    eventually("they go on", PATIENCE, || (sent(&team) == 16).then_some(()));
-    // After the same number of messages the next question is asked, and an answer stops them.
-    let next = eventually("they stop again", PATIENCE, || {
+    eventually("the agents continue", PATIENCE, || (sent(&team) == 16).then_some(()));
+    // After the same number of further messages the question is asked again, and this answer stops the agents.
+    let next = eventually("the agents stop again", PATIENCE, || {
         runs(&team).into_iter().find(|run| run["state"] == "asking")
     });
     assert_ne!(next["id"], asked[0]["id"]);
     team.answer(&team.world.alice, &next["gate"], &["stop"]);
     team.until_run(&next["id"], "stopped");
     assert_eq!((sent(&team), runs(&team).len()), (16, 2));
-    // A person can ask as before.
+    // A person can still ask the agents.
     team.post(&team.world.alice, "@coder go on");
     assert_eq!(sent(&team), 24);
 }
 
 #[test]
-fn a_step_whose_agents_had_to_stop_asks_before_the_next_one_begins() {
+fn a_step_whose_agents_were_stopped_asks_before_the_next_one_begins() {
     let team =
         Team::new(|asked: &Asked| match (asked.last_of_user().contains("tell"), fresh(asked).as_slice()) {
             (true, []) => Reply::Call(

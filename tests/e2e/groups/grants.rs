@@ -12,7 +12,7 @@ use super::{PATIENCE, Team};
 use crate::automations::{deliver, in_seconds, signature};
 
 #[test]
-fn a_grant_ends_with_the_agent_and_with_the_person_and_is_of_one_group() {
+fn a_grant_ends_with_its_agent_or_person_and_is_valid_in_one_group() {
     let team = team();
     let asks = |group: &str| {
         let posted = team.of(&team.bob, &["post", group, &format!("@coder do it\n{}", deed())]);
@@ -20,24 +20,24 @@ fn a_grant_ends_with_the_agent_and_with_the_person_and_is_of_one_group() {
         assert!(!team.world.path(MARK).exists());
     };
     let grant = || team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
-    // Another agent of the same name.
+    // Another agent with the same name.
     grant();
     team.alice(&["remove-agent", &team.group, "coder"]);
     asks(&team.group);
     team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     asks(&team.group);
-    // A person who left the group and came back.
+    // A person who left the group and rejoined it.
     grant();
     team.of(&team.bob, &["remove-person", &team.group, "bob"]);
     team.alice(&["add-person", &team.group, "bob", "--access", "editor"]);
     asks(&team.group);
-    // Another group with an agent of the same name, which bob owns with alice's help.
+    // Another group that has an agent with the same name, which bob owns with alice's help.
     grant();
     let other = team.of(&team.bob, &["create", "Other"])["id"].to_string();
     team.of(&team.bob, &["add-person", &other, "alice"]);
     team.alice(&["add-agent", &other, "coder", "--on", "laptop", "--approval", "full"]);
     asks(&other);
-    // The grant is checked again when a waiting question begins.
+    // The grant is checked again when a waiting call begins.
     let hang = wish(&[("Shell", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}))]);
     let first = team.post(&team.world.alice, &format!("@coder wait\n{hang}"))["calls"][0]["id"].clone();
     let second = team.post(&team.bob, &format!("@coder do it\n{}", deed()))["calls"][0]["id"].clone();
@@ -50,7 +50,7 @@ fn a_grant_ends_with_the_agent_and_with_the_person_and_is_of_one_group() {
 }
 
 #[test]
-fn a_wish_at_a_gate_is_its_writers_own() {
+fn a_change_request_at_a_gate_has_its_writers_rights() {
     let team = team();
     let alice = Client::login(&team.world.server, "alice");
     let begin = || {
@@ -62,19 +62,19 @@ fn a_wish_at_a_gate_is_its_writers_own() {
         let gate = gate["id"].to_string();
         team.bob.run(&[&["group", "chain", "answer", &team.group, &gate], arguments].concat())
     };
-    // Bob has no grant, so alice's agent does not make his change, though the run is hers.
+    // Bob has no grant, so alice's agent does not carry out his change request, although the run is hers.
     let (run, gate) = begin();
     let wished = answer(&gate, &["redo", "--text", &deed()]);
     assert!(wished.code != 0 && wished.stderr.contains("who has not let you ask it"), "{wished:?}");
     assert_eq!(team.run(&run)["gate"]["id"], gate["id"], "the gate is still open");
-    assert_eq!(answer(&gate, &["approve"]).code, 0, "to let it pass needs no grant");
+    assert_eq!(answer(&gate, &["approve"]).code, 0, "approving the gate needs no grant");
     team.until_run(&run, "done");
     // With a grant of the mode `ask`, alice is asked.
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "ask"]);
     let (run, gate) = begin();
     let first = team.calls().into_iter().find(|call| call["run_id"] == run).unwrap();
     assert_eq!(answer(&gate, &["redo", "--text", &deed()]).code, 0);
-    let again = eventually("the step is done again", PATIENCE, || {
+    let again = eventually("the step is run again", PATIENCE, || {
         let calls = team.calls();
         let of_run: Vec<_> = calls.into_iter().filter(|call| call["run_id"] == run).collect();
         of_run.into_iter().max_by_key(|call| call["id"].as_i64()).filter(|call| call["id"] != first["id"])
@@ -90,13 +90,13 @@ fn a_wish_at_a_gate_is_its_writers_own() {
     eventually("it is done", PATIENCE, || team.world.path(MARK).exists().then_some(()));
 }
 
-/// An automation of alice, as she sees it.
+/// An automation of alice's, as she sees it.
 fn automation(team: &Team, command: &str, name: &str) -> Value {
     let all = team.world.alice.json(&[command, "list", "--json"]);
     all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap()
 }
 
-/// Delivers a request to a trigger of alice; returns its outcome. Each delivery has its own body.
+/// Sends a delivery to a trigger of alice's; returns the run. Each delivery has a body of its own.
 fn delivered(team: &Team, name: &str, body: &str) -> Value {
     let saved = team.world.alice.json(&["trigger", "address", name, "--json"]);
     let path = saved["delivery_path"].as_str().unwrap().strip_prefix("/api/v1").unwrap();
@@ -106,7 +106,7 @@ fn delivered(team: &Team, name: &str, body: &str) -> Value {
     newest_run(team, "trigger", name)
 }
 
-/// The newest run of an automation, once it is over.
+/// The newest run of an automation, after it has ended.
 fn newest_run(team: &Team, command: &str, name: &str) -> Value {
     eventually(&format!("{name} has run"), PATIENCE, || {
         let runs = team.world.alice.json(&[command, "runs", name, "--json"]);
@@ -116,7 +116,7 @@ fn newest_run(team: &Team, command: &str, name: &str) -> Value {
 }
 
 #[test]
-fn what_was_proposed_for_a_person_runs_as_long_as_they_may_ask() {
+fn an_automation_proposed_for_a_person_runs_as_long_as_they_may_ask() {
     let team = team();
     let alice = Client::login(&team.world.server, "alice");
     let grant = || team.alice(&["grant", &team.group, "coder", "bob", "--mode", "ask"]);
@@ -154,9 +154,9 @@ fn what_was_proposed_for_a_person_runs_as_long_as_they_may_ask() {
     assert_eq!(
         delivered(&team, "hers", "[3]")["outcome"],
         "done",
-        "what alice had proposed for herself is hers"
+        "a proposal that was made for alice is hers"
     );
-    // A new grant resumes nothing by itself. An automation that she resumes is her own, independent of the grant.
+    // A new grant resumes nothing by itself. An automation that alice resumes is her own, independent of the grant.
     grant();
     is_paused("trigger", "push");
     team.alice(&["revoke", &team.group, "coder", "bob"]);

@@ -1,4 +1,4 @@
-//! A chain over kills of the server at random moments.
+//! A chain during kills of the server at random moments.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ use tests::{Reply, eventually};
 use super::{PATIENCE, Team, echo, last_line};
 
 #[test]
-fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
+fn kills_of_the_server_lose_and_repeat_no_step_of_a_chain() {
     const STEPS: usize = 5;
     let results = Arc::new(Mutex::new(BTreeSet::new()));
     let told = Arc::clone(&results);
@@ -26,7 +26,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         if last["role"] == "tool" && !is_unknown {
             return echo(asked);
         }
-        // If the outcome is unknown, the model checks first.
+        // If the outcome of the command is unknown, the model first checks whether it ran.
         let unless = if is_unknown { format!("grep -qx {part} effects || ") } else { String::new() };
         let command = format!("{unless}echo {part} >> effects; sleep 0.1");
         Reply::Call(vec![("Shell", json!({"command": command}))])
@@ -40,7 +40,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
     let mut random = Random::seeded();
     let mut kill = 0;
     let mut runs = 0;
-    // The tokens that a run has used: they grow with each answer on record.
+    // The tokens that a run has used: they grow with each recorded answer.
     let spent = |team: &Team, run: &Value| {
         let calls = team.calls().into_iter().filter(|call| call["run_id"] == *run);
         calls.map(|call| call["tokens"].as_u64().unwrap()).sum::<u64>()
@@ -51,10 +51,10 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         let run = team.begin(&steps);
         runs += 1;
         while kill < kills && team.run(&run)["ended_at"].is_null() {
-            // Each kill hits another moment of a step. Every tenth server lives for longer than a second: if twenty links in a row broke at once, the
+            // Each kill is at another moment of a step. Every tenth server lives for longer than a second: if twenty links in a row broke early, the
             // runner would back off for longer than a turn waits for it.
             let lives_ms = if kill % 10 == 9 { 1_200 } else { random.within(0..150) };
-            // A turn that makes no progress over four restarts is given up.
+            // A turn that makes no progress in four server processes is given up.
             if fruitless == 2 {
                 eventually("the run gets further", PATIENCE, || {
                     (spent(&team, &run) > so_far || !team.run(&run)["ended_at"].is_null()).then_some(())

@@ -6,7 +6,7 @@ use tests::tmux::Tmux;
 use super::{Team, echo};
 
 #[test]
-fn a_group_is_read_and_written_to_and_its_gate_is_answered_in_a_terminal() {
+fn a_group_is_used_and_its_gate_answered_in_a_terminal() {
     let team = Team::new(echo);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     team.post(&team.bob, "hello from bob");
@@ -26,20 +26,20 @@ fn a_group_is_read_and_written_to_and_its_gate_is_answered_in_a_terminal() {
     tmux.sees("@coder · laptop");
     assert_eq!(team.calls().len(), 1);
 
-    // A chain that waits shows its steps and its question, and goes on with the answer.
+    // A waiting chain shows its steps and its question, and continues after the answer.
     let run = team.begin("1. @writer: write it [gate]\n2. @coder: check it\n");
     tmux.sees("? @writer desk › · @coder laptop");
     tmux.sees("Tab: answer it");
     tmux.press(&["Tab"]);
     tmux.sees("a approve");
-    tmux.becomes("the gate takes the key", |_| {
+    tmux.becomes("the gate accepts the key", |_| {
         tmux.press(&["a"]);
         team.run(&run)["gate"].is_null()
     });
     let done = team.until_run(&run, "done");
     assert_eq!(done["steps"][1]["output"], json!("coder heard: check it"));
     tmux.sees("The chain story is done.");
-    // A key that came after the answer is text.
+    // A key that is pressed after the answer becomes text, which is cleared here.
     tmux.press(&["C-u", "Escape"]);
     tmux.sees("Say something");
     tmux.leaves_chat();

@@ -1,4 +1,4 @@
-//! What agents say to each other: `SendMessage` and `HandOff`.
+//! The tools with which agents ask each other: `SendMessage`, `HandOff` and others.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -9,7 +9,7 @@ use super::{PATIENCE, Team, echo, handle};
 use crate::agent_tools::asking;
 use crate::http_tools;
 
-/// The results of the tools of this turn.
+/// The tool results of this turn.
 pub(crate) fn fresh(asked: &Asked) -> Vec<String> {
     let messages = asked.body["messages"].as_array().unwrap();
     let turn = messages.iter().rev().take_while(|message| message["role"] != "user").count();
@@ -30,14 +30,14 @@ fn hand_off(to: &str, task: &str) -> (&'static str, Value) {
     ("HandOff", json!({"to": to, "task": task}))
 }
 
-/// A team in which alice may ask the writer as bob may.
+/// A team in which bob lets alice ask his writer, with a grant of the mode `own`.
 pub(super) fn team(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Team {
     let team = Team::new(script);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     team
 }
 
-/// The coder makes these calls, and then says what came of them; others repeat what they are asked.
+/// The coder makes these calls, and then reports their results; other agents repeat what they are asked.
 fn calling(calls: Vec<(&'static str, Value)>) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     move |asked| {
         let results = fresh(asked);
@@ -52,7 +52,7 @@ fn calling(calls: Vec<(&'static str, Value)>) -> impl FnMut(&Asked) -> Reply + S
 }
 
 #[test]
-fn an_agent_asks_another_one_and_answers_with_what_it_heard() {
+fn an_agent_asks_another_one_and_uses_its_answer() {
     let team = team(calling(vec![send("@Writer", "write a line")]));
     let posted = team.post(&team.world.alice, "@coder go");
     let said = team.until_said(3);
@@ -75,7 +75,7 @@ fn an_agent_asks_another_one_and_answers_with_what_it_heard() {
 }
 
 #[test]
-fn agents_of_no_group_have_no_tools_of_groups() {
+fn agents_outside_of_groups_have_no_group_tools() {
     let team = team(echo);
     team.world.run(&["chat", "hello"]);
     let asked = team.world.model.asked().pop().unwrap();
@@ -127,18 +127,18 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     assert!(!team.world.machine.workspace().join("made").exists());
     assert!(!said.contains("payroll:"), "{said}");
 
-    // A sub-agent has no more tools.
+    // The agent's sub-agent has no additional tools.
     add("Read,SubAgent");
     let below = json!([["Shell", {"command": "touch made"}]]).to_string();
     let (names, said) = offered(&format!("@coder go\n{}", wish(&[("SubAgent", json!({"task": below}))])));
-    // The tool that it called before stays declared, as unavailable.
+    // The tool that the agent called before is still declared, as unavailable.
     assert_eq!(names, ["Read", "SubAgent", "search_tools"]);
     assert!(
         said.contains("there is no tool") && !team.world.machine.workspace().join("made").exists(),
         "{said}"
     );
 
-    // The agent keeps its list when other settings change, until the owner gives it all tools.
+    // The agent keeps its list when other settings change, until the owner gives it all tools again.
     let group = team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
     assert_eq!(coder["tools"], json!(["Read", "SubAgent"]));
@@ -147,7 +147,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     assert_eq!(coder["tools"], Value::Null);
     let (names, _) = offered("@coder hello");
     assert!(names.contains(&"Shell".to_owned()) && names.contains(&"SendMessage".to_owned()), "{names:?}");
-    // A permission rule about any of them refers to an existing tool.
+    // A permission rule about any of these tools refers to an existing tool.
     let client = Client::login(&team.world.server, "alice");
     for name in &names {
         let rule = json!({"effect": "ask", "rule": name}).to_string();
@@ -167,7 +167,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
 }
 
 #[test]
-fn who_cannot_be_asked_is_named_and_nothing_is_posted() {
+fn an_agent_that_cannot_be_asked_is_named_and_nothing_is_posted() {
     let calls = vec![
         send("coder", "hello"),
         send("nobody", "hello"),
@@ -195,7 +195,7 @@ fn who_cannot_be_asked_is_named_and_nothing_is_posted() {
 }
 
 #[test]
-fn agents_that_would_wait_for_each_other_are_told() {
+fn agents_that_would_wait_for_each_other_get_an_error() {
     let team = team(|asked| match (handle(asked).as_str(), fresh(asked).as_slice()) {
         ("coder", []) => Reply::Call(vec![send("writer", "ask me")]),
         (_, []) => Reply::Call(vec![send("coder", "and you?"), hand_off("coder", "do it")]),
@@ -210,7 +210,7 @@ fn agents_that_would_wait_for_each_other_are_told() {
 }
 
 #[test]
-fn a_message_is_posted_once_over_a_kill_and_its_answer_is_heard_later() {
+fn a_message_is_posted_once_over_a_kill_and_its_answer_arrives_later() {
     let mut team = team(|asked| {
         let text = asked.last_of_user();
         match (handle(asked).as_str(), fresh(asked).as_slice()) {
@@ -244,17 +244,17 @@ fn a_message_is_posted_once_over_a_kill_and_its_answer_is_heard_later() {
 }
 
 #[test]
-fn who_hands_over_is_not_heard_and_the_other_answers() {
+fn an_agent_that_hands_over_does_not_answer_and_the_other_does() {
     let team = team(calling(vec![hand_off("writer", "write it")]));
     team.post(&team.world.alice, "@coder go");
     let heard = |who: &str, text: &str| (who.to_owned(), text.to_owned());
     let said = team.until_said(2);
     assert_eq!(said, [heard("coder", "@writer write it"), heard("writer", "writer heard: write it")]);
-    eventually("all is done", PATIENCE, || {
+    eventually("all calls are done", PATIENCE, || {
         team.calls().iter().all(|call| call["state"] == "done").then_some(())
     });
     assert_eq!(team.said().len(), 2);
-    // In a chain the step's output is the answer of the agent that it was handed over to.
+    // In a chain the step's output is the answer of the agent that took over.
     let run = team.begin("1. @coder: begin\n2. @writer: end\n");
     let done = team.until_run(&run, "done");
     assert_eq!(done["steps"][0]["output"], "writer heard: write it", "{done}");
@@ -279,7 +279,7 @@ fn a_stopped_agent_stops_those_it_waits_for() {
 }
 
 #[test]
-fn nobody_speaks_as_a_call_by_choosing_its_send_id() {
+fn a_chosen_send_id_cannot_impersonate_a_call() {
     let team = team(calling(vec![send("writer", "in bob's name")]));
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
     team.post(&team.bob, "@coder go");
@@ -300,7 +300,7 @@ fn nobody_speaks_as_a_call_by_choosing_its_send_id() {
 }
 
 #[test]
-fn another_owners_agent_on_the_way_makes_the_machines_owner_approve() {
+fn an_agent_of_another_owner_in_between_requires_the_machine_owners_approval() {
     let team = team(|asked| match (handle(asked).as_str(), fresh(asked).as_slice()) {
         ("writer", []) => Reply::Call(vec![send("coder", "make it")]),
         ("coder", []) => Reply::Call(vec![("Shell", json!({"command": "touch made"}))]),
@@ -312,7 +312,7 @@ fn another_owners_agent_on_the_way_makes_the_machines_owner_approve() {
     });
     let client = Client::login(&team.world.server, "alice");
     let ask = asking(&client, &chat, "made");
-    assert!(!team.world.path("made").exists(), "in the mode `full` it would be made");
+    assert!(!team.world.path("made").exists(), "in the mode `full` the file would be created");
     let allow = json!({"message_id": ask["id"], "allow": true, "always": false});
     assert_eq!(crate::agent_tools::post(&client, &chat, "approvals", &allow), 204);
     team.until_said(3);
@@ -320,7 +320,7 @@ fn another_owners_agent_on_the_way_makes_the_machines_owner_approve() {
 }
 
 #[test]
-fn agents_discuss_in_rounds_and_the_one_that_began_it_is_given_what_they_said() {
+fn agents_discuss_in_rounds_and_the_one_that_began_gets_their_messages() {
     let call = json!({"agents": ["writer", "@critic"], "topic": "is rain good?", "rounds": 2});
     let team = Team::new(move |asked| {
         let text = asked.last_of_user();
@@ -355,7 +355,7 @@ fn agents_discuss_in_rounds_and_the_one_that_began_it_is_given_what_they_said() 
 }
 
 #[test]
-fn who_cannot_discuss_is_named_and_nothing_begins() {
+fn an_agent_that_cannot_discuss_is_named_and_nothing_begins() {
     let discuss = |agents: Value, rounds: u32| {
         ("CreateChat", json!({"agents": agents, "topic": "rain", "rounds": rounds}))
     };
@@ -396,7 +396,7 @@ fn who_cannot_discuss_is_named_and_nothing_begins() {
 }
 
 #[test]
-fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
+fn an_agent_runs_a_chain_and_stopping_the_agent_stops_the_run() {
     let team = Team::new(|asked| match (handle(asked).as_str(), fresh(asked).as_slice()) {
         ("coder", []) if asked.last_of_user().contains("list them") => {
             Reply::Call(vec![("Chain", json!({}))])
@@ -419,7 +419,7 @@ fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
     team.post(&team.world.alice, "@coder run it");
     let said = team.until_said(4);
     assert!(said[3].1.contains("Run 1 is done.") && said[3].1.contains("writer heard: write it"), "{said:?}");
-    // A gate asks a person, and the agent goes on with what there is.
+    // A gate asks a person, and the agent continues with the outputs so far.
     set("1. @writer: write it [gate]\n");
     team.post(&team.world.alice, "@coder run it");
     let said = team.until_said(7);
@@ -427,7 +427,7 @@ fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
     team.alice(&["chain", "stop", &team.group, "2"]);
     set("1. @writer: write it slowly\n");
     let call = team.post(&team.world.alice, "@coder run it")["calls"][0]["id"].clone();
-    eventually("the step is under way", PATIENCE, || {
+    eventually("the step is in progress", PATIENCE, || {
         team.calls().iter().any(|call| call["agent"] == "writer" && call["state"] == "running").then_some(())
     });
     team.alice(&["cancel", &team.group, &call.to_string()]);
@@ -435,7 +435,7 @@ fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
 }
 
 #[test]
-fn templates_are_chains_and_a_chain_is_got_as_it_was_set() {
+fn templates_are_valid_chains_and_a_chain_is_read_as_it_was_set() {
     let team = Team::new(echo);
     let templates = team.alice(&["chain", "template"]);
     let templates = templates.as_array().unwrap();
@@ -455,7 +455,7 @@ fn templates_are_chains_and_a_chain_is_got_as_it_was_set() {
         let got = team.world.alice.run(&["group", "chain", "get", &team.group, name]);
         assert_eq!(got.stdout.trim_end(), named.trim_end());
     }
-    // The page has the same ones, in its reader's language.
+    // The page shows the same templates, in its reader's language.
     let alice = Client::login(&team.world.server, "alice");
     let of_page = |language: &str| {
         let told = [("accept-language", language)];

@@ -25,7 +25,7 @@ fn is_after_tool(asked: &Asked) -> bool {
 }
 
 #[test]
-fn a_wait_for_an_agent_goes_on_after_kills_and_its_answer_is_heard_once() {
+fn a_wait_for_an_agent_resumes_after_kills_and_its_answer_arrives_once() {
     let may_answer = Arc::new(AtomicBool::new(false));
     let answers = Arc::clone(&may_answer);
     let mut team = Team::new(move |asked| match handle(asked).as_str() {
@@ -58,8 +58,12 @@ fn a_wait_for_an_agent_goes_on_after_kills_and_its_answer_is_heard_once() {
     assert_eq!(ended["state"], "done", "{ended}");
     let said = team.said();
     let count = |wanted: &str| said.iter().filter(|(_, text)| text.contains(wanted)).count();
-    assert_eq!(count("@writer write it"), 1, "it is asked once: {said:?}");
-    assert_eq!(said.iter().filter(|(who, _)| who == "writer").count(), 1, "it answers once: {said:?}");
+    assert_eq!(count("@writer write it"), 1, "the writer is asked once: {said:?}");
+    assert_eq!(
+        said.iter().filter(|(who, _)| who == "writer").count(),
+        1,
+        "the writer answers once: {said:?}"
+    );
     let finals: Vec<&(String, String)> = said.iter().filter(|(_, text)| text.starts_with("done: ")).collect();
     assert!(finals.len() == 1 && finals[0].1.contains("here it is"), "{said:?}");
     let calls: Vec<Value> = team.calls();

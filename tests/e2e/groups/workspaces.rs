@@ -1,4 +1,4 @@
-//! Workspaces of agents: folders on their owners' machines, with documents that tell the agents who they are.
+//! Workspaces of agents: folders on their owners' machines, with documents that define each agent's role.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,7 +19,7 @@ fn text(answer: &tests::http::Answer) -> String {
     String::from_utf8_lossy(&answer.body).into_owned()
 }
 
-/// The documents in a state, by name.
+/// The names of the documents in this state.
 fn names(workspace: &Value, state: &str) -> Vec<String> {
     let files = workspace["files"].as_array().unwrap_or_else(|| panic!("{workspace}")).iter();
     let files =
@@ -32,7 +32,7 @@ fn made(workspace: &Value) -> Vec<String> {
     files.filter(|file| file["made"] == true).map(|file| file["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Adds an agent of alice's whose folder is this one.
+/// Adds an agent of alice's with this folder.
 fn add(team: &Team, handle: &str, on: &str, folder: &str) {
     team.alice(&["add-agent", &team.group, handle, "--on", on, "--approval", "full", "--folder", folder]);
 }
@@ -41,7 +41,7 @@ fn make(team: &Team, handle: &str) -> Value {
     team.alice(&["workspace", "make", &team.group, handle, "--template", "coder"])
 }
 
-/// The error of a group command of alice.
+/// The error of a group command that alice runs.
 fn refused(team: &Team, arguments: &[&str]) -> String {
     let output = team.world.alice.run(&[&["group"], arguments].concat());
     assert_ne!(output.code, 0, "{arguments:?}: {output:?}");
@@ -80,7 +80,7 @@ fn an_agent_works_in_its_folder_and_reads_its_documents_there() {
 
     let asks = team.post(&team.world.alice, "@helper where are you?");
     team.until_call(&asks["calls"][0]["id"], "done");
-    assert!(folder.join("here").exists(), "it works in its folder");
+    assert!(folder.join("here").exists(), "the agent works in its folder");
     let asked = team.world.model.asked();
     let of_helper = asked.iter().find(|asked| handle(asked) == "helper").unwrap();
     let system = of_helper.system();
@@ -90,7 +90,7 @@ fn an_agent_works_in_its_folder_and_reads_its_documents_there() {
     let body = of_helper.body.to_string();
     assert!(body.contains("The current directory is agents/helper, relative to the workspace"), "{body}");
 
-    // After a change of the folder it works there from the next question on; the folder is made then.
+    // After a change of the folder the agent works there from the next question on; the folder is created then.
     let other =
         ["add-agent", &team.group, "helper", "--on", "laptop", "--approval", "full", "--folder", "other/one"];
     team.alice(&other);
@@ -107,7 +107,7 @@ fn an_agent_works_in_its_folder_and_reads_its_documents_there() {
 }
 
 #[test]
-fn templates_are_listed_in_both_languages_and_each_can_be_made() {
+fn templates_are_listed_in_both_languages_and_each_can_be_used() {
     let team = Team::new(echo);
     let english = team.alice(&["templates", "--language", "en"]);
     let chinese = team.alice(&["templates", "--language", "zh"]);
@@ -135,7 +135,7 @@ fn templates_are_listed_in_both_languages_and_each_can_be_made() {
 }
 
 #[test]
-fn what_exists_is_kept_and_named() {
+fn existing_documents_are_kept_and_named() {
     let team = Team::new(echo);
     add(&team, "helper", "laptop", "agents/helper");
     let folder = team.world.path("agents/helper");
@@ -151,14 +151,14 @@ fn what_exists_is_kept_and_named() {
     let again = make(&team, "helper");
     assert_eq!((made(&again), names(&again, "missing")), (vec![], vec![]), "{again}");
 
-    // A link to a document within the workspace is a document.
+    // A link to a document within the workspace counts as a document.
     fs::remove_file(folder.join("USER.md")).unwrap();
     fs::write(team.world.path("shared.md"), "all of us").unwrap();
     symlink("../../shared.md", folder.join("USER.md")).unwrap();
     let shown = make(&team, "helper");
     assert_eq!(names(&shown, "present"), ["IDENTITY.md", "SOUL.md", "USER.md"], "{shown}");
     assert_eq!(fs::read_to_string(team.world.path("shared.md")).unwrap(), "all of us");
-    // A link that leads out of the workspace is not.
+    // A link that leads out of the workspace does not.
     let outside = tempfile::tempdir().unwrap();
     fs::remove_file(folder.join("USER.md")).unwrap();
     symlink(outside.path().join("USER.md"), folder.join("USER.md")).unwrap();
@@ -184,7 +184,7 @@ fn a_folder_that_leads_out_of_the_workspace_or_is_a_file_is_refused() {
         ("out/deep", "escapes the workspace"),
         ("file", "a file has this name"),
         ("file/deep", "not a directory"),
-        ("dangling/deep", "it exists already"),
+        ("dangling/deep", "it already exists"),
     ] {
         add(&team, "helper", "laptop", folder);
         let why = not_made(&team, "helper");
@@ -194,14 +194,14 @@ fn a_folder_that_leads_out_of_the_workspace_or_is_a_file_is_refused() {
         );
         let shown = refused(&team, &["workspace", "show", &team.group, "helper"]);
         assert!(shown.contains(part), "{folder}: {shown}");
-        // Its questions fail with the same reason.
+        // Questions to the agent fail with the same reason.
         let asks = team.post(&team.world.alice, "@helper hello");
         let failed = team.until_call(&asks["calls"][0]["id"], "failed");
         assert!(failed["reason"].as_str().unwrap().contains(part), "{folder}: {failed}");
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     assert_eq!(fs::read_to_string(team.world.path("file")).unwrap(), "a file");
-    // A link within the workspace is a folder like any other.
+    // A link to another place within the workspace is a folder like any other.
     fs::create_dir(team.world.path("real")).unwrap();
     symlink("real", team.world.path("link")).unwrap();
     add(&team, "helper", "laptop", "link");
@@ -210,7 +210,7 @@ fn a_folder_that_leads_out_of_the_workspace_or_is_a_file_is_refused() {
 }
 
 #[test]
-fn an_agent_on_a_machine_that_is_away_is_added_and_its_workspace_made_later() {
+fn an_agent_on_an_offline_machine_is_added_and_its_workspace_made_later() {
     let team = Team::new(echo);
     let token = team.world.alice.add_runner("box");
     let add = ["add-agent", &team.group, "builder", "--on", "box", "--template", "coder"];
@@ -236,7 +236,7 @@ fn an_agent_on_a_machine_that_is_away_is_added_and_its_workspace_made_later() {
     );
     assert_eq!(made(&make(&team, "builder")), FILES);
     assert!(machine.workspace().join("agents/builder/SOUL.md").is_file());
-    assert!(!team.world.path("agents").exists(), "it went to no other machine");
+    assert!(!team.world.path("agents").exists(), "no other machine got the folder");
 
     team.world.run(&["runner", "revoke", "box"]);
     let why = not_made(&team, "builder");
@@ -244,7 +244,7 @@ fn an_agent_on_a_machine_that_is_away_is_added_and_its_workspace_made_later() {
 }
 
 #[test]
-fn a_read_only_machine_says_so_and_keeps_what_it_has() {
+fn a_read_only_machine_is_reported_and_its_documents_are_kept() {
     let team = Team::new(echo);
     let workspace = tempfile::TempDir::with_prefix("sandbridge-fixed-").unwrap();
     fs::create_dir_all(workspace.path().join("there")).unwrap();
@@ -265,7 +265,7 @@ fn a_read_only_machine_says_so_and_keeps_what_it_has() {
         why.contains("there/IDENTITY.md on fixed cannot be written") && why.contains("read-only"),
         "{why}"
     );
-    // Existing documents are still shown, and an agent works with them.
+    // Existing documents are still shown, and an agent uses them.
     let shown = team.alice(&["workspace", "show", &team.group, "helper"]);
     assert_eq!(names(&shown, "present"), ["SOUL.md"], "{shown}");
     let asks = team.post(&team.world.alice, "@helper hello");
@@ -305,7 +305,7 @@ fn a_full_disk_leaves_whole_documents_and_the_rest_is_made_later() {
     assert!(Command::new("umount").arg("--lazy").arg(disk.path()).status().unwrap().success());
 }
 
-/// Fills a disk up to this many pages of 4 KiB.
+/// Fills a disk up to this number of pages of 4 KiB.
 fn fill(path: &Path, pages: usize) {
     use std::io::Write;
     let mut file = fs::File::create(path).unwrap();
@@ -315,7 +315,7 @@ fn fill(path: &Path, pages: usize) {
 }
 
 #[test]
-fn of_two_makes_at_once_each_document_is_made_by_one() {
+fn two_simultaneous_requests_make_each_document_once() {
     const ROUNDS: usize = 10;
     const AT_ONCE: usize = 4;
     let team = Team::new(echo);
@@ -361,7 +361,7 @@ fn a_server_that_dies_halfway_leaves_whole_documents_and_the_rest_is_made_later(
         let client = Client::login(&team.world.server, "alice");
         let (to, asked) = (path.clone(), body.clone());
         let request = thread::spawn(move || client.try_send("POST", &to, asked.as_bytes()).is_ok());
-        // The kills come before, during and after the work.
+        // The kills happen before, during and after the work.
         thread::sleep(Duration::from_millis(kill * 3));
         team.world.kill_and_restart(&[]);
         request.join().unwrap();
@@ -374,7 +374,7 @@ fn a_server_that_dies_halfway_leaves_whole_documents_and_the_rest_is_made_later(
         let again = client.send("POST", &path, body.as_bytes());
         assert_eq!((again.status, names(&again.json(), "present").len()), (200, FILES.len()), "{again:?}");
         let found = fs::read_dir(&folder).unwrap().count();
-        assert_eq!(found, FILES.len(), "nothing half-written stays");
+        assert_eq!(found, FILES.len(), "no half-written file remains");
         for name in FILES {
             assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), text(name));
         }
@@ -382,7 +382,7 @@ fn a_server_that_dies_halfway_leaves_whole_documents_and_the_rest_is_made_later(
 }
 
 #[test]
-fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
+fn only_an_agents_owner_sees_and_makes_its_workspace() {
     let team = Team::new(echo);
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
     let bob = Client::login(&team.world.server, "bob");
@@ -391,7 +391,7 @@ fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
     for answer in [bob.call("GET", &path), bob.send("POST", &path, body.as_bytes())] {
         assert_eq!(answer.status, 403, "{answer:?}");
         let why = answer.json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(why.contains("a machine of alice: only they see and make its workspace"), "{why}");
+        assert!(why.contains("a machine of alice: only they can see and make its workspace"), "{why}");
     }
     // Another person's machine cannot be used.
     let put = json!({"runner": "laptop", "folder": "agents/thief"}).to_string();
@@ -403,7 +403,7 @@ fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
     assert_eq!(eve.call("GET", &path).status, 404);
     assert_eq!(eve.send("POST", &path, body.as_bytes()).status, 404);
     assert_eq!(Client::anonymous(&team.world.server).call("GET", "/agent-templates").status, 401);
-    // A reader may no longer make documents for the group, but can see the existing ones.
+    // A reader can no longer create documents for the group, but can still see the existing ones.
     team.alice(&["add-person", &team.group, "bob", "--access", "reader"]);
     let own = format!("/groups/{}/agents/writer/workspace", team.group);
     assert_eq!(bob.call("GET", &own).status, 200);
@@ -412,7 +412,7 @@ fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
         fs::read_dir(team.desk.workspace()).unwrap().all(|entry| entry.unwrap().file_name() != "SOUL.md")
     );
     assert!(!team.world.path("SOUL.md").exists());
-    // In Chinese too.
+    // The error is also available in Chinese.
     let answer = bob.send_with("POST", &own, &[("accept-language", "zh")], body.as_bytes());
     assert!(!text(&answer).contains("you are a reader"), "{}", text(&answer));
 }
@@ -444,7 +444,7 @@ fn texts_that_cannot_be_documents_are_refused() {
 }
 
 #[test]
-fn files_go_from_folder_to_folder() {
+fn files_are_handed_over_from_folder_to_folder() {
     let team = Team::new(echo);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     add(&team, "maker", "laptop", "agents/maker");
@@ -454,7 +454,7 @@ fn files_go_from_folder_to_folder() {
     fs::create_dir_all(out.join("report")).unwrap();
     fs::write(out.join("report/rain.txt"), "12 mm").unwrap();
     fs::write(out.join("a.csv"), "1,2").unwrap();
-    // On the same machine, in another folder; and on another machine, in its whole workspace.
+    // First on the same machine, in another folder; then on another machine, in its whole workspace.
     let run = team.begin("1. @maker: make it [outputs report/, *.csv]\n2. @reader: read it [outputs handed/]\n3. @writer: read it\n");
     let done = team.until_run(&run, "done");
     let received = |step: usize| done["steps"][step]["received"]["directory"].as_str().unwrap().to_owned();
@@ -469,16 +469,16 @@ fn files_go_from_folder_to_folder() {
     let of_reader = asked.iter().find(|asked| handle(asked) == "reader").unwrap().last_of_user();
     assert!(
         of_reader.contains(&format!("in handed/{run}/1/.")),
-        "it is told the path from its folder: {of_reader}"
+        "the agent gets the path relative to its folder: {of_reader}"
     );
-    // An output of the machine that is not in the folder is not found.
+    // An output that is on the machine but not in the folder is not found.
     fs::write(team.world.path("root.txt"), "x").unwrap();
     let run = team.begin("1. @maker: make it [outputs root.txt]\n2. @reader: read it\n");
     let gate = eventually("the failed step asks", PATIENCE, || {
         Some(team.run(&run)["gate"].clone()).filter(|gate| gate["kind"] == "failure")
     });
     assert!(gate["question"].as_str().unwrap().contains("root.txt"), "{gate}");
-    // A chain's file is read from the folder of its agent.
+    // A chain's file is read from its agent's folder.
     fs::write(out.join("chain.md"), "1. @maker: begin\n").unwrap();
     team.alice(&["chain", "set", &team.group, "other", "chain.md", "--from", "maker"]);
 }

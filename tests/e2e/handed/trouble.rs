@@ -1,9 +1,9 @@
-//! What keeps files from being handed over: machines that are away, rules, what changes or is in the way, a stop.
+//! Obstacles to a hand-over of files: offline machines, rules, files that change or are in the way, a stopped run.
 
 use super::*;
 
 #[test]
-fn files_wait_for_both_machines_and_go_nowhere_else() {
+fn files_wait_for_both_machines_and_are_sent_nowhere_else() {
     let team = team();
     let token = team.world.alice.add_runner("box");
     team.alice(&["add-agent", &team.group, "builder", "--on", "box"]);
@@ -19,16 +19,16 @@ fn files_wait_for_both_machines_and_go_nowhere_else() {
     assert!(machine.workspace().join(format!("handed/{run}/1/out/a")).exists());
     assert!(!team.desk.workspace().join("handed").exists());
 
-    // The machine that has the files is away.
+    // The machine that has the files is offline.
     let run = team.begin("1. @builder: make it [outputs handed/]\n2. @coder: read it\n");
     team.until_run(&run, "done");
     let run = team.begin("1. @builder: make it [outputs handed/] [gate]\n2. @coder: read it\n");
     let gate = team.until_run(&run, "asking")["gate"].clone();
     machine.stop();
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    eventually("the machine is offline", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
     team.answer(&team.world.alice, &gate, &["approve"]);
     waits(&team, &run, "the files of step 1 are on box, which is offline");
-    // It is revoked while it is waited for.
+    // The machine is revoked during the wait.
     team.world.run(&["runner", "revoke", "box"]);
     let gate = failure(&team, &run, 1);
     let question = gate["question"].as_str().unwrap();
@@ -36,7 +36,7 @@ fn files_wait_for_both_machines_and_go_nowhere_else() {
     team.answer(&team.world.alice, &gate, &["stop"]);
     team.until_run(&run, "stopped");
 
-    // The machine that was to get them is revoked.
+    // The machine that should receive the files is revoked.
     let run = team.begin(steps);
     let gate = team.until_run(&run, "asking")["gate"].clone();
     team.answer(&team.world.alice, &gate, &["approve"]);
@@ -46,7 +46,7 @@ fn files_wait_for_both_machines_and_go_nowhere_else() {
 }
 
 #[test]
-fn nothing_leads_out_of_a_workspace() {
+fn no_output_or_link_leads_out_of_a_workspace() {
     let team = team();
     let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
     let outside = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ fn nothing_leads_out_of_a_workspace() {
         let refused = team.world.alice.with_stdin(&set, text.as_bytes());
         assert!(refused.code != 0 && refused.stderr.contains("cannot be an output"), "{output}: {refused:?}");
     }
-    // An output that leads out, and one that holds a link which does.
+    // An output that leads out of the workspace, and one that contains a link which does.
     symlink(outside.path(), laptop.join("out")).unwrap();
     symlink(outside.path().join("secret"), laptop.join("file")).unwrap();
     put(laptop, "report/a", b"x");
@@ -76,7 +76,7 @@ fn nothing_leads_out_of_a_workspace() {
         team.until_run(&run, "stopped");
         assert!(!is_half_written(desk), "{output}");
     }
-    // The place where files arrive leads out.
+    // The directory where files arrive leads out of the workspace.
     fs::remove_file(laptop.join("report/secret")).unwrap();
     let _ = fs::remove_dir_all(desk.join("handed"));
     symlink(outside.path(), desk.join("handed")).unwrap();
@@ -84,7 +84,7 @@ fn nothing_leads_out_of_a_workspace() {
     let gate = failure(&team, &run, 1);
     assert!(gate["question"].as_str().unwrap().contains("escapes"), "{gate}");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-    // Somebody puts it right, and tries again.
+    // Somebody corrects the directory and tries again.
     fs::remove_file(desk.join("handed")).unwrap();
     team.answer(&team.world.alice, &gate, &["redo"]);
     team.until_run(&run, "done");
@@ -92,7 +92,7 @@ fn nothing_leads_out_of_a_workspace() {
 }
 
 #[test]
-fn what_is_in_the_way_is_never_overwritten() {
+fn existing_files_are_never_overwritten() {
     let team = team();
     let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
     put(laptop, "a", b"new");
@@ -112,7 +112,7 @@ fn what_is_in_the_way_is_never_overwritten() {
 }
 
 #[test]
-fn a_grant_that_is_taken_back_keeps_the_files_where_they_are() {
+fn a_revoked_grant_keeps_the_files_where_they_are() {
     let team = team();
     put(team.world.machine.workspace(), "a", b"x");
     let set = ["group", "chain", "set", &team.group, "story", "-"];
@@ -126,7 +126,7 @@ fn a_grant_that_is_taken_back_keeps_the_files_where_they_are() {
     let question = gate["question"].as_str().unwrap();
     assert!(question.contains("could not be passed on: @coder works on a machine of alice"), "{question}");
     assert!(!team.desk.workspace().join("handed").exists());
-    // A stranger learns nothing of it.
+    // A person outside of the group cannot see the run.
     team.world.server.person("eve");
     let eve = Client::login(&team.world.server, "eve");
     assert_eq!(eve.call("GET", &format!("/groups/{}/runs/{run}", team.group)).status, 404);
@@ -178,7 +178,7 @@ fn a_full_disk_fails_the_step_and_leaves_nothing() {
     assert!(!is_half_written(disk.path()));
     let received = &team.run(&run)["steps"][1]["received"];
     assert_eq!(received["state"], "failed", "{received}");
-    // With less to hand over it goes on.
+    // With less to hand over, the run continues.
     put(team.world.machine.workspace(), "out/large", b"small");
     team.answer(&team.world.alice, &gate, &["redo"]);
     team.until_run(&run, "done");
@@ -187,14 +187,14 @@ fn a_full_disk_fails_the_step_and_leaves_nothing() {
 }
 
 #[test]
-fn a_stopped_run_leaves_nothing_half_written() {
+fn a_stopped_run_leaves_no_partial_files() {
     let team = team();
     put_many(team.world.machine.workspace());
     let desk = team.desk.workspace();
     let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
     until_half_written(&team, desk, &run);
     team.alice(&["chain", "stop", &team.group, &run.to_string()]);
-    eventually("what is half-written is gone", PATIENCE, || (!is_half_written(desk)).then_some(()));
+    eventually("no partial file is left", PATIENCE, || (!is_half_written(desk)).then_some(()));
     let stopped = team.until_run(&run, "stopped");
     let received = eventually("the hand-over is stopped", PATIENCE, || {
         Some(team.run(&run)["steps"][1]["received"].clone()).filter(|received| received["state"] != "running")
@@ -204,7 +204,7 @@ fn a_stopped_run_leaves_nothing_half_written() {
 }
 
 #[test]
-fn a_machine_that_goes_away_under_way_gets_its_files_when_it_is_back() {
+fn a_machine_that_disconnects_during_a_hand_over_gets_its_files_later() {
     let team = team();
     put_many(team.world.machine.workspace());
     let token = team.world.alice.add_runner("box");
@@ -226,14 +226,14 @@ fn a_machine_that_goes_away_under_way_gets_its_files_when_it_is_back() {
     assert!(tree(&there) == tree(&team.world.path("out")), "the files differ");
     assert!(!is_half_written(machine.workspace()));
 
-    // A run that is stopped meanwhile leaves its part to the next hand-over.
+    // A run that is stopped meanwhile leaves its partial files, which the next hand-over removes.
     let run = team.begin(steps);
     until_half_written(&team, machine.workspace(), &run);
     process::signal(machine.runner_pid(), rustix::process::Signal::KILL);
     machine.stop();
     team.alice(&["chain", "stop", &team.group, &run.to_string()]);
     team.until_run(&run, "stopped");
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    eventually("the machine is offline", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
     assert!(is_half_written(machine.workspace()));
     machine.restart(&team.world.server, "box", &token, &[]);
     let run = team.begin(steps);
@@ -242,7 +242,7 @@ fn a_machine_that_goes_away_under_way_gets_its_files_when_it_is_back() {
 }
 
 #[test]
-fn a_permission_rule_of_the_owner_holds_for_files_as_well() {
+fn a_permission_rule_of_the_owner_applies_to_files_as_well() {
     let team = team();
     put(team.world.machine.workspace(), "out/page.html", b"x");
     put(team.world.machine.workspace(), "out/keys/private", b"secret");
@@ -258,7 +258,7 @@ fn a_permission_rule_of_the_owner_holds_for_files_as_well() {
 }
 
 #[test]
-fn too_much_is_refused_before_anything_is_sent() {
+fn too_many_or_too_large_files_are_refused_before_anything_is_sent() {
     let team = Team::with(echo, &["--handed-max-mib", "2"]);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     let laptop = team.world.machine.workspace();

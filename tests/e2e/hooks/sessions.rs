@@ -1,4 +1,4 @@
-//! The beginnings and ends of sessions.
+//! Hooks at the beginning and the end of a session.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{PATIENCE, command};
 use crate::agent::{ended, new_chat, say};
 use crate::world::World;
 
-/// The events that were written so far, as their name, their reason or source, and their chat.
+/// The events so far, each with its name, its reason or source, and its chat.
 fn events(world: &World) -> Vec<(String, String, String)> {
     let text = fs::read_to_string(world.path("sessions")).unwrap_or_default();
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -26,7 +26,7 @@ fn until(world: &World, count: usize) -> Vec<(String, String, String)> {
     eventually("the hooks wrote", PATIENCE, || Some(events(world)).filter(|events| events.len() >= count))
 }
 
-/// The log of hooks, once so many of them ran at the end of a session.
+/// The log of hooks, as soon as this number of hooks ran at the end of a session.
 fn until_logged(world: &World, count: usize) -> String {
     eventually("they are in the log", PATIENCE, || {
         let log = world.alice.json(&["hook", "log", "--json"]).to_string();
@@ -41,7 +41,7 @@ fn another(client: &Client, chat: &str) {
 }
 
 #[test]
-fn a_session_that_began_ends_with_another_chat_or_with_its_own_and_no_other_does() {
+fn a_session_ends_when_another_chat_begins_or_its_own_is_deleted() {
     let world = World::new(|_| Reply::Say("well".to_owned()));
     let write = "cat >> sessions; echo >> sessions";
     world.hooks(json!({"SessionStart": command("", write), "SessionEnd": command("", write)}));
@@ -60,7 +60,7 @@ fn a_session_that_began_ends_with_another_chat_or_with_its_own_and_no_other_does
         until(&world, 2),
         expected(&[("SessionStart", "startup", &first), ("SessionEnd", "clear", &first)])
     );
-    // It has ended, and one without an answer never began.
+    // This session has ended, and the chat without an answer never began one.
     another(&client, &first);
     assert_eq!(client.call("DELETE", &format!("/chats/{silent}")).status, 204);
     answer(&first, "hello again", 2);
@@ -71,7 +71,7 @@ fn a_session_that_began_ends_with_another_chat_or_with_its_own_and_no_other_does
 }
 
 #[test]
-fn a_deleted_chat_waits_for_no_hook_and_a_question_at_its_end_says_that_it_needs_a_turn() {
+fn deleting_a_chat_waits_for_no_hook_and_a_prompt_hook_reports_that_it_needs_a_turn() {
     let world = World::new(|_| Reply::Say("well".to_owned()));
     let prompt = json!([{"matcher": "", "hooks": [{"type": "prompt", "prompt": "is it over?"}]}]);
     let slow = json!([{"matcher": "", "hooks": [{"type": "command", "command": "while [ ! -e go ]; do sleep 0.05; done; echo over > over"}]}]);

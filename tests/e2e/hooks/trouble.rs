@@ -1,4 +1,5 @@
-//! Hooks that never read, never let an answer end, or lose their machine: the turn ends or goes on, and nothing is left.
+//! Hooks that never read their input, never let an answer end, or lose their machine: the turn ends or continues, and
+//! nothing is left running.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -12,11 +13,12 @@ use super::{PATIENCE, calls, command};
 use crate::agent::{ended, messages, new_chat, say};
 use crate::world::World;
 
-/// A text that fits into no pipe: a hook that does not read its payload leaves most of it unsent.
+/// The size of a text that is larger than any pipe's buffer: a hook that does not read its payload leaves most of it
+/// unsent.
 const CONTENT_BYTES: usize = 512 * 1024;
 
 #[test]
-fn a_command_that_never_reads_its_payload_decides_in_time_or_is_ended() {
+fn a_hook_that_never_reads_its_payload_decides_in_time_or_is_killed() {
     let world =
         World::new(calls("FileCreate", json!({"path": "large", "content": "x".repeat(CONTENT_BYTES)})));
     let marker = format!("{}", 79_000_000 + std::process::id() % 1_000_000);
@@ -44,17 +46,17 @@ fn a_command_that_never_reads_its_payload_decides_in_time_or_is_ended() {
 }
 
 #[test]
-fn a_stop_hook_that_is_never_content_lets_the_answer_end_in_the_end() {
+fn a_stop_hook_that_always_objects_cannot_prevent_the_end_of_an_answer() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     world.hooks(json!({"Stop": command("", "echo x >> stops; echo 'not yet' >&2; exit 2")}));
     let output = world.run(&["chat", "--new", "--json", "--approval", "full", "go"]);
-    // The model goes on eight times.
+    // The model is made to continue eight times.
     assert_eq!(world.model.asked().len(), 9, "{output:?}");
     assert_eq!(fs::read_to_string(world.path("stops")).unwrap().lines().count(), 9);
 }
 
 #[test]
-fn a_machine_that_dies_while_a_hook_runs_lets_nothing_through_and_leaves_nothing() {
+fn a_machine_that_dies_during_a_hook_lets_no_call_through_and_leaves_nothing() {
     let world = World::new(calls("Shell", json!({"command": "touch mark"})));
     let token = world.alice.add_runner("desk");
     let mut desk = Machine::start_with_token(&world.server, "desk", &token, &[]);
@@ -78,13 +80,13 @@ fn a_machine_that_dies_while_a_hook_runs_lets_nothing_through_and_leaves_nothing
         let chat = new_chat(&client, "full");
         say(&client, &chat, "go");
         eventually("the hook runs", PATIENCE, || desk.workspace().join("begun").exists().then_some(()));
-        // Everything on the machine ends with it.
+        // All processes on the machine end with its guardian.
         process::signal(desk.guardian_pid(), Signal::KILL);
         let turn = ended(&client, &chat, 1);
         let shown = messages(&client, &chat);
         let says = |words: &str| shown.iter().any(|message| message.to_string().contains(words));
         match is_managed {
-            // The administrator's fail closed: the model is told, and answers.
+            // The administrator's hooks fail closed: the model gets the denial, and answers.
             true => assert!(turn["agent"]["status"] == "done" && says("denied"), "{shown:?}"),
             false => assert!(turn["agent"]["status"] == "failed" && says("A hook failed"), "{shown:?}"),
         }
@@ -98,7 +100,7 @@ fn a_machine_that_dies_while_a_hook_runs_lets_nothing_through_and_leaves_nothing
             (!execs.as_array().unwrap().iter().any(is_running)).then_some(())
         });
         for workspace in [desk.workspace(), world.machine.workspace()] {
-            assert!(!workspace.join("mark").exists(), "{is_managed}: nothing ran after it");
+            assert!(!workspace.join("mark").exists(), "{is_managed}: the command did not run");
         }
         fs::remove_file(desk.workspace().join("begun")).unwrap();
     }

@@ -1,4 +1,4 @@
-//! The pasted line's download: the script, the program and their verification.
+//! The downloads of the pasted line: the script, the program, and their verification.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -102,7 +102,7 @@ fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
             "tell its administrator",
         ),
     ] {
-        // With busybox's wget there, and here without curl and wget.
+        // First on a machine with busybox's wget, then here with only curl or only wget.
         let mut there = root.shell(Who::Dev, Who::Dev.project());
         there.arg("-s").env("SANDBRIDGE_TOKEN", "sbe_x");
         check_refusal(&run(there, hostile.as_bytes()), words);
@@ -115,7 +115,8 @@ fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
     }
 }
 
-/// Runs a script on this machine, in a directory, with its required programs and these, with these options and variables.
+/// Runs the script on this machine, in this directory, with its required programs and `tools`, with these options and
+/// variables.
 pub(crate) fn here(
     script: &str,
     tools: &[&str],
@@ -146,7 +147,7 @@ fn in_directory(programs: &Path, directory: &Path, options: &[&str], variables: 
 }
 
 #[test]
-fn a_machine_that_is_not_supported_is_told_so() {
+fn an_unsupported_machine_is_reported() {
     let server = Server::start();
     let script = tests::http::text(&format!("{}/install", server.url()));
     let (programs, place) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
@@ -170,7 +171,7 @@ fn check_refusal(output: &Output, words: &str) {
 }
 
 #[test]
-fn a_private_authority_is_asked_for_and_a_stranger_is_refused() {
+fn a_private_certificate_authority_must_be_given_and_another_one_is_refused() {
     let (authority, stranger) = (Authority::new("bridge.test"), Authority::new("bridge.test"));
     let server = Server::start_encrypted(&authority, &["--docker", "off"]);
     let [trusted, wrong] = [authority.certificate(), stranger.certificate()];
@@ -189,7 +190,7 @@ fn a_private_authority_is_asked_for_and_a_stranger_is_refused() {
         for options in [&["--ca-cert", wrong][..], &[]] {
             let refused = here(&script, &[tool], place.path(), options, &[]);
             check_refusal(&refused, "the certificate of https://127.0.0.1:");
-            // The previous run says what is downloaded.
+            // The first line of output names the download.
             assert_eq!(refused.stderr.lines().count(), 2, "one clear line: {}", refused.stderr);
             assert_eq!(place.path().read_dir().unwrap().count(), 0);
         }
@@ -200,12 +201,12 @@ fn a_private_authority_is_asked_for_and_a_stranger_is_refused() {
                 name => (&[][..], Some((name, trusted))),
             };
             let options = [option, &["--workspace", workspace.path().to_str().unwrap()]].concat();
-            // The runner reaches the server as well, which does not know such a token.
+            // The runner connects to the server as well, which does not know such a token.
             let refused = here(&script, &[tool], place.path(), &options, variable.as_slice());
             assert_eq!(refused.code, 5, "{variable:?}: {}", refused.stderr);
         }
     }
-    // busybox's wget has no certificates, and its requests are too old for this server.
+    // busybox's wget does not check certificates, and its requests are too old for this server.
     let root = BareRoot::new();
     let before = root.tree();
     let mut there = root.shell(Who::Dev, Who::Dev.project());

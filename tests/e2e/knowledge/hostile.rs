@@ -1,4 +1,4 @@
-//! Hostile and damaged files: each is refused with a message within the limits, and the queue continues.
+//! Hostile and damaged files: each is refused with a message, within the limits, and the queue continues.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,11 +8,12 @@ use tests::Server;
 
 use super::{PATIENCE, documents, found, put, run};
 
-/// A file to add, and the expected message.
+/// A file to add, and the expected reason of its failure.
 struct File {
     name: String,
     bytes: Vec<u8>,
-    /// The reason of its failure: the word of the frame, or a part of the detail; `None` if the file must be indexed.
+    /// The reason of the failure: the word in the reader's frame, or a part of the detail; `None` if the file must be
+    /// indexed.
     says: Option<&'static str>,
 }
 
@@ -20,7 +21,7 @@ fn file(name: &str, bytes: impl Into<Vec<u8>>, says: Option<&'static str>) -> Fi
     File { name: name.to_owned(), bytes: bytes.into(), says }
 }
 
-/// A PDF of these objects, with a table of their places.
+/// A PDF of these objects, with a cross-reference table.
 fn pdf(objects: &[String], trailer: &str) -> Vec<u8> {
     let mut out = b"%PDF-1.7\n".to_vec();
     let mut places = Vec::new();
@@ -44,7 +45,7 @@ fn stream(content: &str) -> String {
     format!("<</Length {}>>\nstream\n{content}\nendstream", content.len())
 }
 
-/// A PDF with this many pages of this content.
+/// A PDF with this number of pages that all have this content.
 fn pages(count: usize, content: &str) -> Vec<u8> {
     let kids: Vec<String> = (0..count).map(|at| format!("{} 0 R", at + 5)).collect();
     let mut objects = vec![
@@ -59,7 +60,7 @@ fn pages(count: usize, content: &str) -> Vec<u8> {
     pdf(&objects, "")
 }
 
-/// A zip archive: names, contents, and true if an entry is deflated already.
+/// A zip archive: for each entry the name, the content, and whether the content is already deflated.
 fn zip(entries: &[(&str, Vec<u8>, bool)]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, content, is_deflated) in entries {
@@ -78,7 +79,7 @@ fn zip(entries: &[(&str, Vec<u8>, bool)]) -> Vec<u8> {
     out
 }
 
-/// Content that unpacks to `mib` MiB of one repeated byte, compressed by the program gzip.
+/// Deflated content that unpacks to `mib` MiB of one repeated byte, made by the program gzip.
 fn bomb(prefix: &str, mib: usize) -> Vec<u8> {
     let mut gzip =
         Command::new("gzip").arg("-9").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -90,7 +91,7 @@ fn bomb(prefix: &str, mib: usize) -> Vec<u8> {
     });
     let packed = gzip.wait_with_output().unwrap().stdout;
     writer.join().unwrap();
-    // Without gzip's head of 10 bytes and its tail of 8.
+    // Without gzip's header of 10 bytes and its trailer of 8.
     packed[10..packed.len() - 8].to_vec()
 }
 
@@ -278,14 +279,15 @@ fn of_text() -> Vec<File> {
     ]
 }
 
-/// Runs a program with standard input and output passed on, and prints the memory that it had at most, in KiB.
+/// Runs a program with standard input and output passed through, and prints its peak memory, in KiB.
 const MEASURED: &str = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL, env={}); \
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)";
 
-/// The most memory that a reader may have, in KiB: what a document may unpack to, and the text of it.
+/// The limit on a reader's memory, in KiB: for the unpacked document and its text.
 const READER_KIB: u64 = 700 * 1024;
 
-/// The last line that the reader writes for a document, which is its end or the reason why it cannot be read, and the memory that it had, in KiB.
+/// The last line that the reader writes for a document, which reports its end or the reason why it cannot be read; and the reader's peak memory,
+/// in KiB.
 fn last_line(one: &File) -> (String, u64) {
     let mut reader = Command::new("python3")
         .args(["-c", MEASURED])
@@ -298,7 +300,7 @@ fn last_line(one: &File) -> (String, u64) {
         .unwrap();
     let (mut stdin, bytes) = (reader.stdin.take().unwrap(), one.bytes.clone());
     let writer = std::thread::spawn(move || {
-        // A reader that refuses a document may end before it has read all of it.
+        // A reader that refuses a document may exit before it has read all of it.
         let _ = stdin.write_all(&bytes);
     });
     let output = reader.wait_with_output().unwrap();
@@ -332,7 +334,7 @@ fn every_hostile_file_ends_within_the_limits_of_its_reader() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What the owner of a document reads, for a reason of [`File::says`].
+/// The message that a document's owner reads, for a reason as in [`File::says`].
 fn told(reason: &str) -> String {
     match reason {
         "scanned" => "it seems to be scanned; add a version with recognised text".to_owned(),
@@ -349,15 +351,12 @@ fn told(reason: &str) -> String {
     }
 }
 
-/// A document with this name.
+/// The document with this name.
 fn named<'a>(documents: &'a [Value], name: &str) -> &'a Value {
-    documents
-        .iter()
-        .find(|document| document["name"] == name)
-        .unwrap_or_else(|| panic!("{name} is not there"))
+    documents.iter().find(|document| document["name"] == name).unwrap_or_else(|| panic!("no document {name}"))
 }
 
-/// The most memory that a process had so far, in KiB.
+/// The peak memory of a process so far, in KiB.
 fn peak_kib(process: i32) -> u64 {
     let shown = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let peak = shown.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
@@ -366,7 +365,7 @@ fn peak_kib(process: i32) -> u64 {
 
 #[test]
 fn a_hostile_file_fails_with_its_reason_and_touches_no_other_document() {
-    // The test above reads the large files; indexing them takes minutes in a debug build.
+    // The test above covers the large files; indexing them takes minutes in a debug build.
     let all = of_pdf().into_iter().chain(of_office()).chain(of_text());
     let files: Vec<File> = all.filter(|one| one.bytes.len() < 512 * 1024).collect();
     assert!(files.len() >= 40, "{}", files.len());
@@ -374,7 +373,7 @@ fn a_hostile_file_fails_with_its_reason_and_touches_no_other_document() {
     let alice = server.person("alice");
     run(&alice, &["create", "hostile"]);
     let folder = tempfile::tempdir().unwrap();
-    // Two documents that stay as they are, of which one is read in the server and one by a reader; and one whose new content is hostile.
+    // Two documents that are not changed, of which one is read in the server and one by a reader; and one whose new content is hostile.
     let kept = [
         put(folder.path(), "kept.md", "# Kept\n\nThe text with zzkeptzz.\n"),
         put(folder.path(), "kept.html", "<html><h1>Kept</h1><p>The page with zzpagezz."),
@@ -430,5 +429,5 @@ fn a_hostile_file_fails_with_its_reason_and_touches_no_other_document() {
     assert!(replaced["note"].as_str().unwrap().starts_with("the document is damaged"), "{replaced}");
     assert!(found(&alice, "passwd root").iter().all(|text| !text.contains("/bin/")), "no entity was read");
     let more_kib = peak_kib(server.pid()).saturating_sub(before_kib);
-    assert!(more_kib < 200 * 1024, "the server took {more_kib} KiB more");
+    assert!(more_kib < 200 * 1024, "the server used {more_kib} KiB more");
 }

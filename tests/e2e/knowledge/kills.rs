@@ -1,5 +1,5 @@
-//! A server that is killed at many points while it indexes: no document is lost or doubled, and the index becomes that of a server that was never
-//! killed.
+//! A server that is killed at many points while it indexes: no document is lost or duplicated, and the index equals that of a server that was
+//! never killed.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use tests::{Server, eventually};
 
 use super::{PATIENCE, documents, found, indexed, put, run};
 
-/// The points at which the server is killed, and how often a document of [`TEXTS`] reaches each of them in one round.
+/// The points at which the server is killed, and how often documents of [`TEXTS`] reach each of them in one round.
 const POINTS: &[(&str, usize)] = &[
     ("index_uploaded", 3),
     ("index_begun", 3),
@@ -20,11 +20,11 @@ const POINTS: &[(&str, usize)] = &[
     ("index_after_swap", 3),
 ];
 
-/// The documents, and how often each repeats its line: the second one is stored in three batches of 256 KiB.
+/// The documents, each with the number of its lines: the second one is stored in three batches of 256 KiB.
 const TEXTS: &[(&str, usize)] = &[("one.md", 40), ("large.md", 22_000), ("two.txt", 40)];
 
-/// Prints the index of a database: documents, pages and passages of their present versions; and how many jobs are left, how many rows belong to no
-/// present version, and how many passages are in only one of the table and the index of words.
+/// Prints the index of a database: documents, pages and passages of their current versions; and the number of jobs left, of rows that belong to no
+/// current version, and of passages that are in only one of the table and the index of words.
 const DUMP: &str = r#"
 import hashlib, json, sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -65,7 +65,7 @@ fn texts(folder: &Path, version: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_server_that_is_killed_while_it_indexes_has_the_index_of_one_that_was_not() {
+fn a_server_killed_while_indexing_ends_with_the_index_of_one_that_was_not() {
     let options = ["--docker", "off"];
     let mut server = Server::start_in_a_file(&options);
     let alice = server.person("alice");
@@ -76,7 +76,7 @@ fn a_server_that_is_killed_while_it_indexes_has_the_index_of_one_that_was_not() 
     }
     indexed(&alice, "notes");
     let kills = usize::try_from(count("SANDBRIDGE_INDEX_KILLS", 6)).unwrap();
-    // Each point in turn, and with each turn at a later document.
+    // Kills at each point in turn, and in each round at a later document.
     let at = |kill: usize| {
         let (point, documents) = POINTS[kill % POINTS.len()];
         format!("{point}@{}", (kill / POINTS.len()) % documents + 1)
@@ -85,12 +85,12 @@ fn a_server_that_is_killed_while_it_indexes_has_the_index_of_one_that_was_not() 
         let (version, point) = (kill + 1, at(kill));
         server.restart_with(&options, &[("SANDBRIDGE_FAULT", &point)]);
         let paths = texts(folder.path(), version);
-        // Without a server, adding fails.
+        // Adding fails while there is no server.
         let was_taken: Vec<bool> =
             paths.iter().map(|path| alice.run(&["knowledge", "add", "notes", path]).code == 0).collect();
         server.wait_killed(PATIENCE);
         server.restart_with(&options, &[]);
-        // Before anything is added again, each document has one complete version: the old one, or the new one.
+        // Before anything is added again, each document has one complete version: the old one or the new one.
         let client = Client::login(&server, "alice");
         for document in documents(&alice, "notes") {
             let path = format!("/knowledge/documents/{}", document["id"]);
@@ -127,7 +127,7 @@ fn a_server_that_is_killed_while_it_indexes_has_the_index_of_one_that_was_not() 
 }
 
 #[test]
-fn words_that_an_older_version_indexed_are_made_again_after_a_start() {
+fn words_indexed_by_an_older_version_are_indexed_again_after_a_start() {
     let options = ["--docker", "off"];
     let mut server = Server::start_in_a_file(&options);
     let alice = server.person("alice");
@@ -137,7 +137,7 @@ fn words_that_an_older_version_indexed_are_made_again_after_a_start() {
         run(&alice, &["add", "notes", "--wait", &path]);
     }
     server.kill();
-    // As if they had been indexed before titles counted: the words lack these names.
+    // Restores the state from before titles were indexed: the words lack the documents' names.
     let older = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
         db.execute(\"UPDATE documents SET name = 'zztitlezz-' || name, analysis = 0\"); db.commit()";
     let file = server.home().join("sandbridge.db");

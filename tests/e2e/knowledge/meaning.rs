@@ -9,7 +9,7 @@ use super::{PATIENCE, found, json_of, put, run};
 const TOPICS: &[&[&str]] =
     &[&["guarantee", "warranty"], &["kettle", "boil"], &["indent", "tabs"], &["cat", "pet"]];
 
-/// The ranks of the first passage: by words, by meaning.
+/// The text of the first passage, and whether it was found by words and by meaning.
 fn first(person: &tests::Person, query: &str) -> (String, bool, bool) {
     let found = json_of(person, &["search", query]);
     let one = &found["passages"][0];
@@ -18,7 +18,7 @@ fn first(person: &tests::Person, query: &str) -> (String, bool, bool) {
 }
 
 #[test]
-fn meaning_survives_kills_and_an_embedder_that_goes_away() {
+fn search_by_meaning_survives_kills_and_an_unavailable_embedder() {
     let model = ScriptedModel::start(|asked| match asked.results().pop() {
         None => Reply::Call(vec![("knowledge_search", json!({"query": "warranty"}))]),
         Some(_) => Reply::Say("done".to_owned()),
@@ -33,7 +33,7 @@ fn meaning_survives_kills_and_an_embedder_that_goes_away() {
     run(&alice, &["create", "manuals"]);
     let kettle = put(folder.path(), "kettle.md", "The guarantee lasts two years.\n");
     run(&alice, &["add", "manuals", &kettle, "--wait"]);
-    // The built-in one lacks its file here: words are found, and a note says why.
+    // The built-in embedder lacks its file here: passages are found by words, and a note says why.
     assert!(run(&alice, &["search", "guarantee"]).contains("this server has no embedder installed"));
     eventually("the collection says so", PATIENCE, || {
         run(&alice, &["show", "manuals"]).contains("note: found by words only").then_some(())
@@ -50,7 +50,7 @@ fn meaning_survives_kills_and_an_embedder_that_goes_away() {
         "m",
     ]);
     assert_eq!(added.code, 0, "{added:?}");
-    // Killed before and after the vectors are stored: each time it goes on.
+    // Killed before and after the vectors are stored: each time embedding resumes.
     for (point, name) in [("index_before_vectors", "one"), ("index_after_vectors", "two")] {
         let set = alice.run(&["server", "settings", "--embedder", "none"]);
         assert_eq!(set.code, 0, "{set:?}");
@@ -64,7 +64,7 @@ fn meaning_survives_kills_and_an_embedder_that_goes_away() {
                 .then_some(())
         });
     }
-    eventually("nothing is left to say", PATIENCE, || {
+    eventually("no note is left", PATIENCE, || {
         (!run(&alice, &["show", "manuals"]).contains("note:")).then_some(())
     });
     assert!(run(&alice, &["search", "warranty"]).contains("by meaning: rank 1"));
@@ -72,26 +72,26 @@ fn meaning_survives_kills_and_an_embedder_that_goes_away() {
     assert_eq!(answered.code, 0, "{answered:?}");
     let told = model.asked().pop().unwrap().results().pop().unwrap();
     assert!(told.contains("(found by meaning alone)") && told.contains("> The guarantee lasts"), "{told}");
-    // New content takes the place of the old one, by its meaning too.
+    // New content replaces the old one, for the search by meaning too.
     put(folder.path(), "kettle.md", "It makes water boil.\n");
     run(&alice, &["add", "manuals", &kettle, "--wait"]);
     eventually("the new text is found", PATIENCE, || {
         (first(&alice, "kettle").0 == "It makes water boil.").then_some(())
     });
-    assert_eq!(found(&alice, "warranty").len(), 1, "the nearest is another one");
-    // Another user finds it while it is shared.
+    assert_eq!(found(&alice, "warranty").len(), 1, "only another passage is near");
+    // Another user finds the document while it is shared.
     assert!(found(&bob, "kettle").is_empty());
     run(&alice, &["share", "manuals", "bob"]);
     assert_eq!(first(&bob, "pot, kettle").0, "It makes water boil.");
     run(&alice, &["unshare", "manuals", "bob"]);
     assert!(found(&bob, "kettle").is_empty());
-    // The provider is away, and comes back.
+    // The provider stops answering, and later recovers.
     embedder.set(Mood::Refuses(503, ""));
     let told = run(&alice, &["search", "boil"]);
     assert!(told.contains("does not answer") && told.contains("It makes water boil."), "{told}");
     embedder.set(Mood::Well);
     eventually("it answers again", PATIENCE, || (first(&alice, "kettle").2).then_some(()));
-    // In Chinese, as the page's user reads it.
+    // The note in Chinese, as a user of the page reads it.
     embedder.set(Mood::Zero);
     let client = Client::login(&server, "alice");
     let body = json!({"query": "boil"}).to_string();

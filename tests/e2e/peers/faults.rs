@@ -1,11 +1,11 @@
-//! Random faults of three nodes under load: nothing is lost or doubled, and unknown outcomes are reported.
+//! Random faults of three nodes under load: nothing is lost or duplicated, and unknown outcomes are reported.
 //!
 //! ```text
 //!  people, runners ──▶ a balancer ──▶ three nodes ──▶ PostgreSQL
 //!                                       ▲  └─ each other, through a proxy before each
 //! ```
 //!
-//! `SANDBRIDGE_NODE_FAULTS` sets the number of faults; `scripts/soak` has more.
+//! `SANDBRIDGE_NODE_FAULTS` sets the number of faults; `scripts/soak` runs more.
 
 mod load;
 mod terminal;
@@ -26,21 +26,21 @@ use self::load::{Load, Tally};
 use super::{Cluster, PATIENCE, free_port, wait_ready};
 use crate::http_tools::OPEN;
 
-/// How many nodes there are.
+/// The number of nodes.
 const NODES: usize = 3;
 /// The users; each has a runner.
 const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
 /// The default number of faults.
 const FAULTS_FEW: u64 = 4;
-/// How long a node may finish its answers when it shuts down.
+/// The option that limits how long a node may finish its answers when it shuts down.
 const DRAIN: [&str; 2] = ["--drain", "5s"];
 
-/// A fault.
+/// A fault of a node, of the connections or of the database.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// A node is killed, and starts again.
     Kill,
-    /// A node freezes, for longer than its lease or not.
+    /// A node freezes, possibly for longer than its lease.
     Freeze,
     /// A node shuts down, and starts again.
     Restart,
@@ -74,7 +74,7 @@ struct House {
     /// The proxies in front of the peer ports.
     peers: Vec<Proxy>,
     balancer: Proxy,
-    /// Its key is read at each start.
+    /// Keeps the directory of the encryption key, which is read at each start.
     _cluster: Cluster,
     database: Postgres,
 }
@@ -133,7 +133,7 @@ impl House {
             }
         }
         for node in 0..NODES {
-            // A node that was replaced while it was frozen has exited; a supervisor would start it again.
+            // A node that was replaced while it was frozen has exited; a supervisor would restart it.
             if !process::is_alive(self.nodes[node].pid()) {
                 self.start_again(node);
             }
@@ -149,7 +149,7 @@ impl House {
 }
 
 #[test]
-fn no_fault_loses_or_doubles_anything_of_what_people_do_meanwhile() {
+fn no_fault_loses_or_duplicates_the_work_of_users() {
     let model = ScriptedModel::start(load::script);
     let mut house = House::start(&[&model.options("openai")[..], OPEN].concat());
     let mut random = Random::seeded();
@@ -180,7 +180,8 @@ fn no_fault_loses_or_doubles_anything_of_what_people_do_meanwhile() {
         eventually("the runner is back", PATIENCE, || load.is_online().then_some(()));
         println!("{}: {tally:?}", load.name());
     }
-    // Faults may fail some of the work, but not most of it. With few rounds, half of it may fall into one outage.
+    // Faults may make some of the work fail, but not most of it. With few rounds, half of the work may coincide with
+    // one outage.
     for kind in 0..tallies[0].counts().len() {
         let counts = tallies.iter().map(|tally| tally.counts()[kind]);
         let (begun, ended) = counts.fold((0, 0), |sum, count| (sum.0 + count.begun, sum.1 + count.ended));

@@ -1,8 +1,8 @@
-//! The metrics of nodes: each number moves with what it counts, at the node where that happens.
+//! The metrics of nodes: each number changes with what it counts, at the node where that happens.
 
 use super::*;
 
-/// The metrics of a node as their reader gets them.
+/// The metrics of a node, as a monitoring client reads them.
 struct Scraper<'a> {
     node: &'a Server,
     token: String,
@@ -13,7 +13,7 @@ impl<'a> Scraper<'a> {
         Self { node, token: Client::login(node, admin).token().to_owned() }
     }
 
-    /// The value of a series; 0 if nothing was counted yet.
+    /// The value of a series; 0 if it does not exist yet.
     fn value(&self, series: &str) -> f64 {
         let request = ureq::get(format!("{}/metrics", self.node.url()));
         let answer = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
@@ -38,7 +38,7 @@ const OF_CLIENTS: &str = r#"sandbridge_pipes{of="client"}"#;
 const MOST_WRITING: &str = r#"sandbridge_database_connections_max{purpose="write"}"#;
 
 #[test]
-fn homes_claims_pipes_and_redials_are_counted_where_they_are() {
+fn homes_claims_pipes_and_redials_are_counted_at_their_nodes() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[]), cluster.start(&[])];
     let alice = nodes[0].person("alice");
@@ -75,7 +75,7 @@ fn homes_claims_pipes_and_redials_are_counted_where_they_are() {
 }
 
 #[test]
-fn a_home_that_moved_is_counted_as_claimed_there_and_as_refused_here() {
+fn a_moved_home_is_counted_as_claimed_by_one_node_and_refused_by_the_other() {
     let cluster = Cluster::new();
     let (answer, may_answer) = std::sync::mpsc::channel::<()>();
     let may_answer = std::sync::Mutex::new(Some(may_answer));
@@ -109,7 +109,7 @@ fn a_home_that_moved_is_counted_as_claimed_there_and_as_refused_here() {
     });
     assert_eq!((there.value(HOMES), there.value(CLAIMS)), (1.0, 1.0));
     process::signal(home.pid(), Signal::CONT);
-    // The answer that came while it was frozen is recorded by the other node only.
+    // The answer that arrived during the freeze is recorded by the other node only.
     eventually("a change is refused", PATIENCE, || (here.value(REFUSED) >= 1.0).then_some(()));
     here.becomes(HOMES, 0.0);
     assert_eq!((here.value(CLAIMS), there.value(REFUSED)), (1.0, 0.0));

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// The path for which the tickets of these tests are issued.
+/// The path of the downloads in these tests, for which tickets are issued.
 const PATH: &str = "/api/v1/files?path=file&on=laptop";
-/// Failed logins for one name from one address, per minute.
+/// The limit on failed logins for one name from one address, per minute.
 const FAILED_LOGINS: usize = 10;
 
 fn agent() -> ureq::Agent {
@@ -20,7 +20,7 @@ pub(super) fn ticket(page: &Client) -> String {
     ticket.json()["ticket"].as_str().unwrap().to_owned()
 }
 
-/// The status and the content of a download with a ticket of this page.
+/// Downloads with a ticket of this page; returns the status and the content.
 pub(super) fn fetch(node: &Server, page: &Client, ticket: &str) -> (u16, String) {
     let fetch = agent().get(format!("{}{PATH}&ticket={ticket}", node.url())).header("cookie", page.cookie());
     let mut answer = fetch.call().unwrap();
@@ -37,7 +37,7 @@ fn post(node: &Server, path: &str, body: &Value) -> (u16, Value) {
 }
 
 #[test]
-fn a_ticket_that_two_nodes_get_at_once_opens_once() {
+fn a_ticket_used_at_two_nodes_at_once_is_accepted_once() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[])];
     let alice = nodes[0].person("alice");
@@ -78,11 +78,11 @@ fn a_ticket_outlives_the_node_that_issued_it() {
 }
 
 #[test]
-fn failed_logins_at_all_nodes_count_together() {
+fn failed_logins_are_counted_across_all_nodes() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[])];
     nodes[0].person("alice");
-    // The right password does not count, and this address has logged in before.
+    // The right password does not use up an attempt, and this address has logged in before.
     let guess = json!({ "user": "alice", "password": "a wrong password" });
     let began = Instant::now();
     let checked = (0..4 * FAILED_LOGINS).filter(|at| post(&nodes[at % 2], "/login", &guess).0 == 401).count();
@@ -97,11 +97,11 @@ fn failed_logins_at_all_nodes_count_together() {
         });
     }
     let other = json!({ "user": "bob", "password": "a wrong password" });
-    assert_eq!(post(&nodes[1], "/login", &other).0, 401, "another account is not concerned");
+    assert_eq!(post(&nodes[1], "/login", &other).0, 401, "another account is not affected");
 }
 
 #[test]
-fn the_secret_that_one_node_printed_makes_the_first_account_at_another() {
+fn the_secret_printed_by_one_node_creates_the_first_account_at_another() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[])];
     let secrets = nodes.each_ref().map(|node| node.setup_secret());
@@ -120,7 +120,7 @@ fn the_secret_that_one_node_printed_makes_the_first_account_at_another() {
 }
 
 #[test]
-fn a_code_of_one_node_signs_a_page_in_at_another_once() {
+fn a_code_from_one_node_signs_a_page_in_at_another_once() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[])];
     nodes[0].person("alice");

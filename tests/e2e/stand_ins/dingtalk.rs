@@ -1,4 +1,4 @@
-//! `dingtalk-stream` against the stand-in of DingTalk.
+//! The official client `dingtalk-stream` against the stand-in of DingTalk.
 
 use std::time::Duration;
 

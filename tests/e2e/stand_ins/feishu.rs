@@ -1,4 +1,4 @@
-//! `@larksuiteoapi/node-sdk` against the stand-in of Feishu.
+//! The official client `@larksuiteoapi/node-sdk` against the stand-in of Feishu.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn the_official_client_of_feishu_accepts_the_stand_in() {
     let got = client.line("got");
     assert_eq!(got, json!({"got": "hello", "from": "ou_a", "id": id}));
     let sent = client.line("sent");
-    assert_eq!(sent["sent"], sent["again"], "one message for one key");
+    assert_eq!(sent["sent"], sent["again"], "one message for each idempotency key");
     client.line("replied");
     let files = client.line("file");
     assert_eq!(client.line("fetched")["fetched"], "contents");
@@ -49,7 +49,7 @@ fn the_official_client_of_feishu_accepts_the_stand_in() {
 }
 
 #[test]
-fn the_official_client_calls_the_stand_in_as_a_person() {
+fn the_official_client_of_feishu_calls_the_stand_in_as_a_person() {
     let stand_in = Feishu::start();
     let stale = stand_in.token_of("ou_ann");
     stand_in.revoke_people(false);

@@ -1,4 +1,4 @@
-//! `nonebot-adapter-onebot` plays our side against the stand-in of NapCat.
+//! `nonebot-adapter-onebot`, in place of our own client, against the stand-in of NapCat.
 
 use std::net::TcpListener;
 use std::thread;
@@ -8,7 +8,7 @@ use serde_json::json;
 use tests::platforms::client::Client;
 use tests::platforms::onebot::{OneBot, TOKEN};
 
-/// The stand-in refuses messages that follow each other faster.
+/// The pause between messages: the stand-in refuses messages that follow each other faster.
 const PAUSE: Duration = Duration::from_millis(500);
 
 fn talk(stand_in: &OneBot, client: &mut Client) {
@@ -53,7 +53,7 @@ fn nonebot_accepts_the_stand_in_of_napcat_as_a_server() {
 #[test]
 fn nonebot_accepts_the_stand_in_of_napcat_as_a_client() {
     let stand_in = OneBot::start();
-    // Free a moment ago; the client cannot tell a port that it chose itself.
+    // The port was free a moment ago; the client cannot report a port that it chose itself.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut client = Client::python("nonebot2", "onebot.py", &[&port.to_string(), TOKEN], &[]);
     stand_in.dial(Some(&format!("ws://127.0.0.1:{port}/onebot/v11/ws")));

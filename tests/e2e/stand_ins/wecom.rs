@@ -1,4 +1,4 @@
-//! `@wecom/aibot-node-sdk` against the stand-in of WeCom's gateway for AI bots.
+//! The official client `@wecom/aibot-node-sdk` against the stand-in of WeCom's gateway for AI bots.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn the_official_client_of_wecom_accepts_the_stand_in() {
     picture["image"] = json!({"url": stand_in.add_file("p", &ENCRYPTED, None), "aeskey": AES_KEY});
     stand_in.deliver(&picture);
     assert_eq!(client.line("file")["file"].as_str().unwrap().as_bytes(), PLAIN);
-    eventually("it pings", Duration::from_secs(10), || (stand_in.pings() > 2).then_some(()));
+    eventually("the client pings", Duration::from_secs(10), || (stand_in.pings() > 2).then_some(()));
     stand_in.cut();
     client.line("ended");
     client.line("ready");

@@ -1,7 +1,7 @@
-//! Cycles between the top-level modules of a crate: modules that each need another one to be understood.
+//! Cycles between the top-level modules of a crate: modules that cannot be understood without each other.
 //!
-//! Only paths are read (`crate::…`, `super::…`), of code outside tests. A re-export of a crate's root counts as the module that
-//! it comes from.
+//! Only paths (`crate::…`, `super::…`) in code outside of tests are considered. A re-export at a crate's root counts as the
+//! module that it comes from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// One file of a crate.
 struct Source {
-    /// Its module path from the crate's root, which is empty.
+    /// The module path from the crate's root; empty for the root itself.
     module: Vec<String>,
     code: String,
 }
 
-/// The sources of a crate without its tests.
+/// The sources of a crate, without its tests.
 fn sources(folder: &str) -> Vec<Source> {
     let prefix = format!("{folder}/src/");
     let files = tracked_files().into_iter().filter(|file| file.starts_with(&prefix) && file.ends_with(".rs"));
@@ -38,7 +38,7 @@ fn sources(folder: &str) -> Vec<Source> {
     read.collect()
 }
 
-/// The first names after `prefix` in `code`: one name, or those of a list in braces, each with the text after it.
+/// The first names after `prefix` in `code`: one name, or the names of a list in braces, each with the text after it.
 fn names_after<'a>(code: &'a str, prefix: &str) -> Vec<&'a str> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices(prefix) {
@@ -55,7 +55,7 @@ fn names_after<'a>(code: &'a str, prefix: &str) -> Vec<&'a str> {
     found
 }
 
-/// The members of a list whose opening brace was read, without nested lists.
+/// The members of a list whose opening brace was already read, without nested lists.
 fn members(list: &str) -> Vec<&str> {
     let (mut depth, mut begin, mut found) = (0, 0, Vec::new());
     for (at, letter) in list.char_indices() {
@@ -79,7 +79,7 @@ fn first_name(path: &str) -> &str {
     path.split(|it: char| !(it.is_alphanumeric() || it == '_')).next().unwrap_or_default()
 }
 
-/// The root's re-exports, with the module that each comes from.
+/// The re-exports of a crate's root, each with the module from which it comes.
 fn handed_on(sources: &[Source], modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for source in sources.iter().filter(|source| source.module.is_empty()) {
@@ -100,7 +100,7 @@ fn handed_on(sources: &[Source], modules: &BTreeSet<String>) -> BTreeMap<String,
     found
 }
 
-/// The top-level modules that each one refers to.
+/// The top-level modules to which each one refers.
 fn graph(sources: &[Source]) -> Graph {
     let modules: BTreeSet<String> =
         sources.iter().filter_map(|source| source.module.first().cloned()).collect();
@@ -108,7 +108,7 @@ fn graph(sources: &[Source]) -> Graph {
     let mut graph = Graph::new();
     for source in sources {
         let Some(own) = source.module.first() else { continue };
-        // At the module's own depth, this many `super` lead to the root.
+        // At the depth of the module, this number of `super` leads to the root.
         let to_root = "super::".repeat(source.module.len());
         let named =
             names_after(&source.code, "crate::").into_iter().chain(names_after(&source.code, &to_root));
@@ -152,7 +152,7 @@ fn folder_of(name: &str) -> String {
 }
 
 #[test]
-fn modules_of_a_crate_form_no_circle() {
+fn modules_of_a_crate_form_no_cycle() {
     let mut wrong = Vec::new();
     for (name, _) in ARROWS {
         let graph = graph(&sources(&folder_of(name)));
@@ -170,7 +170,7 @@ fn modules_of_a_crate_form_no_circle() {
 }
 
 #[test]
-fn a_circle_is_found_however_its_paths_are_written() {
+fn a_cycle_is_found_however_its_paths_are_written() {
     let source = |module: &str, code: &str| Source {
         module: module.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
         code: code.to_owned(),

@@ -1,4 +1,4 @@
-//! The commands that README and `docs/` name: their subcommands and long options exist in the programs.
+//! The commands that README and `docs/` mention: their subcommands and long options exist in the programs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tests::binaries;
 
-/// Fewer commands than this mean that the pages are no longer parsed correctly.
+/// The minimum number of commands: with fewer, the pages are no longer parsed correctly.
 const MIN_COMMANDS: usize = 40;
 
 /// The programs' help texts, by program and subcommands.
@@ -34,7 +34,7 @@ impl Helps {
         self.of(words).split(is_end).any(|word| word == option)
     }
 
-    /// The reason why the programs would refuse a command.
+    /// The reason why the programs would refuse a command; `None` if they would accept it.
     fn refusal(&mut self, command: &str) -> Option<String> {
         let own = command.split(" -- ").next().unwrap().split(" # ").next().unwrap();
         let words: Vec<&str> = own.split_whitespace().collect();
@@ -69,7 +69,7 @@ fn pages() -> Vec<PathBuf> {
     pages.chain([root.join("README.md")]).collect()
 }
 
-/// The commands of a page: lines of its code blocks, and text between backticks.
+/// The commands of a page, from the lines of its code blocks and the text between backticks.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (index, part) in text.split("```").enumerate() {
@@ -105,7 +105,7 @@ fn pages_name_only_commands_and_options_that_exist() {
 }
 
 #[test]
-fn commands_that_do_not_exist_are_found() {
+fn commands_that_do_not_exist_are_detected() {
     let mut helps = Helps::default();
     for command in [
         "sandbridge nope",

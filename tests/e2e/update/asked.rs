@@ -1,4 +1,4 @@
-//! Updates requested at the server, and the work that delays them.
+//! Updates that are requested at the server, and commands that delay them.
 
 use std::process::Stdio;
 
@@ -36,8 +36,8 @@ fn a_runner_is_updated_from_anywhere_and_the_command_waits_until_it_is_back() {
         waiting.push_str(&line);
     }
     assert!(waiting.contains("is downloading its new program"), "{waiting}");
-    assert_eq!(runner.registered(&person).as_deref(), Some(OLD), "it waits");
-    // From here on commands run one after the other: some of them find the runner away.
+    assert_eq!(runner.registered(&person).as_deref(), Some(OLD), "the update waits");
+    // From here on commands run one after the other: some of them are sent while the runner is restarting.
     std::fs::write(runner.workspace.path().join("go"), "").unwrap();
     let mut met = 0;
     while asked.try_wait().unwrap().is_none() || met < 3 {
@@ -46,7 +46,7 @@ fn a_runner_is_updated_from_anywhere_and_the_command_waits_until_it_is_back() {
         met += 1;
     }
     let done = std::fs::read_to_string(runner.workspace.path().join("done")).unwrap();
-    assert_eq!(done.lines().count(), met, "each ran once");
+    assert_eq!(done.lines().count(), met, "each command ran once");
     let long = long.wait_with_output().unwrap();
     assert_eq!((long.status.code(), String::from_utf8_lossy(&long.stdout).as_ref()), (Some(0), "over\n"));
     let updated = asked.wait_with_output().unwrap();
@@ -63,7 +63,7 @@ fn a_runner_is_updated_from_anywhere_and_the_command_waits_until_it_is_back() {
 }
 
 #[test]
-fn a_runner_that_is_back_as_it_was_is_told_of_with_the_reason() {
+fn an_update_that_was_rolled_back_is_reported_with_the_reason() {
     let place = directory("broken");
     let server = handing_out(&place, "exit 1");
     let person = server.person("alice");
@@ -80,10 +80,11 @@ fn a_runner_that_is_back_as_it_was_is_told_of_with_the_reason() {
 }
 
 #[test]
-fn a_runner_that_cannot_replace_itself_is_replaced_by_the_line_of_a_rotation() {
+fn a_runner_that_cannot_replace_itself_is_replaced_by_a_rotations_install_line() {
     let server = Server::start();
     let person = server.person("alice");
-    // Any user with write access to the program decides what runs as it.
+    // The program can be written by its commands here: any user with write access to the program decides what runs as
+    // its user.
     let place = directory("program");
     put_program(place.path(), OLD);
     let path = place.path().to_str().unwrap().to_owned();
@@ -100,7 +101,7 @@ fn a_runner_that_cannot_replace_itself_is_replaced_by_the_line_of_a_rotation() {
 }
 
 #[test]
-fn a_runner_that_refuses_its_server_is_updated_on_its_machine_alone() {
+fn a_runner_that_refuses_server_updates_is_updated_only_on_its_machine() {
     let server = Server::start();
     let person = server.person("alice");
     let runner = Runner::start(server.url(), &person, "laptop", &["--refuse-server-updates"]);

@@ -1,4 +1,4 @@
-//! New programs that do not work: the old one is back, and works.
+//! New programs that do not work: the old one is restored, and works.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use tests::{Server, binaries, eventually, process};
 
 use super::{NEW, PATIENCE, Runner, directory, says};
 
-/// How much time a new program has to register.
+/// The time limit within which a new program must register.
 const TRIAL: Duration = Duration::from_secs(60);
 
-/// A server that hands out a program with the right version but this other behaviour.
+/// A server that hands out a program that reports the right version but otherwise runs this script.
 pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     let program: PathBuf = place.path().join("program");
     let text =
@@ -22,7 +22,8 @@ pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     Server::start_with(&["--docker", "off", "--runner-static", program.to_str().unwrap()])
 }
 
-/// Checks that an update to a program with this behaviour fails, that the error has these words, and that the old program is back.
+/// Checks that an update to a program with this script fails, that the error contains these words, and that the old program is
+/// back.
 fn fails(script: &str, words: &str) {
     let place = directory("broken");
     let server = handing_out(&place, script);
@@ -40,7 +41,7 @@ fn fails(script: &str, words: &str) {
 }
 
 #[test]
-fn a_program_that_does_not_register_is_taken_back() {
+fn a_program_that_does_not_register_is_rolled_back() {
     let real = binaries::runner_static();
     let refused = format!(
         "shift; case $1 in --token-fd=*) shift;; esac; exec {} --on-trial --token sbr_wrong \"$@\"",
@@ -48,7 +49,7 @@ fn a_program_that_does_not_register_is_taken_back() {
     );
     let cases = [
         ("exit 1", "ended with exit status: 1"),
-        // Right version, but otherwise not a runner.
+        // The right version, but not a runner.
         ("echo hello; exit 0", "ended with exit status: 0"),
         (refused.as_str(), "ended with exit status: 5"),
         ("kill -SEGV $$", "ended with signal: 11"),
@@ -59,9 +60,9 @@ fn a_program_that_does_not_register_is_taken_back() {
 }
 
 #[test]
-fn a_program_that_hangs_is_taken_back_after_a_minute() {
+fn a_program_that_hangs_is_rolled_back_after_a_minute() {
     fails("setsid sleep 1009 & sleep 1009", "did not register within 60 s");
-    assert_eq!(process::with_command("sleep 1009").len(), 0, "all that it started is gone");
+    assert_eq!(process::with_command("sleep 1009").len(), 0, "all processes of the trial have ended");
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn a_runner_that_updates_by_itself_tries_a_broken_program_once() {
         runner.log().contains("the update to 0.1.0 failed").then_some(())
     });
     runner.assert_unchanged(&person);
-    // If a person requests it, it is tried again.
+    // If a person requests the update, the program is tried again.
     assert_eq!(runner.updated().code, 1);
     runner.assert_unchanged(&person);
     assert_eq!(std::fs::read_to_string(&tried).unwrap(), "x\nx\n");
@@ -90,7 +91,7 @@ fn a_runner_whose_new_program_is_on_trial_still_stops() {
     let mut asking = runner.update().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     says(&mut asking, "trying version");
     let tried = |pid: i32| process::children(pid).iter().any(|child| process::children(*child).len() == 1);
-    eventually("the trial is under way", TRIAL, || tried(runner.pid()).then_some(()));
+    eventually("the trial is in progress", TRIAL, || tried(runner.pid()).then_some(()));
     assert_eq!(runner.stop(), Some(0), "{}", runner.log());
     assert_eq!(runner.files(), ["sandbridge-runner"]);
     process::terminate(&mut asking);

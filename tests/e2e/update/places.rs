@@ -1,4 +1,4 @@
-//! Locations of programs that cannot be replaced, or only in another way.
+//! Programs in places where they cannot be replaced, or only in another way.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -8,14 +8,14 @@ use tests::Server;
 
 use super::{NEW, OLD, Runner, directory, put_program, version_of};
 
-/// Starts a program through a script that ends with `exec "$@"`.
+/// A command that starts a program through a script that ends with `exec "$@"`.
 fn by(script: &str, program: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &format!("{script}; exec \"$@\""), "sh"]).arg(program);
     command
 }
 
-/// The result of an impossible update.
+/// Checks that an update is refused with these words, in one line.
 fn assert_refused(runner: &Runner, words: &str) {
     let asked = runner.updated();
     assert_eq!(asked.code, 1, "{words}: {}{}", asked.stdout, runner.log());
@@ -23,7 +23,7 @@ fn assert_refused(runner: &Runner, words: &str) {
 }
 
 #[test]
-fn a_program_that_may_not_be_replaced_says_why_and_what_to_do() {
+fn a_program_that_may_not_be_replaced_is_reported_with_advice() {
     let server = Server::start();
     let person = server.person("alice");
     let place = directory("program");
@@ -42,7 +42,7 @@ fn a_program_that_may_not_be_replaced_says_why_and_what_to_do() {
 }
 
 #[test]
-fn a_full_disk_is_said_before_anything_is_written() {
+fn a_full_disk_is_reported_before_anything_is_written() {
     let server = Server::start();
     let person = server.person("alice");
     let place = directory("program");
@@ -59,7 +59,7 @@ fn a_full_disk_is_said_before_anything_is_written() {
     runner.assert_unchanged(&person);
     let root = format!("/proc/{}/root{}", runner.pid(), runner.directory.path().display());
     let left = std::fs::read_dir(root).unwrap().count();
-    assert_eq!(left, 1, "nothing is left of it");
+    assert_eq!(left, 1, "nothing is left of the new program");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn the_first_process_of_a_container_is_replaced_too() {
     assert_eq!(person.run(&["exec", "--on", "container", "--", "true"]).code, 0);
 }
 
-/// An ordinary user, by number.
+/// The user number of an ordinary user.
 const USER: u32 = 4_711;
 
 /// A command that starts a program as that user.
@@ -95,7 +95,7 @@ fn as_user(program: &Path) -> Command {
 }
 
 #[test]
-fn a_runner_that_is_not_roots_is_replaced_where_its_user_may() {
+fn a_runner_of_an_ordinary_user_is_replaced_where_its_user_may_write() {
     let server = Server::start();
     let person = server.person("alice");
     let start = |name: &str, owner: u32, program_owner: u32| {

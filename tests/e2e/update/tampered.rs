@@ -1,4 +1,4 @@
-//! Downloads that differ from the server's data: refused, and the old program stays.
+//! Downloads that differ from what the server sent: each is refused, and the old program is kept.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use tests::{Server, process};
 
 use super::{NEW, Runner};
 
-/// An attacker's changes to downloads between the runner and its server.
+/// A change that an attacker between the runner and its server makes to downloads.
 #[derive(Clone, Copy)]
 enum Tampering {
     Change,
@@ -17,7 +17,8 @@ enum Tampering {
     OtherVersion,
 }
 
-/// Passes everything on between the runner and the server, and tampers with downloads; returns the address.
+/// Passes everything on between the runner and the server, except that downloads are tampered with; returns the
+/// address.
 fn between(server: &Server, tampering: Tampering) -> String {
     let target: SocketAddr = server.url().trim_start_matches("http://").parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -53,7 +54,7 @@ fn pass(mut runner: TcpStream, target: SocketAddr, tampering: Tampering) {
     server.write_all(&head).unwrap();
     let (mut from_runner, mut to_server) = (runner.try_clone().unwrap(), server.try_clone().unwrap());
     std::thread::spawn(move || {
-        // Either end may be gone.
+        // Either end may already have disconnected.
         let _ = std::io::copy(&mut from_runner, &mut to_server);
         let _ = to_server.shutdown(Shutdown::Both);
     });
@@ -88,7 +89,7 @@ fn answer(mut body: Vec<u8>, is_hash: bool, tampering: Tampering) -> Vec<u8> {
 }
 
 #[test]
-fn a_download_that_was_tampered_with_is_refused_and_the_old_one_stays() {
+fn a_tampered_download_is_refused_and_the_old_program_kept() {
     let server = Server::start();
     let person = server.person("alice");
     for (name, tampering, words) in [
@@ -106,6 +107,6 @@ fn a_download_that_was_tampered_with_is_refused_and_the_old_one_stays() {
         assert_eq!(asked.stderr.lines().count(), 1, "one clear line: {}", asked.stderr);
         assert_eq!(runner.log().matches(words).count(), 1, "{}", runner.log());
         runner.assert_unchanged(&person);
-        assert_eq!(process::children(runner.pid()), child, "it was not even interrupted");
+        assert_eq!(process::children(runner.pid()), child, "the old program was not even interrupted");
     }
 }

@@ -12,11 +12,11 @@ use tests::{Person, Server};
 
 use super::{Runner, says};
 
-/// How often a short command is started.
+/// The interval at which short commands are started.
 const EVERY: Duration = Duration::from_millis(50);
-/// How long they continue after the runner is back.
+/// How long short commands are started after the runner is back.
 const AFTER: Duration = Duration::from_millis(500);
-/// The lines of the long command.
+/// The number of lines of the long command.
 const LINES: usize = 60;
 
 fn exec(person: &Person, name: &str, script: &str) -> Child {
@@ -24,7 +24,7 @@ fn exec(person: &Person, name: &str, script: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Starts short commands until it is told to stop; returns each number with its caller.
+/// Starts short commands until `ends` is set; returns each command's number with its caller.
 fn stream(person: &Person, name: &str, ends: &AtomicBool) -> Vec<(usize, Child)> {
     let mut callers = Vec::new();
     while !ends.load(Ordering::Relaxed) {
@@ -36,7 +36,7 @@ fn stream(person: &Person, name: &str, ends: &AtomicBool) -> Vec<(usize, Child)>
     callers
 }
 
-/// Nightly 20 of 20.
+/// The nightly goal is 20 of 20 rounds.
 #[test]
 fn an_update_with_commands_running_loses_nothing_and_runs_nothing_twice() {
     let server = Server::start();
@@ -86,7 +86,7 @@ fn an_update_with_commands_running_loses_nothing_and_runs_nothing_twice() {
         let file = |name: &str| std::fs::read_to_string(runner.workspace.path().join(name)).unwrap();
         let mut ran = BTreeMap::new();
         file("short").lines().for_each(|line| *ran.entry(line.to_owned()).or_insert(0) += 1);
-        assert_eq!(ran, expected, "each ran once");
+        assert_eq!(ran, expected, "each command ran once");
         assert_eq!((file("long"), file("behind")), ("x\n".to_owned(), "left\n".to_owned()));
         runner.assert_updated(&person);
     }

@@ -1,14 +1,15 @@
-//! A real PostgreSQL for tests, made of the programs of Debian's package `postgresql`.
+//! A real PostgreSQL server for tests, run with the programs of Debian's package `postgresql`.
 //!
-//! The first test that needs it starts one below the temporary directory, for itself and for all others: a socket, no port, no
-//! fsync. Each test gets its own database, copied from a template; of those of ended tests only some are kept. A script
-//! beside it ends it, and removes all of it, half a minute after the last test that holds its lock.
+//! The first test that needs the server starts it below the temporary directory, for itself and for all other tests: a socket,
+//! no port, no fsync. Each test gets its own database, copied from a template; only some of the databases of ended tests are
+//! kept. A script in the background ends the server, and removes all of its files, half a minute after the last test that
+//! holds its lock.
 //!
 //! ```text
-//!   sandbridge-postgres-UID.lock    held while one looks for it, starts it, or ends it
-//!   sandbridge-postgres-UID/in-use  held, shared, by each process that tests with it
+//!   sandbridge-postgres-UID.lock    held by a process that looks for the server, starts it, or ends it
+//!   sandbridge-postgres-UID/in-use  held, shared, by each process that tests with the server
 //! ```
-#![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test that made it")]
+#![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test")]
 
 mod wire;
 
@@ -23,13 +24,13 @@ use std::sync::{Mutex, OnceLock};
 
 use wire::Connection;
 
-/// Switches tests to PostgreSQL: `SANDBRIDGE_TEST_DATABASE=postgres`.
+/// The variable that switches tests to PostgreSQL, with the value `postgres`.
 const VARIABLE: &str = "SANDBRIDGE_TEST_DATABASE";
-/// How many databases of ended tests are kept: dropping one takes as long as creating one.
+/// The number of databases of ended tests that are kept: dropping one takes as long as creating one.
 const LEFT_MOST: usize = 200;
-/// The account on it.
+/// The server's account for tests.
 const ACCOUNT: &str = "sandbridge";
-/// Ends it when no process has held the lock `in-use` at three checks, ten seconds apart.
+/// Ends the server when no process has held the lock `in-use` at three checks in a row, ten seconds apart.
 const END_WHEN_UNUSED: &str = r#"
 free=0
 while sleep 10; do
@@ -45,7 +46,7 @@ pub fn is_wanted() -> bool {
 }
 
 /// The address of a new database on the server that tests share, with the schema that the files of a folder define: a copy of a
-/// template, which `fill` creates from an empty database at this address if it does not exist yet.
+/// template. If the template does not exist yet, `fill` creates it from an empty database at the address that it gets.
 pub fn database_of(schema: &str, fill: impl FnOnce(String)) -> String {
     let mut files: Vec<_> = fs::read_dir(schema).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
@@ -61,20 +62,20 @@ pub fn database() -> String {
     Postgres::shared().empty()
 }
 
-/// A running server.
+/// A running PostgreSQL server.
 #[derive(Debug)]
 pub struct Postgres {
     home: PathBuf,
-    /// Removed with it; `None` if tests share it.
+    /// The server's directory, removed when this is dropped; `None` if tests share the server.
     own: Option<tempfile::TempDir>,
-    /// Marks it as in use.
+    /// The open file whose shared lock marks the server as in use.
     in_use: Option<File>,
-    /// For creating databases.
+    /// The connection for creating databases.
     connection: Mutex<Option<Connection>>,
 }
 
 impl Postgres {
-    /// The shared one, started if it is not running.
+    /// The shared server, started if it is not running.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Postgres> = OnceLock::new();
         SHARED.get_or_init(|| {
@@ -90,7 +91,7 @@ impl Postgres {
                 server.start();
                 File::create(server.home.join("in-use")).unwrap();
                 let mut end = Command::new("setsid");
-                // Its parent ends at once, and init adopts it.
+                // The script's parent exits at once, and init adopts the script.
                 end.args(["--fork", "sh", "-c", END_WHEN_UNUSED, "-"]).arg(&server.home).arg(programs());
                 assert!(quiet(&mut end).status().unwrap().success());
             }
@@ -102,7 +103,7 @@ impl Postgres {
         })
     }
 
-    /// A separate one for a test, to be stopped and started.
+    /// A separate server for one test, which may stop and start it.
     pub fn own() -> Self {
         let own = tempfile::TempDir::with_prefix("sandbridge-postgres-own-").unwrap();
         let server = Self::at(own.path().to_owned(), Some(own));
@@ -115,7 +116,7 @@ impl Postgres {
         Self { home, own, in_use: None, connection: Mutex::default() }
     }
 
-    /// Starts it.
+    /// Starts the server.
     pub fn start(&self) {
         let options = format!(
             "-c fsync=off -c full_page_writes=off -c autovacuum=off -c max_connections=400 \
@@ -126,18 +127,18 @@ impl Postgres {
         self.control(&["start", "-w", "-o", &options]);
     }
 
-    /// Stops it at once, as a failing machine would.
+    /// Stops the server at once, as a failing machine would.
     pub fn stop(&self) {
         *self.connection.lock().unwrap() = None;
         self.control(&["stop", "-w", "-m", "immediate"]);
     }
 
-    /// The address of a database on it.
+    /// The address of a database on this server.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{ACCOUNT}@localhost/{database}?host={}", self.home.display())
     }
 
-    /// The address of a new and empty database on it.
+    /// The address of a new and empty database on this server.
     pub fn empty(&self) -> String {
         self.create("template0")
     }
@@ -148,7 +149,7 @@ impl Postgres {
         connection.ask(statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
-    /// The same in the database that every server has, over a permanent connection.
+    /// The result of a statement in the database that every server has, over a permanent connection.
     fn tell(&self, statement: &str) -> String {
         let mut connection = self.connection.lock().unwrap();
         let connection =
@@ -159,7 +160,7 @@ impl Postgres {
     fn copy_of(&self, template: &str, fill: impl FnOnce(String)) -> String {
         let known = format!("SELECT 1 FROM pg_database WHERE datname = '{template}'");
         if self.tell(&known).is_empty() {
-            // One of the tests that need it creates it.
+            // The first test that needs the template creates it.
             let lock = File::create(lock_of(&self.home)).unwrap();
             lock.lock().unwrap();
             if self.tell(&known).is_empty() {
@@ -167,7 +168,7 @@ impl Postgres {
                 self.tell(&format!("DROP DATABASE IF EXISTS {filling} WITH (FORCE)"));
                 self.tell(&format!("CREATE DATABASE {filling}"));
                 fill(self.url(&filling));
-                // Closed connections may still be counted for a moment.
+                // The server may still count closed connections for a moment.
                 self.tell(&format!(
                     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{filling}'"
                 ));
@@ -180,15 +181,15 @@ impl Postgres {
     fn create(&self, template: &str) -> String {
         static CREATED: AtomicU32 = AtomicU32::new(0);
         let name = format!("t_{}_{}", std::process::id(), CREATED.fetch_add(1, Ordering::Relaxed));
-        // An earlier process with this number may have left one.
+        // An earlier process with this id may have left a database.
         self.tell(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
         // Copying the files is twice as fast as writing each page to the log.
         self.tell(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy"));
         self.url(&name)
     }
 
-    /// Drops databases of ended processes down to the number that is kept: a few at a time, since all others wait meanwhile, and on
-    /// a disk that is mounted with `discard` each takes a second.
+    /// Drops databases of ended processes down to the number that is kept: a few in each test, since all other tests wait
+    /// meanwhile, and on a disk that is mounted with `discard` each takes a second.
     fn drop_left(&self) {
         let names = self.tell(r"SELECT datname FROM pg_database WHERE datname LIKE 't\_%'");
         let is_left = |name: &&str| {
@@ -205,7 +206,7 @@ impl Postgres {
         let (user, group) = ordinary();
         fs::set_permissions(&self.home, fs::Permissions::from_mode(0o755)).unwrap();
         chown(&self.home, Some(user), Some(group)).unwrap();
-        // Neither its character set nor its order is C's: anything that depends on them would show.
+        // Neither the character set nor the collation is that of the locale C, so code that depends on them fails.
         let mut initdb = self.program("initdb");
         initdb.args(["-E", "UTF8", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]);
         initdb.args(["-U", ACCOUNT, "--auth=trust", "--no-sync", "-D"]).arg(self.home.join("data"));
@@ -222,7 +223,7 @@ impl Postgres {
         run(&mut control);
     }
 
-    /// One of its programs, run as a user that it accepts.
+    /// One of PostgreSQL's programs, run as a user that it accepts.
     fn program(&self, name: &str) -> Command {
         let mut command = Command::new(programs().join(name));
         let (user, group) = ordinary();
@@ -236,14 +237,14 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // A test's own server has no other users.
+        // A test's own server has no other users, so it is stopped here.
         if self.in_use.is_none() && self.own.is_some() && self.home.join("data/postmaster.pid").exists() {
             self.stop();
         }
     }
 }
 
-/// The folder of the newest PostgreSQL's programs.
+/// The folder with the programs of the newest version of PostgreSQL.
 fn programs() -> &'static Path {
     static PROGRAMS: OnceLock<PathBuf> = OnceLock::new();
     PROGRAMS.get_or_init(|| {
@@ -252,7 +253,7 @@ fn programs() -> &'static Path {
             .map(|version| version.unwrap().path().join("bin"))
             .filter(|programs| programs.join("initdb").exists())
             .max_by_key(|programs| version(programs));
-        newest.expect("PostgreSQL's programs are not there: sudo apt-get install postgresql")
+        newest.expect("PostgreSQL's programs are not installed: sudo apt-get install postgresql")
     })
 }
 
@@ -261,7 +262,7 @@ fn version(programs: &Path) -> u32 {
     name.to_string_lossy().parse().unwrap_or(0)
 }
 
-/// The user and the group that the server runs as: the test's own, unless that is root, which PostgreSQL refuses.
+/// The user and the group as which the server runs: the test's own, unless that is root, which PostgreSQL refuses.
 fn ordinary() -> (u32, u32) {
     const NOBODY: u32 = 65534;
     match (rustix::process::getuid(), rustix::process::getgid()) {
@@ -278,7 +279,8 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// Runs it to its end; its output is shown if it fails. A server that it starts keeps its own files open, not these.
+/// Runs a command to its end; shows its output if it fails. Files take the output, since a server that the command
+/// starts keeps its output open.
 fn run(command: &mut Command) {
     let said = tempfile::NamedTempFile::new().unwrap();
     let (out, err) = (said.reopen().unwrap(), said.reopen().unwrap());

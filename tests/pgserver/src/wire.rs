@@ -1,4 +1,5 @@
-//! The part of PostgreSQL's protocol that a test needs to create databases: one statement, its rows as texts.
+//! The part of PostgreSQL's protocol that a test needs to create databases: one statement at a time, with its rows as
+//! text.
 //!
 //! A `psql` process for each statement would take longer than the statement.
 
@@ -6,10 +7,10 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// The version of the protocol: 3.0.
+/// The version 3.0 of the protocol.
 const PROTOCOL: i32 = 3 << 16;
 
-/// A connection through the server's socket, of an account that needs no password.
+/// A connection through the server's socket, for an account that needs no password.
 #[derive(Debug)]
 pub(crate) struct Connection(BufReader<UnixStream>);
 
@@ -41,7 +42,7 @@ impl Connection {
         self.0.get_mut().write_all(&message)
     }
 
-    /// Reads until the server waits for the next statement.
+    /// Reads until the server is ready for the next statement.
     fn answer(&mut self) -> io::Result<String> {
         let (mut rows, mut failed) = (String::new(), None);
         loop {
@@ -63,12 +64,12 @@ impl Connection {
     }
 }
 
-/// A row as a line.
+/// A row as a line, with `|` between its columns.
 fn row(body: &[u8]) -> String {
     let mut columns = Vec::new();
     let mut rest = &body[2..];
     while let Some((length, after)) = rest.split_first_chunk() {
-        // NULL is -1 bytes long.
+        // The length of NULL is given as -1 bytes.
         let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
         columns.push(String::from_utf8_lossy(&after[..length]));
         rest = &after[length..];

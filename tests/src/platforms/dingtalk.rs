@@ -1,4 +1,4 @@
-//! A stand-in of DingTalk: stream connections, session webhooks, and the API of robots.
+//! A stand-in for DingTalk: stream connections, session webhooks, and the API of robots.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,19 +13,19 @@ use super::serve::{Reply, Request, Service, Serving, Socket};
 /// The application's client id, which is its robot's code too.
 pub const CLIENT_ID: &str = "dingabc";
 
-/// Its secret.
+/// The application's client secret.
 pub const SECRET: &str = "planted-secret-dingtalk";
 
 /// The topic of messages to a robot.
 const TOPIC: &str = "/v1.0/im/bot/messages/get";
 
-/// The longest message, in bytes: documents of robots.
+/// The longest message, in bytes, according to the documentation of robots.
 const TEXT_MAX_BYTES: usize = 20_000;
 
-/// Messages by one session webhook, in a second; the documents' 20 a minute would slow the tests.
+/// The limit on messages through one session webhook, per second; the documented 20 a minute would slow the tests.
 const PER_SECOND: usize = 20;
 
-/// Something that the robot sent.
+/// A message that the robot sent.
 #[derive(Clone, Debug)]
 pub struct Said {
     /// `webhook:N`, `group:ID`, `user:ID`.
@@ -111,7 +111,7 @@ impl DingTalk {
         })
     }
 
-    /// A text arrives: the id of its message.
+    /// Delivers a text; returns the id of its message.
     pub fn say(&self, user: &str, group: Option<&str>, text: &str) -> String {
         let event = self.event(user, group, text);
         self.deliver(&event);
@@ -159,12 +159,12 @@ impl DingTalk {
         self.state().pongs
     }
 
-    /// What the robot sent.
+    /// The messages that the robot sent.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
     }
 
-    /// What was refused so far.
+    /// The refused requests so far.
     pub fn refusals(&self) -> Vec<String> {
         self.state().refusals.clone()
     }
@@ -179,7 +179,7 @@ impl DingTalk {
         self.state().opened
     }
 
-    /// Ends every connection without a word.
+    /// Ends every connection without a close frame.
     pub fn cut(&self) {
         for (_, line) in self.state().lines.drain(..) {
             let _ = line.send(Order::Cut);
@@ -193,7 +193,7 @@ impl DingTalk {
         }
     }
 
-    /// The session webhooks of new messages live for so long.
+    /// Sets the lifetime of the session webhooks of new messages.
     pub fn set_webhook_life(&self, life: Duration) {
         self.state().webhook_lives = Some(life);
     }
@@ -203,7 +203,7 @@ impl DingTalk {
         self.state().tokens.clear();
     }
 
-    /// Does something wrong with the next message that is sent.
+    /// Applies a fault to the next message that is sent.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(fault);
     }
@@ -232,7 +232,7 @@ impl State {
         Reply::json(status, &json!({"code": code, "message": why, "requestid": "r"}))
     }
 
-    /// What has to be wrong with a request: `Err` at once, otherwise after it was taken.
+    /// Takes the next fault: `Err` is answered at once, any other after the request was carried out.
     fn fault(&mut self, too_fast: Reply) -> Result<Option<Reply>, Reply> {
         match self.faults.pop_front() {
             None => Ok(None),
@@ -405,7 +405,7 @@ impl Gateway {
     }
 }
 
-/// What is wrong with a text and its title.
+/// The rule that a text or its title breaks.
 fn fault_of_text(text: &Value, title: Option<&Value>) -> Option<&'static str> {
     let text = text.as_str().unwrap_or_default();
     if text.trim().is_empty() || title.is_some_and(|title| title.as_str().is_none_or(str::is_empty)) {

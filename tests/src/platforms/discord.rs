@@ -19,7 +19,7 @@ pub const BOT: &str = "1070000000000000001";
 /// The first id of a message.
 const FIRST_ID: u64 = 1_400_000_000_000_000_000;
 
-/// What happens to the next message that is sent.
+/// A fault in handling the next message that is sent.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// 429, with `retry_after` in seconds or without.
@@ -32,12 +32,12 @@ pub enum Fault {
     Error(u16, u64, &'static str),
 }
 
-/// What the bot said.
+/// A message that the bot sent.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its channel.
+    /// The id of its channel.
     pub channel: String,
-    /// Its id.
+    /// The id of the message.
     pub id: String,
     /// Its parameters, as last changed.
     pub parameters: Value,
@@ -56,7 +56,7 @@ struct Session {
 struct State {
     next: u64,
     sessions: HashMap<String, Session>,
-    /// Events from before anybody was there.
+    /// Events from before a client was connected.
     early: Vec<(String, Value)>,
     identified: usize,
     resumed: usize,
@@ -69,12 +69,12 @@ struct State {
     forbids_content: bool,
     remaining: u64,
     messages: Vec<Message>,
-    /// What people said.
+    /// The messages of people.
     history: Vec<Value>,
     nonces: HashMap<(String, String), String>,
     callbacks: Vec<(String, Value)>,
     followups: Vec<Value>,
-    /// The channel, or any; and what happens.
+    /// The channel (any channel if `None`), and the fault.
     faults: Vec<(Option<String>, Fault)>,
     files: HashMap<String, Vec<u8>>,
     moved: HashMap<String, String>,
@@ -83,7 +83,7 @@ struct State {
     is_unhurried: bool,
 }
 
-/// What all connections are told.
+/// A command to all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Command {
     #[default]
@@ -161,7 +161,7 @@ impl Discord {
         self.inner.state().dispatch(kind, data);
     }
 
-    /// A message of a person with these fields; what is missing is added. Returns it.
+    /// Delivers a message of a person with these fields; missing ones are added. Returns the message.
     pub fn message(&self, fields: Value) -> Value {
         let mut state = self.inner.state();
         let mut message = json!({"id": state.id(), "channel_id": "55", "type": 0, "content": "", "mentions": [], "attachments": [],
@@ -170,7 +170,7 @@ impl Discord {
         for (name, value) in fields.as_object().unwrap() {
             message[name.as_str()] = value.clone();
         }
-        // The API's documents name no server.
+        // As documented, the API's messages contain no server.
         let mut kept = message.clone();
         kept.as_object_mut().unwrap().remove("guild_id");
         state.history.push(kept);
@@ -178,12 +178,12 @@ impl Discord {
         message
     }
 
-    /// A direct message.
+    /// Delivers a direct message.
     pub fn say(&self, text: &str) -> Value {
         self.message(json!({"content": text}))
     }
 
-    /// A person presses a button of a message.
+    /// Lets a person press a button of a message.
     pub fn press(&self, user: &str, message: &Message, custom_id: &str) {
         let mut state = self.inner.state();
         let id = state.id();
@@ -192,13 +192,13 @@ impl Discord {
         state.dispatch("INTERACTION_CREATE", &press);
     }
 
-    /// A file that can be fetched. Its address.
+    /// Adds a file that can be fetched; returns its address.
     pub fn file(&self, name: &str, bytes: &[u8]) -> String {
         self.inner.state().files.insert(format!("/attachments/{name}"), bytes.to_vec());
         format!("{}/attachments/{name}", self.serving.url())
     }
 
-    /// A file that is elsewhere. Its address.
+    /// Adds a file that is elsewhere; returns its address.
     pub fn moved_file(&self, name: &str, to: &str) -> String {
         self.inner.state().moved.insert(format!("/attachments/{name}"), to.to_owned());
         format!("{}/attachments/{name}", self.serving.url())
@@ -214,7 +214,7 @@ impl Discord {
         self.command(Command::Reconnect);
     }
 
-    /// Forgets all sessions, and says so.
+    /// Forgets all sessions, and notifies the clients.
     pub fn invalidate(&self) {
         self.inner.state().sessions.clear();
         self.command(Command::Invalidate);
@@ -230,42 +230,42 @@ impl Discord {
         self.command(Command::Close(code));
     }
 
-    /// Says nothing and answers nothing more, or does again.
+    /// Stops sending and answering, or resumes.
     pub fn deafen(&self, is_deaf: bool) {
         self.inner.state().is_deaf = is_deaf;
     }
 
-    /// Does not enforce the limits of requests over time any more.
+    /// Stops enforcing the limits of requests over time.
     pub fn unhurried(&self) {
         self.inner.state().is_unhurried = true;
     }
 
-    /// The token is revoked.
+    /// Revokes the token.
     pub fn revoke(&self) {
         self.inner.state().is_revoked = true;
     }
 
-    /// Message Content Intent is not turned on.
+    /// Turns the Message Content Intent off.
     pub fn forbid_content(&self) {
         self.inner.state().forbids_content = true;
     }
 
-    /// No more sessions today.
+    /// Allows no more sessions today.
     pub fn exhaust(&self) {
         self.inner.state().remaining = 0;
     }
 
-    /// What happens to the next message that is sent; called again, to the one after that.
+    /// Sets a fault for the next message that is sent; a second call sets one for the message after that.
     pub fn fault(&self, fault: Fault) {
         self.inner.state().faults.push((None, fault));
     }
 
-    /// The same for the next message to a channel.
+    /// Sets a fault for the next message to a channel.
     pub fn fault_in(&self, channel: &str, fault: Fault) {
         self.inner.state().faults.push((Some(channel.to_owned()), fault));
     }
 
-    /// What the bot said, as it stands now.
+    /// The bot's messages in their current state.
     pub fn messages(&self) -> Vec<Message> {
         self.inner.state().messages.clone()
     }
@@ -286,12 +286,12 @@ impl Discord {
         (state.identified, state.resumed)
     }
 
-    /// How many heartbeats came.
+    /// How many heartbeats arrived.
     pub fn beats(&self) -> usize {
         self.inner.state().beats
     }
 
-    /// What was refused, and why.
+    /// The refused requests, with the reasons.
     pub fn refused(&self) -> Vec<String> {
         self.inner.state().refused.clone()
     }

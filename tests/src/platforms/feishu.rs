@@ -1,4 +1,4 @@
-//! A stand-in of Feishu and Lark: the long connection for events, and the API for messages, cards and files.
+//! A stand-in for Feishu and Lark: the long connection for events, and the API for messages, cards and files.
 
 mod cards;
 mod frames;
@@ -22,7 +22,7 @@ use super::serve::{Reply, Serving};
 /// An application's id, in the form that the official client checks.
 pub const APP_ID: &str = "cli_0123456789abcdef";
 
-/// Its secret.
+/// The application's secret.
 pub const APP_SECRET: &str = "planted-secret-feishu";
 
 /// The open id of the application's bot.
@@ -31,26 +31,26 @@ pub const BOT: &str = "ou_bot";
 /// A message that the application sent.
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// Its id.
+    /// The id of the message.
     pub id: String,
-    /// The chat.
+    /// The id of the chat.
     pub chat: String,
-    /// The message that it answers, and if it went into that message's thread.
+    /// The message that it answers, and whether it is in that message's thread.
     pub reply: Option<(String, bool)>,
     /// `interactive`, `text`, `image`, `file`.
     pub kind: String,
-    /// What it holds now.
+    /// Its current content.
     pub content: Value,
     /// How often it was changed.
     pub edits: usize,
-    /// The key against doubles.
+    /// The key that prevents duplicates.
     pub uuid: String,
 }
 
 /// An event on its way to the application.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// The event.
+    /// The event, as it is sent.
     pub event: Value,
     /// How often it was sent.
     pub tries: usize,
@@ -89,8 +89,8 @@ impl Feishu {
         self.gateway.state()
     }
 
-    /// The event of a text in a direct chat or in a group. Placeholders of mentions stand in the text: `@_user_1` is the bot, `@_user_2`
-    /// somebody else, `@_all` everybody.
+    /// The event of a text in a direct chat or in a group. The text contains placeholders for mentions: `@_user_1` is the
+    /// bot, `@_user_2` another person, `@_all` all members.
     pub fn text_event(&self, sender: &str, chat: &str, is_group: bool, text: &str) -> Value {
         self.event(sender, chat, is_group, "text", &json!({"text": text}))
     }
@@ -135,7 +135,7 @@ impl Feishu {
         }}));
     }
 
-    /// Takes the bot out of a chat: an event, and refusals from then on.
+    /// Removes the bot from a chat: sends an event, and refuses requests from then on.
     pub fn remove_bot(&self, chat: &str, by: &str) {
         self.state().closed_chats.insert(chat.to_owned());
         let number = self.gateway.next();
@@ -151,7 +151,7 @@ impl Feishu {
         state.send(last, 1);
     }
 
-    /// The same in so many fragments, from the last to the first.
+    /// Delivers an event on one of the connections, in this many fragments, from the last to the first.
     pub fn deliver_in_fragments(&self, event: Value, sum: usize) {
         let mut state = self.state();
         state.deliveries.push(Delivery { event, tries: 0, answer: None, sent: Instant::now() });
@@ -191,7 +191,7 @@ impl Feishu {
         self.state().cards.clone()
     }
 
-    /// What was refused so far: code and reason.
+    /// The refused requests so far: code and reason.
     pub fn refusals(&self) -> Vec<(u64, String)> {
         self.state().refusals.clone()
     }
@@ -202,7 +202,7 @@ impl Feishu {
         (state.lines.len(), state.pings)
     }
 
-    /// Ends every connection without a word.
+    /// Ends every connection without a close frame.
     pub fn cut(&self) {
         for (_, line) in self.state().lines.drain(..) {
             let _ = line.send(Order::Cut);
@@ -216,22 +216,23 @@ impl Feishu {
         }
     }
 
-    /// Replys no ping from now on, or again.
+    /// Stops answering pings, or resumes.
     pub fn answer_no_pings(&self, is_mute: bool) {
         self.state().is_mute = is_mute;
     }
 
-    /// Refuses connections with a code of the endpoint, or takes them again.
+    /// Refuses connections with a code of the endpoint, or accepts them again.
     pub fn refuse_connections(&self, code: Option<u64>) {
         self.state().refuses_connections = code;
     }
 
-    /// Does something wrong with the next request that sends or changes something; several wait in their order.
+    /// Applies a fault to the next request that sends or changes something; further calls set faults for the requests
+    /// after that.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(fault);
     }
 
-    /// Forgets every token that it gave out, as if they had run out.
+    /// Forgets every token that it issued, as if they had expired.
     pub fn forget_tokens(&self) {
         self.state().tokens.clear();
     }
@@ -250,7 +251,8 @@ impl Feishu {
         self.state().files.get(key).cloned()
     }
 
-    /// Sets the redirect URL that the application lists, and the person who agrees on its page; without a person, nobody agrees.
+    /// Sets the redirect URL that the application lists, and the person who agrees on its page; without a person, no one
+    /// agrees.
     pub fn logs_in(&self, redirect_uri: &str, person: Option<&str>) {
         let people = &mut self.state().people;
         people.redirects.push(redirect_uri.to_owned());

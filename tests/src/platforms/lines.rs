@@ -1,4 +1,4 @@
-//! WebSockets of stand-ins that other threads send on, and what stand-ins do wrong.
+//! WebSockets of stand-ins on which other threads send, and the faults of stand-ins.
 
 use std::io::ErrorKind;
 use std::net::Shutdown;
@@ -19,14 +19,14 @@ const LOOKS_EVERY: Duration = Duration::from_millis(5);
 /// The longest time that a silent connection is kept.
 const SILENT_FOR: Duration = Duration::from_secs(120);
 
-/// What is to be done on a WebSocket.
+/// A command for a WebSocket.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// Send this.
+    /// Send this message.
     Send(Message),
     /// Close it, with a code and a reason.
     Close(u16, String),
-    /// End the connection without a word.
+    /// End the connection without a close frame.
     Cut,
     /// Read and send nothing from now on, and keep the connection.
     FallSilent,
@@ -35,9 +35,9 @@ pub enum Order {
 /// The sending side of a WebSocket; what is sent after its end is lost.
 pub type Line = mpsc::Sender<Order>;
 
-/// What a stand-in does with its WebSockets. They are numbered in the order in which they were opened.
+/// A stand-in's handling of its WebSockets, which are numbered in the order in which they were opened.
 pub trait Talk {
-    /// One was opened.
+    /// A WebSocket was opened.
     fn opened(&self, number: u64, line: &Line);
 
     /// It received a text or a binary message.
@@ -94,30 +94,30 @@ fn stay_silent(orders: &mpsc::Receiver<Order>) {
     while start.elapsed() < SILENT_FOR && !matches!(orders.recv_timeout(LOOKS_EVERY), Ok(Order::Cut)) {}
 }
 
-/// A JSON document in a message; null if it is none.
+/// A JSON document in a message; null if it is not JSON.
 pub fn json(message: &Message) -> Value {
     message.to_text().ok().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// What a messenger does wrong with one request to send or to change something.
+/// A messenger's fault in one request to send or to change something.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// It takes the message, and never answers.
+    /// The messenger takes the message, and never answers.
     TakeAndHang,
-    /// It takes the message, and the connection ends before the answer.
+    /// The messenger takes the message, and the connection ends before the answer.
     TakeAndCut,
-    /// It takes nothing, and the connection ends.
+    /// The messenger takes nothing, and the connection ends.
     Cut,
-    /// It takes nothing, and answers with this status and an empty document.
+    /// The messenger takes nothing, and answers with this status and an empty document.
     Status(u16),
-    /// It asks to wait for this many seconds; with `None` it does not say how long.
+    /// The messenger asks to wait for this many seconds; with `None` it names no time.
     TooFast(Option<u32>),
 }
 
-/// What a file's address leads to.
+/// The response at a file's address, instead of the file.
 #[derive(Clone, Debug)]
 pub enum Trick {
-    /// The file, with a length in the header that is not its own.
+    /// The file, with a wrong length in the header.
     Lie(u64),
     /// A redirect to another address.
     Redirect(String),
@@ -130,7 +130,7 @@ pub enum Trick {
 pub struct Pace(Vec<Instant>);
 
 impl Pace {
-    /// Takes note of one more, unless there were `max` within the last second.
+    /// Counts one more event, unless there were `max` within the last second; returns true if it was counted.
     pub fn is_kept(&mut self, max: usize) -> bool {
         self.0.retain(|at| at.elapsed() < Duration::from_secs(1));
         let is_kept = self.0.len() < max;
@@ -141,7 +141,7 @@ impl Pace {
     }
 }
 
-/// A file's bytes, or what is done with them instead.
+/// The response with a file's bytes, or with a trick instead.
 pub fn file(bytes: &[u8], trick: Option<&Trick>) -> Reply {
     match trick {
         None => Reply::Is(

@@ -134,7 +134,7 @@ fn agent() -> Agent {
 }
 
 impl Account {
-    /// A request below `/_matrix`. Its status and its answer.
+    /// Sends a request below `/_matrix`; returns its status and its answer.
     pub fn try_call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let request = ureq::http::Request::builder()
             .method(method)
@@ -151,7 +151,7 @@ impl Account {
         (status, serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// The same for what has to succeed.
+    /// The same for a request that has to succeed.
     pub fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) = self.try_call(method, path, body);
         assert_eq!(status, 200, "{method} {path}: {answer}");
@@ -170,7 +170,7 @@ impl Account {
         self.call("POST", &format!("client/v3/join/{room}"), &json!({}));
     }
 
-    /// Sends an event of a type. Its id.
+    /// Sends an event of a type; returns its id.
     pub fn send(&self, room: &str, kind: &str, content: &Value) -> String {
         let key =
             crate::http::encode(&format!("{}-{:?}", self.id, std::time::Instant::now())).replace('/', "_");
@@ -178,12 +178,12 @@ impl Account {
         sent["event_id"].as_str().unwrap().to_owned()
     }
 
-    /// Says something. The event's id.
+    /// Sends a text message; returns the event's id.
     pub fn say(&self, room: &str, text: &str) -> String {
         self.send(room, "m.room.message", &json!({"msgtype": "m.text", "body": text}))
     }
 
-    /// Uploads a file. Its `mxc` address.
+    /// Uploads a file; returns its `mxc` address.
     pub fn upload(&self, name: &str, bytes: &[u8]) -> String {
         let url = format!("{}/_matrix/media/v3/upload?filename={name}", self.base);
         let request = self.agent.post(&url).header("authorization", format!("Bearer {}", self.token));
@@ -200,7 +200,7 @@ impl Account {
         request.call().unwrap().into_body().read_to_vec().unwrap()
     }
 
-    /// What others and the account itself said in a room: each message event, the oldest first.
+    /// The messages in a room, the account's own included: each message event, the oldest first.
     pub fn heard(&self, room: &str) -> Vec<Value> {
         let page =
             self.call("GET", &format!("client/v3/rooms/{room}/messages?dir=b&limit=500"), &Value::Null);
@@ -209,18 +209,18 @@ impl Account {
     }
 }
 
-/// What happens to the next request whose path contains a text.
+/// A fault for the next request whose path contains a text.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The connection ends before anything is done.
     Cut,
     /// It is done, and the connection ends before the answer.
     DoneAndCut,
-    /// Nothing comes back.
+    /// No answer is sent.
     Silent,
-    /// This status and this document, instead of asking.
+    /// This status and this document, without asking the homeserver.
     Answer(u16, Value),
-    /// Another place.
+    /// A redirect to another place.
     Moved(String),
     /// A body that claims this length.
     Lying(u64, Vec<u8>),
@@ -251,7 +251,7 @@ impl Network {
         Self { serving: Serving::start(inner.clone()), inner }
     }
 
-    /// The address at which the homeserver seems to be.
+    /// The address at which clients reach the homeserver through this network.
     pub fn url(&self) -> String {
         self.serving.url()
     }
@@ -261,7 +261,7 @@ impl Network {
         self.serving.cut();
     }
 
-    /// What happens to the next request whose path contains this; asked again, to the one after that.
+    /// Sets a fault for the next request whose path contains this text; a second call sets one for the request after that.
     pub fn fault(&self, path: &str, fault: Fault) {
         self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner).push_back((path.to_owned(), fault));
     }
@@ -315,7 +315,7 @@ impl Service for Inner {
                 let _ = self.forward(request);
                 Reply::Cut
             }
-            // The homeserver is away.
+            // If the homeserver is unreachable, the connection ends.
             None => self.forward(request).unwrap_or(Reply::Cut),
         }
     }

@@ -1,4 +1,4 @@
-//! A stand-in of NapCat, a client of QQ that speaks OneBot 11: it takes WebSockets, or dials them.
+//! A stand-in for NapCat, a client of QQ that speaks OneBot 11: it accepts WebSockets, or dials them.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::TcpStream;
@@ -29,7 +29,7 @@ const SENDS_EVERY: Duration = Duration::from_millis(400);
 /// How long to wait before dialling again.
 const DIALS_EVERY: Duration = Duration::from_millis(50);
 
-/// Something that the account sent.
+/// An action by which the account sent something.
 #[derive(Clone, Debug)]
 pub struct Said {
     /// `send_group_msg`, `upload_private_file` and so on.
@@ -64,7 +64,7 @@ pub struct OneBot {
 }
 
 impl OneBot {
-    /// Starts one that takes WebSockets.
+    /// Starts a stand-in that accepts WebSockets.
     pub fn start() -> Self {
         let account = Arc::new(Account(Mutex::default()));
         let serving = Arc::new(Serving::start(account.clone()));
@@ -81,7 +81,7 @@ impl OneBot {
         json!({"url": self.url(), "token": TOKEN})
     }
 
-    /// Dials an address from now on, again and again when the connection ends; `None` ends that.
+    /// Dials an address from now on, again and again when the connection ends; `None` stops that.
     pub fn dial(&self, url: Option<&str>) {
         let is_new = self.state().dials.replace(url.unwrap_or_default().to_owned()).is_none();
         let account = self.account.clone();
@@ -93,7 +93,7 @@ impl OneBot {
                     if url.is_empty() {
                         return;
                     }
-                    // Nobody may listen yet.
+                    // There may be no listener yet.
                     let _ = account.dial(&url);
                     thread::sleep(DIALS_EVERY);
                 }
@@ -132,14 +132,14 @@ impl OneBot {
         event
     }
 
-    /// A text arrives. Without a connection it is lost: nothing is replayed.
+    /// Delivers a text. Without a connection it is lost: nothing is replayed.
     pub fn say(&self, user: i64, group: Option<i64>, text: &str) -> Value {
         let event = self.event(user, group, json!([{"type": "text", "data": {"text": text}}]));
         self.deliver(&event);
         event
     }
 
-    /// An event is sent on each connection for events.
+    /// Sends an event on each connection for events.
     pub fn deliver(&self, event: &Value) {
         for (_, line, gets_events) in &self.state().lines {
             if *gets_events {
@@ -148,28 +148,28 @@ impl OneBot {
         }
     }
 
-    /// A heartbeat, which says if QQ is online.
+    /// Sends a heartbeat, which reports whether QQ is online.
     pub fn beat(&self, is_online: bool) {
         self.deliver(&json!({"time": 1_700_000_000, "self_id": SELF, "post_type": "meta_event", "meta_event_type": "heartbeat",
             "status": {"online": is_online, "good": is_online}, "interval": 30000}));
     }
 
-    /// What the account sent.
+    /// The actions by which the account sent something.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
     }
 
-    /// What was refused so far.
+    /// The refused actions so far.
     pub fn refusals(&self) -> Vec<String> {
         self.state().refusals.clone()
     }
 
-    /// Does something wrong with the next message that is sent.
+    /// Applies a fault to the next message that is sent.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(fault);
     }
 
-    /// Ends every connection without a word.
+    /// Ends every connection without a close frame.
     pub fn cut(&self) {
         for (_, line, _) in self.state().lines.drain(..) {
             let _ = line.send(Order::Cut);
@@ -224,7 +224,7 @@ impl Account {
         lines::talk(socket, &Connection { account: self, gets_events });
     }
 
-    /// Refuses an action; a fault of the rules of this stand-in is on record.
+    /// Refuses an action and records the reason.
     fn failed(&self, retcode: i64, why: &str) -> Value {
         self.state().refusals.push(why.to_owned());
         json!({"status": "failed", "retcode": retcode, "data": null, "message": why, "wording": why})
@@ -284,7 +284,7 @@ impl Account {
     }
 }
 
-/// The text of a message, or what is wrong with it. As a text it holds CQ codes; as segments it holds none.
+/// The text of a message, or the rule that it breaks. A text may contain CQ codes; segments may not.
 fn text_of(message: &Value) -> Result<String, String> {
     let text = match message {
         Value::String(text) => text.clone(),
@@ -325,7 +325,7 @@ impl Service for Account {
     fn hold(&self, request: &Request, mut socket: Socket) {
         let given = request.header("authorization").strip_prefix("Bearer ").map(str::to_owned);
         if given.or(request.query("access_token")).as_deref() != Some(TOKEN) {
-            // It takes the connection first, and says no on it.
+            // NapCat first accepts the connection, and then refuses it there.
             let no = json!({"status": "failed", "retcode": 1403, "data": null, "message": "token verification failed", "echo": null});
             let _ = socket.send(Message::text(no.to_string()));
             let _ = socket.close(None);

@@ -1,4 +1,4 @@
-//! A stand-in of the platform for bots of QQ: tokens, the gateway, deliveries by webhook, passive replies.
+//! A stand-in for QQ's bot platform: tokens, the gateway, deliveries by webhook, passive replies.
 
 mod gateway;
 
@@ -15,17 +15,17 @@ use super::serve::Serving;
 /// The bot's number.
 pub const APP_ID: &str = "102030";
 
-/// Its secret.
+/// The bot's secret.
 pub const SECRET: &str = "planted-secret-qq";
 
-/// Something that the bot sent.
+/// A message that the bot sent.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// Its id.
+    /// The id of the message.
     pub id: String,
     /// The path of the conversation: `/v2/groups/G`.
     pub to: String,
-    /// The document.
+    /// The message as the bot sent it.
     pub body: Value,
 }
 
@@ -78,7 +78,7 @@ impl Qq {
         }
     }
 
-    /// A text arrives: its id.
+    /// Delivers a text; returns its id.
     pub fn say(&self, user: &str, group: Option<&str>, text: &str) -> String {
         let (kind, body) = self.event(user, group, text);
         let id = body["id"].as_str().unwrap().to_owned();
@@ -86,7 +86,7 @@ impl Qq {
         id
     }
 
-    /// Somebody presses the button of a message that has this label.
+    /// Presses the button with this label in a message.
     pub fn press(&self, user: &str, group: Option<&str>, said: &Said, label: &str) -> String {
         let rows = said.body["keyboard"]["content"]["rows"].as_array().unwrap().iter();
         let mut buttons = rows.flat_map(|row| row["buttons"].as_array().unwrap().clone());
@@ -119,7 +119,7 @@ impl Qq {
         json!({"op": 0, "id": format!("{kind}:x"), "t": kind, "s": 1, "d": body})
     }
 
-    /// What the bot sent.
+    /// The messages that the bot sent.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
     }
@@ -129,7 +129,7 @@ impl Qq {
         self.state().answered.clone()
     }
 
-    /// What was refused so far.
+    /// The refused requests so far.
     pub fn refusals(&self) -> Vec<String> {
         self.state().refusals.clone()
     }
@@ -150,7 +150,7 @@ impl Qq {
         self.state().beats.clone()
     }
 
-    /// Answers no heartbeat from now on, or again.
+    /// Stops answering heartbeats, or resumes.
     pub fn answer_no_beats(&self, is_mute: bool) {
         self.state().is_mute = is_mute;
     }
@@ -160,24 +160,24 @@ impl Qq {
         self.state().permitted = Some(intents);
     }
 
-    /// Events can be answered for so long.
+    /// Sets how long events can be answered.
     pub fn set_window(&self, window: Duration) {
         self.state().window = Some(window);
     }
 
-    /// So many sessions may still be started today.
+    /// Sets how many sessions may still be started today.
     pub fn set_remaining(&self, remaining: u64) {
         self.state().remaining = Some(remaining);
     }
 
-    /// Ends every connection with a code; `None` without a word.
+    /// Ends every connection with a code; with `None`, without a close frame.
     pub fn close(&self, code: Option<u16>) {
         for (_, line) in self.state().lines.drain(..) {
             let _ = line.send(code.map_or(Order::Cut, |code| Order::Close(code, "bye".to_owned())));
         }
     }
 
-    /// Ends every new session with a code from now on, or no more.
+    /// Ends every new session with a code from now on; `None` stops that.
     pub fn close_new(&self, code: Option<u16>) {
         self.state().closes_with = code;
     }
@@ -196,12 +196,12 @@ impl Qq {
         state.events.clear();
     }
 
-    /// Forgets every token that it gave out.
+    /// Forgets every token that it issued.
     pub fn forget_tokens(&self) {
         self.state().tokens.clear();
     }
 
-    /// Does something wrong with the next message that is sent.
+    /// Applies a fault to the next message that is sent.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(fault);
     }

@@ -1,4 +1,4 @@
-//! A server of HTTP/1.1 and WebSockets that stand-ins are made of: a thread a connection.
+//! An HTTP/1.1 and WebSocket server, which stand-ins are built on: one thread per connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use tungstenite::protocol::Role;
 /// The largest body that a stand-in reads.
 const BODY_MAX_BYTES: usize = 64 << 20;
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// `GET`, `POST` and so on.
@@ -26,18 +26,18 @@ pub struct Request {
     pub query: String,
     /// The headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
 /// One part of a form with files.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its name.
+    /// The name of the form's field.
     pub name: String,
-    /// The file's name, of a file.
+    /// The file's name, if the part is a file.
     pub file: Option<String>,
-    /// Its bytes.
+    /// The content of the part.
     pub bytes: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ impl Request {
         self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -62,7 +62,7 @@ impl Request {
         fields(&String::from_utf8_lossy(&self.body))
     }
 
-    /// The parts of a form with files in the body; none if it is no such form.
+    /// The parts of a form with files in the body; none if it is not such a form.
     pub fn parts(&self) -> Vec<Part> {
         let kind = self.header("content-type");
         let Some(boundary) = kind.split("boundary=").nth(1) else { return Vec::new() };
@@ -88,7 +88,7 @@ impl Request {
     }
 }
 
-/// An answer.
+/// The response to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A status, headers and a body.
@@ -102,18 +102,18 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// A JSON document.
+    /// A response with a JSON document.
     pub fn json(status: u16, body: &Value) -> Self {
         let kind = ("content-type".to_owned(), "application/json".to_owned());
         Self::Is(status, vec![kind], body.to_string().into_bytes())
     }
 
-    /// Another place.
+    /// A redirect to another place.
     pub fn moved(to: &str) -> Self {
         Self::Is(302, vec![("location".to_owned(), to.to_owned())], Vec::new())
     }
 
-    /// The same with one more header.
+    /// This response with one more header.
     #[must_use]
     pub fn with(self, name: &str, value: &str) -> Self {
         match self {
@@ -129,7 +129,7 @@ impl Reply {
 /// A WebSocket of a stand-in.
 pub type Socket = WebSocket<TcpStream>;
 
-/// What a stand-in does with requests and with WebSockets.
+/// A stand-in's handling of requests and of WebSockets.
 pub trait Service: Send + Sync + 'static {
     /// Answers a request. Called by a thread of the connection; it may wait.
     fn answer(&self, request: &Request) -> Reply;
@@ -182,12 +182,12 @@ impl Serving {
         format!("http://{}", self.address)
     }
 
-    /// The same for WebSockets.
+    /// Its base URL for WebSockets.
     pub fn ws_url(&self) -> String {
         format!("ws://{}", self.address)
     }
 
-    /// Ends every open connection, as a network that breaks.
+    /// Ends every open connection, like a failing network.
     pub fn cut(&self) {
         for stream in self.open.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             // It may have ended by itself.
@@ -325,10 +325,10 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-/// What a WebSocket of a stand-in has to say.
+/// The result of polling a WebSocket of a stand-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Polled {
-    /// A text.
+    /// A text message.
     Text(String),
     /// Nothing yet.
     Nothing,
@@ -347,7 +347,7 @@ pub fn poll(socket: &mut Socket) -> Polled {
     match socket.read() {
         Ok(tungstenite::Message::Text(text)) => Polled::Text(text.as_str().to_owned()),
         Ok(tungstenite::Message::Close(_)) => {
-            // The answer to it.
+            // Sends the answer to it.
             let _ = socket.flush();
             Polled::Ended
         }

@@ -20,7 +20,7 @@ pub const BOT_TOKEN: &str = "xoxb-1111-2222-AbCdEfGhIjKlMnOpQrStUvWx";
 /// The bot user's id.
 pub const BOT: &str = "UB0T";
 
-/// What happens to the next call of a method.
+/// A fault in the next call of a method.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// 429, with `Retry-After` in seconds or without.
@@ -33,12 +33,12 @@ pub enum Fault {
     Error(&'static str),
 }
 
-/// What the bot said.
+/// A message that the bot sent.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its channel.
+    /// The id of its channel.
     pub channel: String,
-    /// Its id.
+    /// The id of the message, which is a timestamp.
     pub ts: String,
     /// Its parameters, as last changed.
     pub parameters: Value,
@@ -128,7 +128,7 @@ impl Slack {
         self.serving.cut();
     }
 
-    /// An event, as the Events API tells it.
+    /// An event in the form of the Events API.
     pub fn event(&self, event: Value) {
         let mut state = self.inner.state();
         let id = format!("Ev{:08}", state.unique());
@@ -137,7 +137,7 @@ impl Slack {
         state.waiting.push_back(Envelope { kind: "events_api", payload, attempt: 0 });
     }
 
-    /// A direct message of a person. Its id.
+    /// Delivers a direct message of a person; returns its id.
     pub fn say(&self, user: &str, text: &str) -> String {
         let ts = self.ts();
         self.event(json!({"type": "message", "channel": "D1", "channel_type": "im", "user": user, "text": text, "ts": ts, "event_ts": ts}));
@@ -149,7 +149,7 @@ impl Slack {
         format!("1780000000.{:06}", self.inner.state().unique())
     }
 
-    /// A person presses a button of a message.
+    /// Lets a person press a button of a message.
     pub fn press(&self, user: &str, message: &Message, value: &str) {
         let mut state = self.inner.state();
         let number = state.unique();
@@ -163,14 +163,14 @@ impl Slack {
         state.waiting.push_back(Envelope { kind: "interactive", payload, attempt: 0 });
     }
 
-    /// A file that the bot can fetch. Its address.
+    /// Adds a file that the bot can fetch; returns its address.
     pub fn file(&self, name: &str, bytes: &[u8]) -> String {
         let path = format!("/files/{name}");
         self.inner.state().offered.insert(path.clone(), (name.to_owned(), bytes.to_vec()));
         format!("{}{path}", self.serving.url())
     }
 
-    /// A file that is elsewhere. Its address.
+    /// Adds a file that is elsewhere; returns its address.
     pub fn moved_file(&self, name: &str, to: &str) -> String {
         let path = format!("/files/{name}");
         self.inner.state().moved.insert(path.clone(), to.to_owned());
@@ -183,7 +183,7 @@ impl Slack {
         state.disconnect = (state.disconnect.0 + 1, reason.to_owned());
     }
 
-    /// Its connections say nothing more and answer nothing, or do again.
+    /// Stops sending and answering on all connections, or resumes.
     pub fn deafen(&self, is_deaf: bool) {
         self.inner.state().is_deaf = is_deaf;
     }
@@ -193,27 +193,27 @@ impl Slack {
         self.inner.state().repeats = true;
     }
 
-    /// Socket Mode is turned off.
+    /// Turns Socket Mode off.
     pub fn turn_off(&self) {
         self.inner.state().is_off = true;
     }
 
-    /// The tokens are revoked.
+    /// Revokes the tokens.
     pub fn revoke(&self) {
         self.inner.state().is_revoked = true;
     }
 
-    /// Does not enforce the limits of requests over time any more.
+    /// Stops enforcing the limits of requests over time.
     pub fn unhurried(&self) {
         self.inner.state().is_unhurried = true;
     }
 
-    /// What happens to the next call of a method; called again, to the one after that.
+    /// Sets a fault for the next call of a method; a second call sets one for the call after that.
     pub fn fault(&self, method: &str, fault: Fault) {
         self.inner.state().faults.entry(method.to_owned()).or_default().push_back(fault);
     }
 
-    /// What the bot said, as it stands now.
+    /// The bot's messages in their current state.
     pub fn messages(&self) -> Vec<Message> {
         self.inner.state().messages.clone()
     }
@@ -228,7 +228,7 @@ impl Slack {
         self.inner.state().answers.clone()
     }
 
-    /// What was refused, and why.
+    /// The refused requests, with the reasons.
     pub fn refused(&self) -> Vec<String> {
         self.inner.state().refused.clone()
     }
@@ -243,7 +243,7 @@ impl Slack {
         self.inner.state().delivered
     }
 
-    /// How many connections there are, how many there were at most at once, and in all.
+    /// The number of connections: now, at most at once, and in total.
     pub fn sockets(&self) -> (usize, usize, usize) {
         let state = self.inner.state();
         (state.sockets, state.most_sockets, state.connections)

@@ -19,7 +19,7 @@ pub const BOT: i64 = 4_839_574_812;
 /// The bot's name.
 pub const USERNAME: &str = "sand_bot";
 
-/// What happens to the next request of a method.
+/// A fault in the next request of a method.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// 429, with `retry_after` in seconds or without.
@@ -28,7 +28,7 @@ pub enum Fault {
     Cut,
     /// It is done, and the connection ends before the answer.
     DoneAndCut,
-    /// Nothing comes back.
+    /// No answer is sent.
     Silent,
     /// A gateway's page with this status.
     Gateway(u16),
@@ -39,9 +39,9 @@ pub enum Fault {
 pub struct Message {
     /// `sendMessage`, `sendPhoto` or `sendDocument`.
     pub method: String,
-    /// Its id.
+    /// The id of the message.
     pub id: i64,
-    /// Its chat.
+    /// The id of its chat.
     pub chat: i64,
     /// Its parameters, as last edited.
     pub parameters: Value,
@@ -49,7 +49,7 @@ pub struct Message {
     pub file: Option<(String, Vec<u8>)>,
 }
 
-/// What a file answers.
+/// The response at a file's address.
 #[derive(Clone, Debug)]
 enum File {
     Is(Vec<u8>),
@@ -66,7 +66,7 @@ struct State {
     /// The number of the poll that is served; an older one is terminated.
     poll: u64,
     has_webhook: bool,
-    /// Where updates are delivered to, and the secret that they carry.
+    /// The address for deliveries of updates, and the secret that they carry.
     webhook: Option<(String, String)>,
     is_revoked: bool,
     delivered: usize,
@@ -148,7 +148,7 @@ impl Telegram {
         id
     }
 
-    /// A person presses a button of a message that the bot sent. Returns the update's id.
+    /// Lets a person press a button of a message that the bot sent. Returns the update's id.
     pub fn press(&self, person: i64, message: &Message, data: &str) -> i64 {
         let kind = if message.chat < 0 { "supergroup" } else { "private" };
         let shown = json!({"message_id": message.id, "date": 1_780_000_000, "chat": {"id": message.chat, "type": kind},
@@ -159,37 +159,37 @@ impl Telegram {
         )
     }
 
-    /// A file that can be fetched: its id is its path.
+    /// Adds a file that can be fetched: its id is its path.
     pub fn file(&self, id: &str, bytes: &[u8]) {
         self.inner.state().files.insert(id.to_owned(), File::Is(bytes.to_vec()));
     }
 
-    /// A file that claims another length.
+    /// Adds a file that claims another length.
     pub fn lying_file(&self, id: &str, length: u64, bytes: &[u8]) {
         self.inner.state().files.insert(id.to_owned(), File::Lying(length, bytes.to_vec()));
     }
 
-    /// A file that is elsewhere.
+    /// Adds a file that is elsewhere.
     pub fn moved_file(&self, id: &str, to: &str) {
         self.inner.state().files.insert(id.to_owned(), File::Moved(to.to_owned()));
     }
 
-    /// Goes on with this id of updates, as after a week without any.
+    /// Continues with this update id, as after a week without updates.
     pub fn jump_to(&self, update: i64) {
         self.inner.state().next_update = update;
     }
 
-    /// What happens to the next request of a method; called again, to the one after that.
+    /// Sets a fault for the next request of a method; a second call sets one for the request after that.
     pub fn fault(&self, method: &str, fault: Fault) {
         self.inner.state().faults.entry(method.to_owned()).or_default().push_back(fault);
     }
 
-    /// The token is revoked.
+    /// Revokes the token.
     pub fn revoke(&self) {
         self.inner.state().is_revoked = true;
     }
 
-    /// Another program has set a webhook.
+    /// Sets a webhook, as if another program had done so.
     pub fn set_webhook(&self) {
         self.inner.state().has_webhook = true;
     }
@@ -199,8 +199,8 @@ impl Telegram {
         self.inner.state().webhook.clone()
     }
 
-    /// Delivers what is not confirmed, in its order, until a delivery fails: the updates that were taken. Telegram tries again by itself;
-    /// here the test does.
+    /// Delivers the unconfirmed updates in their order until a delivery fails; returns those that were accepted. Telegram
+    /// tries again by itself; here the test does.
     pub fn deliver(&self) -> Vec<Value> {
         let mut taken = Vec::new();
         let Some((url, secret)) = self.webhook() else { return taken };
@@ -214,7 +214,7 @@ impl Telegram {
         }
     }
 
-    /// Posts an update to an address with a secret: the status of the answer, if one comes.
+    /// Posts an update to an address with a secret; returns the status of the answer, if there is one.
     pub fn post(url: &str, secret: &str, update: &Value) -> Option<u16> {
         let request = ureq::post(url).config().http_status_as_error(false).build();
         let request = request.header("content-type", "application/json");
@@ -222,27 +222,27 @@ impl Telegram {
         request.send(update.to_string()).ok().map(|answer| answer.status().as_u16())
     }
 
-    /// A chat that the bot cannot write to, with what the API says then.
+    /// Makes a chat refuse the bot's messages, with this error.
     pub fn close(&self, chat: i64, why: &'static str) {
         self.inner.state().deleted_chats.insert(chat, why);
     }
 
-    /// A group has become another one.
+    /// Turns a group into another chat, as when it becomes a supergroup.
     pub fn migrate(&self, from: i64, to: i64) {
         self.inner.state().moved.insert(from, to);
     }
 
-    /// Does not enforce the limits of requests over time any more.
+    /// Stops enforcing the limits of requests over time.
     pub fn unhurried(&self) {
         self.inner.state().is_unhurried = true;
     }
 
-    /// What the bot sent, as it stands now.
+    /// The bot's messages in their current state.
     pub fn messages(&self) -> Vec<Message> {
         self.inner.state().messages.clone()
     }
 
-    /// What was refused, and why.
+    /// The refused requests, with the reasons.
     pub fn refused(&self) -> Vec<String> {
         self.inner.state().refused.clone()
     }

@@ -1,4 +1,5 @@
-//! A stand-in of WeCom's gateway for AI bots: one WebSocket a bot, replies, proactive messages, cards, uploads, encrypted files.
+//! A stand-in for WeCom's gateway for AI bots: one WebSocket a bot, replies, proactive messages, cards, uploads,
+//! encrypted files.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,10 +14,10 @@ use super::serve::{Reply, Request, Service, Serving, Socket};
 /// The bot's id.
 pub const BOT_ID: &str = "aib-bot";
 
-/// Its secret.
+/// The bot's secret.
 pub const SECRET: &str = "planted-secret-wecom";
 
-/// What [`ENCRYPTED`] holds.
+/// The plain content of [`ENCRYPTED`].
 pub const PLAIN: &[u8] = b"a picture of a sand bridge";
 
 /// The key of [`ENCRYPTED`].
@@ -28,27 +29,27 @@ pub const ENCRYPTED: [u8; 32] = [
     0x13, 0xd1, 0xf4, 0xbb, 0x77, 0x8d, 0x33, 0xb4, 0xbe, 0xf1, 0x6c, 0x8f, 0xda, 0xf3, 0xb0,
 ];
 
-/// The longest text, in bytes: documents of the bot.
+/// The longest text, in bytes, according to the documentation of bots.
 const TEXT_MAX_BYTES: usize = 20_480;
 
-/// Messages to one conversation in a second; the documents' 30 a minute would slow the tests.
+/// The limit on messages to one conversation, per second; the documented 30 a minute would slow the tests.
 const PER_SECOND: usize = 30;
 
-/// Something that the bot sent.
+/// A message that the bot sent.
 #[derive(Clone, Debug)]
 pub struct Said {
     /// `reply:REQUEST` or `chat:ID`.
     pub to: String,
-    /// The document.
+    /// The body of the command that sent it.
     pub body: Value,
 }
 
-/// The parts of an upload that have come.
+/// The parts of an upload that have arrived.
 type Chunks = Vec<Option<Vec<u8>>>;
 
 #[derive(Default)]
 struct State {
-    /// Connections, and if they are the bot's.
+    /// The connections, each with true if the bot has subscribed on it.
     lines: Vec<(u64, Line, bool)>,
     said: Vec<Said>,
     /// Requests that may be replied to.
@@ -108,14 +109,14 @@ impl WeCom {
         body
     }
 
-    /// A text arrives: its id. Without a connection it is lost.
+    /// Delivers a text; returns its id. Without a connection it is lost.
     pub fn say(&self, user: &str, group: Option<&str>, text: &str) -> String {
         let event = self.event(user, group, text);
         self.deliver(&event);
         event["msgid"].as_str().unwrap().to_owned()
     }
 
-    /// Delivers a message: the id of the request, by which it is replied to.
+    /// Delivers a message; returns the id of the request, by which it is replied to.
     pub fn deliver(&self, body: &Value) -> String {
         let request = format!("req_{}", self.gateway.next());
         let command = if body["msgtype"] == "event" { "aibot_event_callback" } else { "aibot_msg_callback" };
@@ -126,7 +127,7 @@ impl WeCom {
         request
     }
 
-    /// Somebody presses a button of a card.
+    /// Lets a person press a button of a card.
     pub fn press(&self, user: &str, group: Option<&str>, card: &Value, label: &str) -> String {
         let buttons = card["button_list"].as_array().unwrap().iter();
         let button = buttons.into_iter().find(|button| button["text"] == label).unwrap();
@@ -137,7 +138,7 @@ impl WeCom {
         self.deliver(&body)
     }
 
-    /// Another connection took the bot over.
+    /// Notifies the bot that another connection has replaced its own.
     pub fn replace(&self) {
         let mut body = self.event("", None, "");
         body["msgtype"] = json!("event");
@@ -145,7 +146,7 @@ impl WeCom {
         self.deliver(&body);
     }
 
-    /// What the bot sent.
+    /// The messages that the bot sent.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
     }
@@ -155,19 +156,19 @@ impl WeCom {
         self.state().updates.iter().map(|body| body["template_card"].clone()).collect()
     }
 
-    /// Whose cards they are: a list of people, or nothing for everybody's.
+    /// The people for whom each card was changed; null for all people.
     pub fn updated_for(&self) -> Vec<Value> {
         self.state().updates.iter().map(|body| body["userids"].clone()).collect()
     }
 
-    /// An upload: how it was announced, and its contents once it is complete.
+    /// An upload: its announcement, and its contents once it is complete.
     pub fn upload(&self, media: &str) -> Option<(Value, Vec<u8>)> {
         let state = self.state();
         let (announced, chunks) = state.uploads.get(media)?;
         Some((announced.clone(), chunks.iter().cloned().collect::<Option<Vec<_>>>()?.concat()))
     }
 
-    /// What was refused so far.
+    /// The refused commands so far.
     pub fn refusals(&self) -> Vec<String> {
         self.state().refusals.clone()
     }
@@ -182,12 +183,12 @@ impl WeCom {
         self.state().pings
     }
 
-    /// Answers no ping from now on, or again.
+    /// Stops answering pings, or resumes.
     pub fn answer_no_pings(&self, is_mute: bool) {
         self.state().is_mute = is_mute;
     }
 
-    /// Ends every connection without a word.
+    /// Ends every connection without a close frame.
     pub fn cut(&self) {
         for (_, line, _) in self.state().lines.drain(..) {
             let _ = line.send(Order::Cut);
@@ -201,12 +202,12 @@ impl WeCom {
         }
     }
 
-    /// Forgets what may be replied to.
+    /// Forgets the requests that may be replied to.
     pub fn forget_requests(&self) {
         self.state().asked.clear();
     }
 
-    /// Does something wrong with the next message that is sent.
+    /// Applies a fault to the next message that is sent.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(fault);
     }
@@ -330,7 +331,7 @@ impl State {
     }
 }
 
-/// What is wrong with a card with buttons.
+/// The rule that a card with buttons breaks.
 pub fn fault_of_card(card: &Value) -> Option<String> {
     let task = card["task_id"].as_str().unwrap_or_default();
     let is_id = |c: char| c.is_ascii_alphanumeric() || "_-@".contains(c);

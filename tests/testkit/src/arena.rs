@@ -29,7 +29,7 @@ pub enum Plant {
     Symlink(&'static str, &'static str),
     /// `chain-1` to `chain-N`, each to the next; the last to the target.
     Chain(usize, &'static str),
-    /// A second name for a file beside the root, given by its path from the base.
+    /// A second name for a file next to the root, given by its path from the base.
     HardLink(&'static str, &'static str),
     Fifo(&'static str),
     Socket(&'static str),
@@ -77,7 +77,7 @@ pub type Contents = BTreeMap<PathBuf, (u32, u32, u64, Vec<u8>)>;
 /// The state of a root and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The part that no attempt may change: beside the root.
+    /// The part that no attempt may change: next to the root.
     pub outside: Contents,
     /// Below the root.
     pub inside: Contents,
@@ -225,7 +225,7 @@ impl Arena {
     /// The part of a snapshot that no attempt may change.
     pub fn snapshot_outside(&self) -> Contents {
         let names = self.disk.read_dir().unwrap().map(|entry| PathBuf::from(entry.unwrap().file_name()));
-        // Other entries beside the root are known by their names.
+        // Other entries next to the root are known by their names.
         let mut outside: Contents = names.map(|name| (name, (0, 0, 0, Vec::new()))).collect();
         outside.extend(contents(&self.disk.join("outside")));
         outside.extend(contents(&self.disk.join(format!("{}-evil", self.name))));
@@ -238,7 +238,7 @@ pub fn quick_directory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// Everything at a path; empty if that is gone.
+/// Everything at a path; empty if nothing exists there.
 fn contents(top: &Path) -> Contents {
     let mut contents = Contents::new();
     let mut pending = vec![top.to_owned()];

@@ -17,7 +17,7 @@ const DEVICES: [u32; 2] = [0o020_000, 0o060_000];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub kind: Expected,
-    /// Its whole text.
+    /// The whole text of the error.
     pub message: String,
 }
 
@@ -53,7 +53,7 @@ pub fn judge(
         && refusal.message.contains(&arena.outside_path())
         && !names_the_outside(case, arena)
     {
-        return wrong("a path outside was told");
+        return wrong("a path outside was revealed");
     }
     if before.outside != after.outside {
         return wrong("the outside was changed");

@@ -5,7 +5,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `arena` | a temporary root with secrets beside it, and snapshots of both |
+//! | `arena` | a temporary root with secrets next to it, and snapshots of both |
 //! | `corpus` | the cases: ways out of a root that worked somewhere, as data |
 //! | `judge` | compares an attempt's answer and its traces with what the case expects |
 //! | `postgres` | a PostgreSQL server, and a database of it for each test (crate `pgserver`) |

@@ -14,7 +14,7 @@ use crate::limits::{GIT_LINK_BYTES, GIT_MODULE_DEPTH, GIT_REPOSITORIES, GIT_SCAN
 /// The parts of a repository that are closed to commands.
 const PARTS: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 
-/// The same for a linked worktree's own directory.
+/// The parts of a linked worktree's own directory that are closed to commands.
 pub(in crate::confine) const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
 
 /// The entries that make a directory a repository, and that git never replaces.
@@ -29,7 +29,7 @@ pub(super) struct Scan<'a> {
     root: &'a Path,
     /// All directories that commands may change.
     roots: &'a [&'a Path],
-    /// The most directories to look through, and as many again of those that tools rebuild.
+    /// The maximum number of directories to look through, and as many again of those that tools rebuild.
     most_directories: usize,
     found: &'a mut GitPaths,
     /// Repositories that are already held.
@@ -63,7 +63,7 @@ impl Names {
                 b"commondir" => names.common = true,
                 _ => {}
             }
-            // More than that are never looked at.
+            // The search never looks at more directories than that.
             if kind.is_dir() && entry.file_name() != ".git" && names.directories.len() <= GIT_SCAN_DIRECTORIES
             {
                 names.directories.push(entry.path());
@@ -146,7 +146,7 @@ impl<'a> Scan<'a> {
     fn names(&mut self, directory: &Path) -> Option<Names> {
         match Names::read(directory) {
             Ok(names) => Some(names),
-            // It was removed meanwhile; commands cannot remove parts of the machine's tree before they run.
+            // The directory was removed meanwhile; commands cannot remove parts of the machine's tree before they run.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
                 self.found.gaps.push(format!("not looked at: {}: {error}", directory.display()));

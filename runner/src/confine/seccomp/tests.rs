@@ -1,7 +1,7 @@
 //! Every call of the table, made twice: without the filter, to show that it gets as far as the kernel, and under it.
 //!
-//! The second time by a process that has all the privileges of the first: nothing but the filter can refuse it. Where these
-//! tests are not root, calls that take privileges are refused without it too, and show nothing.
+//! The second call is made by a process with all the privileges of the first: only the filter can refuse it. Where these
+//! tests do not run as root, calls that need privileges are refused without the filter too, and prove nothing.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -142,5 +142,5 @@ fn what_an_ordinary_command_asks_for_passes() {
     for call in [libc::SYS_execve, libc::SYS_openat2, libc::SYS_memfd_create, libc::SYS_name_to_handle_at] {
         assert!(!rules.contains_key(&call), "call {call}");
     }
-    assert!(program(&filter).unwrap().len() < 4_096, "the kernel takes no longer one");
+    assert!(program(&filter).unwrap().len() < 4_096, "the kernel accepts no longer filter");
 }

@@ -12,7 +12,7 @@ use crate::sys;
 /// Means all processes that the caller may signal.
 const EVERYBODY: i32 = -1;
 
-/// Processes that no call may name that signals, opens or reschedules one.
+/// Processes that must not be named in a call that signals, opens or reschedules a process.
 ///
 /// A number stays valid as long as the thread that saw it, which outlives any command it starts. For the kernel, a thread's
 /// number names its whole process almost everywhere a process can be named.

@@ -1,4 +1,4 @@
-//! Finds the tree to blame for a limit that was met; pure decisions.
+//! Finds the tree to blame for a limit that was met. Pure functions.
 
 use crate::bounds::Bytes;
 use crate::exec::met_limit::MetLimit;
@@ -52,17 +52,17 @@ pub(super) struct Signs {
     /// The machine's figures without its commands, as far as they are known.
     others: OnMachine,
     refused: bool,
-    /// For the second check in a row.
+    /// True if processes were refused at two successive checks.
     refused_again: bool,
     /// The machine has so many more processes that commands may be at their limit.
     pub(super) crowded: bool,
     pub(super) killed: bool,
-    /// For the second check in a row.
+    /// True if processes were killed at two successive checks.
     killed_again: bool,
     pub(super) many_files: bool,
     /// Checks since everything was counted.
     uncounted_looks: u32,
-    /// The last count of what only the runner counts is old.
+    /// True if the last count of what only the runner counts is old.
     is_due: bool,
     /// Memory is to be counted: nothing else does, and the machine has much less of it, or the last count is old.
     pub(super) heavy: bool,

@@ -24,7 +24,7 @@ impl Reserve {
         }
     }
 
-    /// Empties it.
+    /// Closes the reserved files.
     pub(super) fn give_back(&mut self) {
         self.0.clear();
     }
@@ -67,7 +67,7 @@ fn taken_memory_bytes(meminfo: &str) -> Option<u64> {
     Some(kibibytes("MemTotal")?.saturating_sub(kibibytes("MemAvailable")?) * 1024)
 }
 
-/// The most files that all commands together may have open: a share of the machine's limit.
+/// How many files all commands together may have open: a share of the machine's limit.
 pub(super) fn most_files() -> u32 {
     let machine =
         fs::read_to_string("/proc/sys/fs/file-max").ok().and_then(|text| text.trim().parse::<u64>().ok());

@@ -1,7 +1,7 @@
 //! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin
 //! allowed no other: the answer names a target elsewhere, to be requested again.
 //!
-//! Addresses are public ones: this machine, its network and the metadata services of clouds are reached only if the machine's
+//! Only public addresses are reached: this machine, its network and the metadata services of clouds are reached only if the machine's
 //! user named the host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy
 //! looks names up itself.) Hosts that commands may not reach are not fetched from for them either: a URL can carry data out. The
 //! same applies to a proxy on the way.
@@ -355,7 +355,7 @@ mod tests {
         }
         let open = Bounds { download_allow: vec!["127.0.0.1".to_owned()], ..Bounds::default() };
         let kind = async |url: &str| Answer::to(parse(url).unwrap(), &open).await.map(drop).unwrap_err().kind;
-        assert_eq!(kind("http://127.0.0.1:1/").await, ErrorKind::Io, "nobody listens there");
+        assert_eq!(kind("http://127.0.0.1:1/").await, ErrorKind::Io, "nothing listens there");
         assert_eq!(kind("http://localhost:1/").await, ErrorKind::SandboxDenied, "another name of it");
     }
 

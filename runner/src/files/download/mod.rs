@@ -17,7 +17,7 @@ use crate::host::Host;
 use crate::limits::DOWNLOAD_BYTES;
 use crate::stream::{Stopped, StreamHandle};
 
-/// Carries out a `Download`. It goes on without its link, as other changes do; a cancel ends it.
+/// Carries out a `Download`. The download continues without its link, as other changes do; a cancel ends it.
 pub(crate) async fn download(
     host: &Host,
     stream: &StreamHandle,

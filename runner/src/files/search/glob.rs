@@ -49,7 +49,7 @@ async fn transfer(
             batch.entries.push(entry);
         }
         let body = codec::encode(&batch)?;
-        // Cut in two it would not be a batch.
+        // A batch has to fit one DATA frame, so this waits for room for all of it.
         stream.room(body.len()).await?;
         stream.data(Channel::Main, DataBuf::copy_from(&body));
     }

@@ -124,7 +124,7 @@ impl Scan {
     }
 
     fn count(&mut self, error: Error) {
-        // An entry that vanished, or changed its type, since it was listed counts as never there.
+        // An entry that vanished, or changed its type, since it was listed counts as one that never existed.
         if !matches!(error, Error::NotFound | Error::NotADirectory | Error::TooManySymlinks) {
             self.unreadable += 1;
         }
@@ -148,7 +148,7 @@ impl Clock {
         self.slice = Instant::now();
     }
 
-    /// True if the time slice is over, or its time is used up.
+    /// True if the time slice is over.
     pub(super) fn is_slice_over(&mut self) -> bool {
         let elapsed = self.slice.elapsed();
         let is_over = elapsed >= Duration::from_millis(SEARCH_SLICE_MS);

@@ -1,4 +1,4 @@
-//! Admission of a machine that registers: its token decides.
+//! Admission of machines that register, by their tokens.
 
 use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User, UserId};
 
@@ -8,36 +8,36 @@ use crate::{Accounts, Result};
 /// The data that a machine presents when it registers.
 #[derive(Clone, Copy)]
 pub struct Showing<'a> {
-    /// Its token.
+    /// The machine's token.
     pub token: &'a str,
-    /// Users that it names itself, if any: each has to be the token's own.
+    /// The users that the machine names itself, if any: each has to be the token's user.
     pub claimed_users: &'a [&'a str],
-    /// The id of its process.
+    /// The id of the runner's process.
     pub boot_id: &'a str,
-    /// Its host name, for the trail.
+    /// The machine's host name, for the trail.
     pub hostname: &'a str,
-    /// True if it keeps the token that it is given in place of a one-time token.
+    /// True if the runner can store the permanent token that it gets in exchange for a one-time token.
     pub takes_token: bool,
-    /// Its facts, as JSON.
+    /// The machine's facts, as JSON.
     pub facts_json: &'a str,
 }
 
 /// An admitted machine.
 #[derive(Clone, Debug)]
 pub struct Admitted {
-    /// Its owner.
+    /// The runner's owner.
     pub user: User,
-    /// The row.
+    /// The runner's id.
     pub runner: RunnerId,
-    /// Its name.
+    /// The runner's name.
     pub name: String,
-    /// The number of this registration.
+    /// How many times the runner has registered, including this time.
     pub epoch: u64,
-    /// Its permanent token, if it presented a one-time token.
+    /// The runner's permanent token, if it presented a one-time token.
     pub token: Option<Secret>,
 }
 
-/// Why a machine is not admitted. The texts are for readers of its log.
+/// Why a machine is not admitted. The messages are for readers of the machine's log.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenRefused {
     /// No runner has this token.
@@ -52,27 +52,27 @@ pub enum TokenRefused {
     /// The runner was revoked while it registered.
     #[error("this runner was revoked a moment ago")]
     RevokedMeanwhile,
-    /// The machine names another user than the token's.
+    /// The machine names a user other than the token's.
     #[error("name the token's own user in the address (/ws/USER) and as the user id")]
     OtherUser,
-    /// It is a one-time token, and the machine would lose the permanent one.
+    /// The token is a one-time token, and the machine could not store the permanent one.
     #[error(
         "this runner does not support one-use tokens; update it, or give it a token with `sandbridge runner rotate {0}`"
     )]
     TakesNoToken(String),
-    /// It is a one-time token that was used.
+    /// The token is a one-time token that was used already.
     #[error(
         "this enrolment token was already used; if that was not you, run `sandbridge runner revoke {0}`; for another token, run \
          `sandbridge runner rotate {0}`"
     )]
     Used(String),
-    /// It is a one-time token that was not presented in time.
+    /// The token is a one-time token that was not presented in time.
     #[error("this enrolment token has expired; make another token with `sandbridge runner rotate {0}`")]
     EnrolmentExpired(String),
-    /// The machine's facts break a rule.
+    /// The machine's facts violate a rule; contains the rule.
     #[error("{0}")]
     Malformed(String),
-    /// The store does not answer. It may be tried again.
+    /// The store failed; the machine may try again.
     #[error("{0}")]
     Unavailable(store::Error),
 }
@@ -84,8 +84,8 @@ impl From<store::Error> for TokenRefused {
 }
 
 impl Accounts {
-    /// The runner of this token; a one-time token is exchanged for the runner's own. The result of the whole registration is
-    /// recorded by the caller, which has the rest of it.
+    /// Admits the runner with this token; a one-time token is exchanged for a permanent one. The caller records the result of the
+    /// registration in the audit trail, because it does the rest of the registration.
     ///
     /// # Errors
     /// [`TokenRefused`].
@@ -109,7 +109,7 @@ impl Accounts {
         }
     }
 
-    /// The user whose runner a token is for; `None` for an unknown one. Whether it is admitted is decided by [`Accounts::admit_runner`].
+    /// The user whose runner a token is for; `None` for an unknown token. [`Accounts::admit_runner`] decides whether it is admitted.
     ///
     /// # Errors
     /// [`crate::Error::Internal`].
@@ -117,10 +117,10 @@ impl Accounts {
         Ok(self.store.runner_token_user(token).await?)
     }
 
-    /// Exchanges a one-time token for the runner's own.
+    /// Exchanges a one-time token for the runner's permanent token.
     async fn enrol(&self, user: &User, runner: &Runner, shown: Showing<'_>) -> Result<Secret, TokenRefused> {
         let name = &runner.name;
-        // Checked before the token is used up for a runner that would lose the permanent one.
+        // Checked first, so that the token is not used up by a runner that could not store the permanent one.
         if !shown.takes_token {
             return Err(TokenRefused::TakesNoToken(name.clone()));
         }
@@ -129,7 +129,7 @@ impl Accounts {
             Enrolment::Used => (TokenRefused::Used(name.clone()), "used"),
             Enrolment::Expired => (TokenRefused::EnrolmentExpired(name.clone()), "expired"),
         };
-        // Important for its owner: another person may have it.
+        // The runner's owner has to see this in the trail, because another person may have the token.
         let act = Act {
             user: Some(&user.name),
             action: "runner.enrol",

@@ -1,10 +1,10 @@
 //! Limits on password attempts: guessing is slow, and one person's guesses do not lock another out. The store keeps the counts, so
-//! all nodes that share it count together, and a restart does not reset them.
+//! all nodes that share the store count together, and a restart does not reset the counts.
 //!
 //! An attempt counts for the pair of its account and its address. If the pair's limit allows it and that address never logged
 //! in to the account, the attempt also counts for the account over all addresses and for the address over all accounts. So one
 //! address cannot use up an account's attempts from other addresses, and many addresses cannot keep an account's owner from
-//! logging in from an address where they did before.
+//! logging in from an address from which they have logged in before.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::limits::{
 };
 use crate::{Accounts, Error, Result};
 
-/// An attempt that is allowed. It is counted before its password is checked, and refunded if the password was correct.
+/// An allowed attempt. It is counted before the password is checked, and refunded if the password is correct.
 #[derive(Debug)]
 #[must_use = "an attempt that succeeds is refunded"]
 pub struct Attempt<'a> {
@@ -45,7 +45,7 @@ impl Accounts {
 }
 
 impl Accounts {
-    /// Like [`Self::begin_attempt`], for a login: the audit trail names an account whose logins are refused.
+    /// Like [`Self::begin_attempt`], for a login; a refused login is recorded in the audit trail of its account.
     ///
     /// # Errors
     /// As for [`Self::begin_attempt`].
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     async fn accounts() -> Accounts {
-        // A stopped clock: no attempts are refilled while a slow machine runs the test.
+        // The clock is stopped, so that no attempts become available again while a slow machine runs the test.
         let clock = store::Clock::from_fn(|| 1_800_000_000_000);
         Accounts::new(Store::open_in_memory().await.unwrap().with_clock(clock))
     }
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// How many of `attempts` wrong passwords are checked, from as many addresses in turn.
+    /// How many of `attempts` wrong passwords are checked, if they come from `addresses` addresses in turn.
     async fn guess(accounts: &Accounts, account: &str, addresses: u32, attempts: u32) -> u32 {
         let mut checked = 0;
         for at in 0..attempts {

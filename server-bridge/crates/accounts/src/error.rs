@@ -1,11 +1,11 @@
-//! Errors, split by a front end's answer to them.
+//! Errors, divided by the answer that a front end gives to them.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error of accounts. A front end has an answer for each, so a new one changes all front ends. All except
-/// [`Error::Internal`] and [`Error::Away`] are the caller's fault; all except [`Error::Internal`] have texts that may be
-/// shown.
+/// Every error of accounts. Front ends have an answer for each, so a new error requires changes in all front ends. All except
+/// [`Error::Internal`] and [`Error::Away`] are the caller's fault; the texts of all except [`Error::Internal`] may be shown to
+/// users.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Only an administrator may do this.
@@ -17,10 +17,10 @@ pub enum Error {
         /// The intended action, as the middle of a sentence.
         what: &'static str,
     },
-    /// Administrators cannot set their own password as they do for others.
+    /// Administrators cannot set their own password in the way they set others'.
     #[error("to change your own password, give your current one too: POST /api/v1/password")]
     OwnPassword,
-    /// No administrator would be left.
+    /// The change would leave no administrator.
     #[error("nobody would be left to administer the server; make another administrator first")]
     LastAdmin,
     /// The name or the password of a login is wrong; the error does not reveal which.
@@ -29,7 +29,7 @@ pub enum Error {
     /// A logged-in user gave a wrong password.
     #[error("{0}")]
     WrongPassword(&'static str),
-    /// A code that signs a page in is unknown, used, too old, or its session has ended.
+    /// A code that signs a page in is unknown, used or too old, or its session has ended.
     #[error("this address was used already or is too old; get a new one where you got this one")]
     WrongCode,
     /// Too many codes were requested and not used.
@@ -49,22 +49,22 @@ pub enum Error {
         "that is not the secret that `sandbridge serve` printed when it started; look again, or restart the server for a new one"
     )]
     WrongSecret,
-    /// There is an account already, so the first one cannot be made any more.
+    /// There is an account already, so the first one can no longer be created.
     #[error("the first account already exists; log in, or ask an administrator for an account")]
     SetUpAlready,
-    /// A value breaks a rule; with the rule.
+    /// A value violates a rule; contains the rule.
     #[error("{0}")]
     Invalid(String),
-    /// It does not exist, or belongs to another user.
+    /// The requested item does not exist, or belongs to another user.
     #[error("{0}")]
     NotFound(String),
     /// The name is in use.
     #[error("{0}")]
     Taken(String),
-    /// The database cannot be reached, or another node works for the user; the same may work a little later.
+    /// The database cannot be reached, or another node works for the user; the request may succeed a little later.
     #[error("{}", .0.shown())]
     Away(store::Error),
-    /// The store failed: for the log; the user only learns that the server could not do it.
+    /// The store failed. The text is for the log; the user learns only that the request failed.
     #[error("{0}")]
     Internal(store::Error),
 }

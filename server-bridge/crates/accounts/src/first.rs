@@ -1,6 +1,6 @@
-//! The first account. While there is no user, the server prints a secret when it starts. The person who presents it makes
-//! the first administrator, once: anyone who can read the server's output could also make one with `sandbridge user add`. Each node
-//! prints a secret of its own, and every node accepts all of them.
+//! The first account. While there is no user, the server prints a secret when it starts. A person who presents it can create
+//! the first administrator, once: anyone who can read the server's output could also create one with `sandbridge user add`. Each
+//! node prints its own secret, and every node accepts all of these secrets.
 
 use std::net::IpAddr;
 
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(Some(secret))
     }
 
-    /// True if the first account has yet to be made.
+    /// True if the first account has yet to be created.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -54,10 +54,10 @@ impl Accounts {
         Ok(self.store.find_one_time(OneTimeKind::FirstAccount, secret).await?.is_some())
     }
 
-    /// Makes the first account, an administrator's, for the holder of the secret, and records their address.
+    /// Creates the first account, an administrator's, for the holder of the secret, and records their address.
     ///
     /// # Errors
-    /// [`Error::SetUpAlready`]; [`Error::WrongSecret`]; [`Error::Invalid`] for a name or a password against the rules.
+    /// [`Error::SetUpAlready`]; [`Error::WrongSecret`]; [`Error::Invalid`] for a name or a password that violates the rules.
     pub async fn make_first(
         &self,
         secret: &str,
@@ -68,7 +68,7 @@ impl Accounts {
         if self.store.has_users().await? {
             return Err(Error::SetUpAlready);
         }
-        // The secret is used up only when the account is made, so a refused name does not cost it.
+        // The secret is used up only when the account is created, so that it remains valid after a refused name.
         if !self.is_first_secret(secret).await? {
             self.note(None, "setup", &address.to_string(), "forbidden").await;
             return Err(Error::WrongSecret);

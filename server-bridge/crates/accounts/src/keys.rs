@@ -4,10 +4,10 @@ use store::{ApiKey, KeyScope, Name, Secret, User};
 
 use crate::{Accounts, Result};
 
-/// A key to be made.
+/// A key to create.
 #[derive(Clone, Copy, Debug)]
 pub struct NewKey<'a> {
-    /// Its name, unique among its user's.
+    /// Its name, unique among its user's keys.
     pub name: &'a str,
     /// Its permissions.
     pub scope: KeyScope,
@@ -24,10 +24,10 @@ impl Accounts {
         Ok(self.store.keys(user.id).await?)
     }
 
-    /// Makes a key. Its secret is only visible now.
+    /// Creates a key. Its secret can be read only now.
     ///
     /// # Errors
-    /// [`crate::Error::Taken`]; [`crate::Error::Invalid`] for a name or a time against the rules, and for too many keys.
+    /// [`crate::Error::Taken`]; [`crate::Error::Invalid`] for a name or a time that violates the rules, and for too many keys.
     pub async fn add_key(&self, user: &User, new: NewKey<'_>) -> Result<(ApiKey, Secret)> {
         let name = Name::parse(new.name)?;
         let made = self.store.add_key(user.id, &name, new.scope, new.ttl_ms).await?;
@@ -36,7 +36,7 @@ impl Accounts {
         Ok(made)
     }
 
-    /// Removes a key: it is not valid any more.
+    /// Removes a key, which is no longer valid then.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`].

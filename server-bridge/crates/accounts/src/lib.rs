@@ -1,20 +1,20 @@
 //! Accounts: the users of the server, their authentication, and their audit trail.
 //!
-//! One [`Accounts`] serves every front end. Each of its calls checks what its caller may do, does it, and writes the audit
-//! entry, so that a front end need not: it parses, calls and answers. The front end says when an attempt begins, as it
-//! alone has a request's origin. Nothing here depends on HTTP or a sandbox.
+//! One [`Accounts`] serves every front end. Each of its methods checks the caller's rights, does the work, and writes the audit
+//! entry, so that a front end only parses, calls and answers. The front end reports when an attempt begins, because only
+//! it knows a request's origin. Nothing here depends on HTTP or a sandbox.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `users` | accounts, for administrators; a user's own password |
-//! | `first` | the first account of a server, and the secret that makes it |
+//! | `first` | the first account of a server, and the secret for creating it |
 //! | `sessions` | logging in and out, confirming the password |
 //! | `attempts` | limits on failed logins |
 //! | `tickets` | secrets in the URLs that a browser fetches by itself |
 //! | `sign_ins` | codes that sign a page in without a password |
 //! | `keys` | keys of programs |
 //! | `runners` | registered machines and their tokens |
-//! | `admission` | a runner's token, when it registers |
+//! | `admission` | the check of a runner's token when the runner registers |
 //! | `nodes` | the nodes that share the database, for administrators |
 //! | `settings` | a user's active place; their first steps |
 //! | `usage` | tokens and cost of a user's models |
@@ -72,7 +72,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// The accounts in this store.
+    /// Serves the accounts in this store.
     pub fn new(store: Store) -> Self {
         Self { store, events: Arc::default() }
     }

@@ -15,7 +15,7 @@ impl Accounts {
         Ok(self.store.nodes().await?)
     }
 
-    /// The use of this server's connections to the database, by purpose.
+    /// How many of this server's connections to the database are in use, by purpose.
     ///
     /// # Errors
     /// [`crate::Error::NotAdmin`].
@@ -24,7 +24,7 @@ impl Accounts {
         Ok(self.store.pools())
     }
 
-    /// Drains a live node, or undoes its drain.
+    /// Drains a live node, or cancels its drain.
     ///
     /// # Errors
     /// [`crate::Error::NotAdmin`]; [`crate::Error::NotFound`]; [`crate::Error::Invalid`] for a node that is not live, and for the last

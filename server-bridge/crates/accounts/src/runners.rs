@@ -8,9 +8,9 @@ use crate::{AccountEvent, Accounts, Error, Result};
 /// A runner to be registered.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRunner<'a> {
-    /// Its name, unique among its user's.
+    /// Its name, unique among its user's runners.
     pub name: &'a str,
-    /// True if its token is for one use: the first machine that shows it gets a token for itself.
+    /// True if its token is a one-time token: the first machine that presents it gets a permanent token.
     pub enrol: bool,
     /// The lifetime of a one-time token, in milliseconds; [`ENROLMENT_TTL_MS`] if `None`. Other tokens do not expire.
     pub ttl_ms: Option<i64>,
@@ -25,7 +25,7 @@ impl Accounts {
         Ok(self.store.runners(user).await?)
     }
 
-    /// A user's runner of this name.
+    /// A user's runner with this name.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -33,10 +33,10 @@ impl Accounts {
         Ok(self.store.runner_by_name(user, name).await?)
     }
 
-    /// Registers a machine under a name. Its token is only visible now.
+    /// Registers a machine under a name. Its token can be read only now.
     ///
     /// # Errors
-    /// [`Error::Taken`]; [`Error::Invalid`] for a name or a time against the rules.
+    /// [`Error::Taken`]; [`Error::Invalid`] for a name or a time that violates the rules.
     pub async fn add_runner(&self, user: &User, new: NewRunner<'_>) -> Result<NewToken> {
         let name = RunnerName::parse(new.name)?;
         let token = match (new.enrol, new.ttl_ms) {
@@ -56,7 +56,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Issues another token for a machine; the earlier ones work for some time more.
+    /// Issues a new token for a machine; the earlier ones remain valid for a while.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -67,19 +67,19 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Revokes a machine: its tokens are not valid any more. The holder of its connection is informed, and closes it.
+    /// Revokes a machine, whose tokens are no longer valid then. The listeners of events are informed, and close its connection.
     ///
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn revoke_runner(&self, user: &User, name: &str) -> Result<()> {
         self.store.revoke_runner(user.id, name).await?;
-        // Done first: its work must not go on while the trail is written.
+        // Sent first, because the machine's work must not continue while the trail is written.
         self.tell(AccountEvent::RunnerRevoked { user: user.id, name: name.to_owned() });
         self.note(Some(&user.name), "runner.revoke", name, "ok").await;
         Ok(())
     }
 
-    /// Records that a runner is gone and was not expected back: after the server's next start nothing waits for it.
+    /// Records that a runner has disconnected and is not expected back: after the server's next start nothing waits for it.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -87,7 +87,7 @@ impl Accounts {
         Ok(self.store.note_disconnected(runner).await?)
     }
 
-    /// Records that a machine is connected; returns true if it still may be, `false` once it was revoked or its user
+    /// Records that a machine is connected; returns true if it may stay connected, and false if it was revoked or its user was
     /// removed.
     ///
     /// # Errors

@@ -7,23 +7,23 @@ use store::{API_KEY_PREFIX, ApiKey, Secret, User};
 use crate::limits::{LOCKED_LOGIN_NOTED_MS, LOGIN_NAME_BYTES};
 use crate::{Accounts, Error, Result};
 
-/// A session just begun: its secrets are only visible now.
+/// A session that has just begun; its secrets can be read only now.
 #[derive(Clone, Debug)]
 pub struct Begun {
-    /// For the Authorization header.
+    /// The token for the Authorization header.
     pub token: Secret,
     /// A page's second secret, which no script can read.
     pub cookie: Option<Secret>,
-    /// How long it lasts, in seconds.
+    /// How long the session lasts, in seconds.
     pub lasts_s: i64,
 }
 
 /// The holder of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedIn {
-    /// Its user.
+    /// The user of the session or key.
     pub user: User,
-    /// The program's key, if it is one.
+    /// The program's key, if the token is one.
     pub key: Option<ApiKey>,
     /// For a page's session: when its user last gave their password, in Unix milliseconds.
     pub page_confirmed_at_ms: Option<i64>,
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(self.store.is_login_address(name, address).await?)
     }
 
-    /// Checks a login and records its address. The session begins with [`Accounts::begin_session`].
+    /// Checks a login and records its address. [`Accounts::begin_session`] begins the session.
     ///
     /// # Errors
     /// [`Error::WrongLogin`]; [`Error::Internal`].
@@ -65,10 +65,10 @@ impl Accounts {
         Ok(())
     }
 
-    /// Begins a session of an authenticated user; a page's has a cookie as well.
+    /// Begins a session of an authenticated user; a page's session has a cookie as well.
     ///
     /// # Errors
-    /// [`Error::Internal`], also if the user was removed meanwhile.
+    /// [`Error::Internal`], also if the user was removed in the meantime.
     pub async fn begin_session(&self, user: &User, is_page: bool) -> Result<Begun> {
         let session = if is_page {
             self.store.create_browser_session(user.id).await?
@@ -79,8 +79,8 @@ impl Accounts {
         Ok(Begun { token: session.token, cookie: session.cookie, lasts_s })
     }
 
-    /// The user of this session or key; `None` if it is unknown or has ended, or is a page's and its cookie is not among
-    /// these.
+    /// The user of this session or key; `None` if it is unknown or has ended, or if it is a page's session and `cookies` does not
+    /// contain its cookie.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -100,7 +100,7 @@ impl Accounts {
         }))
     }
 
-    /// True if a session or a key that was shown before is still valid.
+    /// True if a session or a key that was presented before is still valid.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -112,7 +112,7 @@ impl Accounts {
         })
     }
 
-    /// Records that the user of a session confirmed their password.
+    /// Checks a password, and records that the user of a session has confirmed it.
     ///
     /// # Errors
     /// [`Error::WrongPassword`]; [`Error::Internal`].
@@ -127,7 +127,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Ends a session: its token is not valid any more.
+    /// Ends a session, whose token is no longer valid then.
     ///
     /// # Errors
     /// [`Error::Internal`].

@@ -5,7 +5,7 @@ use store::{User, UserId};
 use crate::limits::NAME_MAX_CHARS;
 use crate::{AccountEvent, Accounts, Error, Result};
 
-/// The word in the trail for no choice.
+/// The word in the trail for leaving the choice of place to the server.
 const AUTO: &str = "auto";
 
 impl Accounts {
@@ -17,8 +17,8 @@ impl Accounts {
         Ok(self.store.active_runner(user).await?)
     }
 
-    /// Chooses a user's active place from the next command on: one of their runners, or one of `places`, which every user
-    /// may name. The router checks if a command would run there now.
+    /// Chooses a user's active place from the next command on: one of their runners, or one of `places`, which any user
+    /// may choose. The router checks whether a command would run there now.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -38,7 +38,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// True if the first steps are to be shown: a user without chats, runners and models who did not postpone them.
+    /// True if the first steps are to be shown: to a user without chats, runners and models who has not postponed them.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -46,7 +46,7 @@ impl Accounts {
         Ok(self.store.is_welcome_due(user).await?)
     }
 
-    /// Ends a user's first steps for good.
+    /// Ends a user's first steps, which are not shown again.
     ///
     /// # Errors
     /// [`Error::Internal`].

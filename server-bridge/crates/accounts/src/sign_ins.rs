@@ -11,7 +11,7 @@ use crate::limits::{SIGN_IN_BYTES, SIGN_IN_LIFETIME, SIGN_INS};
 use crate::{Accounts, Error, Result};
 
 impl Accounts {
-    /// A code that signs a page in as the user of this session, once, within [`SIGN_IN_LIFETIME`].
+    /// Issues a code that signs a page in as the user of this session, once, within [`SIGN_IN_LIFETIME`].
     ///
     /// # Errors
     /// [`Error::TooManyCodes`]; [`Error::Internal`].
@@ -33,7 +33,7 @@ impl Accounts {
         Ok(code)
     }
 
-    /// True if this code would sign a page in. The caller has to slow down wrong ones.
+    /// True if this code would sign a page in. The caller has to limit the rate of wrong codes.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -41,7 +41,7 @@ impl Accounts {
         Ok(self.store.find_one_time(OneTimeKind::SignIn, code).await?.is_some())
     }
 
-    /// The user whom this code signs in from this address. It is used up.
+    /// Redeems this code, presented from this address: returns the user whom it signs in, and uses the code up.
     ///
     /// # Errors
     /// [`Error::WrongCode`]; [`Error::Internal`].

@@ -9,7 +9,7 @@ use crate::{AccountEvent, Accounts, Change, Error, NewRunner, NewUser, Showing, 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const PASSWORD: &str = "correct horse";
 
-/// Accounts with their first administrator, `ada`.
+/// A store of accounts that contains the first administrator, `ada`.
 async fn accounts() -> (Accounts, User) {
     let accounts = Accounts::new(Store::open_in_memory().await.unwrap());
     let secret = accounts.begin_first("").await.unwrap().unwrap();

@@ -8,12 +8,12 @@ use store::{NewOneTime, OneTimeKind};
 use crate::limits::{TICKET_BYTES, TICKET_LIFETIME, TICKETS, TICKETS_PER_SESSION};
 use crate::{Accounts, Error, Result};
 
-/// The request that a ticket permits.
+/// What a ticket permits: one request to an address, as part of a session.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ticket {
     /// The token of the session that requested it.
     pub token: String,
-    /// The address that it opens.
+    /// The address that the ticket opens.
     pub address: String,
 }
 
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Ticket {
 }
 
 impl Ticket {
-    /// The stored form: the token, a line break (no token has one), the address.
+    /// The stored form: the token, a line break (which no token contains) and the address.
     fn document(&self) -> String {
         format!("{}\n{}", self.token, self.address)
     }

@@ -1,4 +1,4 @@
-//! The audit trail: who did what, where, and how it ended.
+//! The audit trail: users' actions, with their places, targets and outcomes.
 
 use store::{AuditEntry, AuditId, AuditRecord, AuditSearch, User};
 
@@ -8,7 +8,7 @@ use crate::{Accounts, Result};
 /// An action, for the trail. No text may contain a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Act<'a> {
-    /// The user's name; `None` if the server could not tell.
+    /// The user's name; `None` if the server does not know the user.
     pub user: Option<&'a str>,
     /// `exec`, `file.write`, `login`, ….
     pub action: &'a str,
@@ -20,30 +20,30 @@ pub struct Act<'a> {
     pub outcome: &'a str,
 }
 
-/// The wanted entries.
+/// The filter for entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trail<'a> {
-    /// Only those of this user; for administrators, as others only see their own.
+    /// Only entries of this user; for administrators, because others see only their own.
     pub user: Option<&'a str>,
-    /// Only those whose action begins with this.
+    /// Only entries whose action begins with this text.
     pub action: &'a str,
-    /// Only those before this one.
+    /// Only entries before the one with this id.
     pub before: Option<i64>,
-    /// The most entries, from 1 to [`TRAIL_PAGE_MAX_ROWS`].
+    /// The maximum number of entries, from 1 to [`TRAIL_PAGE_MAX_ROWS`].
     pub limit: u32,
 }
 
-/// Some entries, the newest first.
+/// One page of entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrailPage {
-    /// The entries.
+    /// The entries, the newest first.
     pub entries: Vec<AuditRecord>,
-    /// True if there are older ones.
+    /// True if there are older entries.
     pub more: bool,
 }
 
 impl Accounts {
-    /// Adds an entry. A failure is only logged: the action is done.
+    /// Adds an entry. A failure is only logged, because the action has already been done.
     pub async fn record(&self, act: Act<'_>) {
         let entry = AuditEntry {
             user: act.user.map(str::to_owned),
@@ -57,7 +57,7 @@ impl Accounts {
         }
     }
 
-    /// The same for an action without a place.
+    /// Adds an entry for an action without a place.
     pub(crate) async fn note(&self, user: Option<&str>, action: &str, target: &str, outcome: &str) {
         self.record(Act { user, action, location: None, target, outcome }).await;
     }
@@ -71,11 +71,11 @@ impl Accounts {
         let (user, from_ms) = if reader.admin {
             (wanted.user, 0)
         } else {
-            // An earlier account may have had the same name.
+            // Only entries since the account exists, because an earlier account may have had the same name.
             (Some(reader.name.as_str()), reader.created_at_ms)
         };
         let before = wanted.before.map(AuditId);
-        // One more row shows if there are more.
+        // One row more than wanted shows whether there are older entries.
         let search = AuditSearch { user, action: wanted.action, from_ms, before, limit: limit + 1 };
         let mut entries = self.store.search_audit(&search).await?;
         let more = entries.len() > limit as usize;

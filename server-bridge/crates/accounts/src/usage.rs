@@ -9,7 +9,7 @@ use crate::{Accounts, Result};
 pub struct Usage {
     /// The current day by the store's clock, in whole days since 1970, UTC.
     pub today: i64,
-    /// The rows.
+    /// The usage of one model on one day, per row.
     pub rows: Vec<UsageRow>,
 }
 

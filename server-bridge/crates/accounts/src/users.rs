@@ -4,23 +4,23 @@ use store::{Name, User, UserId};
 
 use crate::{Accounts, Error, Result};
 
-/// An account to be made.
+/// An account to create.
 #[derive(Clone, Copy)]
 pub struct NewUser<'a> {
-    /// Its name.
+    /// The account's name.
     pub name: &'a str,
-    /// Its password: at least [`crate::limits::PASSWORD_MIN_CHARS`] characters.
+    /// The account's password: at least [`crate::limits::PASSWORD_MIN_CHARS`] characters.
     pub password: &'a str,
-    /// True if it administers the server.
+    /// True if the account's user administers the server.
     pub admin: bool,
 }
 
 /// The changes of an account; `None` leaves a value unchanged.
 #[derive(Clone, Copy, Default)]
 pub struct Change<'a> {
-    /// Whether it administers the server.
+    /// Whether the account's user administers the server.
     pub admin: Option<bool>,
-    /// Its password. Ends its sessions and removes its keys.
+    /// The new password. Setting one ends the account's sessions and removes its keys.
     pub password: Option<&'a str>,
 }
 
@@ -34,7 +34,7 @@ impl Accounts {
         Ok(self.store.users().await?)
     }
 
-    /// The account of this id, if there still is one.
+    /// The account with this id, if it still exists.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -42,10 +42,10 @@ impl Accounts {
         Ok(self.store.user_by_id(id).await?)
     }
 
-    /// Makes an account.
+    /// Creates an account.
     ///
     /// # Errors
-    /// [`Error::NotAdmin`]; [`Error::Taken`]; [`Error::Invalid`] for a name or a password against the rules.
+    /// [`Error::NotAdmin`]; [`Error::Taken`]; [`Error::Invalid`] for a name or a password that violates the rules.
     pub async fn add_user(&self, by: &User, new: NewUser<'_>) -> Result<User> {
         check_admin(by)?;
         let name = Name::parse(new.name)?;
@@ -54,11 +54,11 @@ impl Accounts {
         Ok(added?)
     }
 
-    /// Changes an account's role, its password, or both at once. One administrator always stays.
+    /// Changes an account's role, its password, or both at once. There is always at least one administrator.
     ///
     /// # Errors
     /// [`Error::NotAdmin`]; [`Error::Yourself`], [`Error::OwnPassword`] and [`Error::LastAdmin`]; [`Error::NotFound`];
-    /// [`Error::Invalid`] for a password against the rules.
+    /// [`Error::Invalid`] for a password that violates the rules.
     pub async fn change_user(&self, by: &User, name: &str, change: Change<'_>) -> Result<User> {
         check_admin(by)?;
         if name == by.name && change.admin == Some(false) {
@@ -97,7 +97,7 @@ impl Accounts {
     /// Changes a user's password, given the current one. Ends all sessions and removes all keys.
     ///
     /// # Errors
-    /// [`Error::WrongPassword`]; [`Error::Invalid`] for a new one against the rules.
+    /// [`Error::WrongPassword`]; [`Error::Invalid`] for a new password that violates the rules.
     pub async fn change_own_password(&self, user: &User, current: &str, new: &str) -> Result<()> {
         let name = user.name.as_str();
         if self.store.verify_password(name, current).await?.is_none() {
@@ -114,7 +114,7 @@ impl Accounts {
     }
 }
 
-/// True if a user administers the server.
+/// Returns [`Error::NotAdmin`] unless the user administers the server.
 pub(crate) fn check_admin(by: &User) -> Result<()> {
     if by.admin { Ok(()) } else { Err(Error::NotAdmin) }
 }

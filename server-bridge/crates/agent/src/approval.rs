@@ -8,22 +8,21 @@ use serde::{Deserialize, Serialize};
 /// How much a chat's model may do without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It looks and changes nothing: files are not written, and commands run with a read-only workspace.
+    /// It only looks: files are not written, and commands run with a read-only workspace.
     Plan,
     /// It asks before it changes a file or runs a command.
     Ask,
     /// It asks before it runs a command.
     AutoEdit,
-    /// It asks only before it changes its user's settings or runs a command as the privileged user, or where a rule
-    /// says to ask.
+    /// It asks only before it changes its user's settings or runs a command as the privileged user, and where a rule requires a question.
     Full,
 }
 
 impl Mode {
-    /// All of them, the most careful first.
+    /// All modes, the most careful first.
     pub const ALL: [Self; 4] = [Self::Plan, Self::Ask, Self::AutoEdit, Self::Full];
 
-    /// The mode's word in settings and documents.
+    /// The mode's name in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -40,7 +39,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A word that names no mode.
+/// The error for a word that names no mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be plan, ask, auto-edit or full")]
 pub struct UnknownMode;
@@ -56,7 +55,7 @@ impl FromStr for Mode {
 /// A tool's effect on the place it works in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Nothing.
+    /// It changes nothing.
     Read,
     /// It changes files.
     Edit,
@@ -66,7 +65,7 @@ pub enum Access {
     End,
     /// It makes a request to another machine, which can carry away what the model has read.
     Web,
-    /// It does that, and stores the response in a file.
+    /// It makes such a request, and stores the response in a file.
     Download,
     /// It runs as the privileged user of its machine.
     Privileged,
@@ -74,17 +73,17 @@ pub enum Access {
     Settings,
     /// It stores something for all later conversations.
     Remember,
-    /// It uses a third-party program or service, and only that knows what the call does.
+    /// It uses a third-party program or service, and only that program or service knows the effect.
     External,
 }
 
 impl Access {
-    /// True if the user may allow it for good.
+    /// True if the user may allow such calls for good.
     pub fn may_be_remembered(self) -> bool {
         self.only_once().is_none()
     }
 
-    /// The reason why its user cannot allow it for good, where there is one.
+    /// The reason why the user cannot allow such calls for good, if there is one.
     pub fn only_once(self) -> Option<&'static str> {
         match self {
             Self::Privileged => Some("running as the machine's privileged user needs approval each time"),
@@ -96,25 +95,25 @@ impl Access {
         }
     }
 
-    /// True if it changes files itself, so that a command that was allowed for good may do something else now.
+    /// True if the tool itself changes files, so that a command that was allowed for good may do something else now.
     pub fn changes_files(self) -> bool {
         matches!(self, Self::Edit | Self::Download)
     }
 
-    /// True if the call cannot be judged without its machine.
+    /// True if a call cannot be judged without its machine.
     pub fn needs_ground(self) -> bool {
         matches!(self, Self::Edit | Self::Download | Self::Run | Self::Privileged)
     }
 }
 
-/// The answer to a tool that is about to begin.
+/// The decision about a tool call that is about to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may be done.
+    /// The call may run.
     Allowed,
-    /// Its user is asked first.
+    /// The user is asked first.
     Asks,
-    /// It may not be done.
+    /// The call may not run.
     Denied,
 }
 
@@ -123,10 +122,10 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
     use Access::{Download, Edit, End, External, Privileged, Read, Remember, Run, Settings, Web};
     match (mode, access) {
         (_, Read) => Verdict::Allowed,
-        // A plan's commands run with a profile that can change nothing.
+        // In plan mode, commands run with a profile that can change nothing.
         (Mode::Plan, Run) => Verdict::Allowed,
         (Mode::Plan, Edit | End | Download | Settings | Remember | External) => Verdict::Denied,
-        // In every mode.
+        // These are asked about in every mode.
         (_, Privileged | Settings) => Verdict::Asks,
         (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
         (Mode::Plan, Web) => Verdict::Asks,
@@ -138,26 +137,26 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
 /// The ruling of the permission rules on a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ruling {
-    /// No rule matches it: the mode decides.
+    /// No rule matches the call: the mode decides.
     #[default]
     Silent,
-    /// It is not asked about, unless the mode denies it or it needs approval each time.
+    /// The call is not asked about, unless the mode denies it or it needs approval each time.
     Allow,
-    /// Its user is asked each time, in every mode; with the reason.
+    /// The user is asked each time, in every mode; with the reason.
     Ask(String),
-    /// It is denied in every mode; with the reason.
+    /// The call is denied in every mode; with the reason.
     Deny(String),
 }
 
-/// A user's answer.
+/// A user's answer to a question for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// Allows this call only.
     Allow,
-    /// Allows this call now and whenever it comes again in the chat.
+    /// Allows this call now and whenever the same call is made again in the chat.
     AllowForGood,
-    /// No.
+    /// Denies this call.
     Deny,
     /// No one could be asked.
     NobodyThere,

@@ -1,4 +1,4 @@
-//! Questions to people: one shape for all that an agent, a tool or a chain of agents asks, answered once, from any surface.
+//! Questions to people: one form for all that an agent, a tool or a chain of agents asks. Each is answered once, from any surface.
 //!
 //! ```text
 //!   Permissions::ask ─▶ on record ─▶ shown ─▶ answered once ─▶ on record, with its audit entry ─▶ Asking::reply
@@ -20,25 +20,25 @@ use tokio::time::timeout;
 
 use crate::approval::Answer;
 
-/// The kind of answer that a question asks for.
+/// The kind of answer that a question needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Permission to do something.
     Approval,
-    /// An answer in words; there may be some to choose from.
+    /// An answer in words, with or without options to choose from.
     Words,
     /// The fields of a form.
     Form,
-    /// An address to open; the answer says if the user did, and finished there.
+    /// An address to open; the answer says whether the user opened it and finished there.
     Url,
-    /// A gate in a chain of agents: go on or not.
+    /// A gate in a chain of agents: whether to continue.
     Gate,
 }
 
 /// A question that is about to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The kind of answer that it wants.
+    /// The kind of answer that it needs.
     pub kind: Kind,
     /// How long it waits for its answer.
     pub patience: Duration,
@@ -48,20 +48,20 @@ pub struct Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// To [`Kind::Approval`].
+    /// The answer to [`Kind::Approval`].
     Approval(Answer),
-    /// To [`Kind::Words`]; `None` if there was no answer.
+    /// The answer to [`Kind::Words`]; `None` if there was none.
     Words(Option<String>),
-    /// To [`Kind::Form`]; `None` if it was declined.
+    /// The answer to [`Kind::Form`]; `None` if the form was declined.
     Form(Option<Map<String, Value>>),
-    /// To [`Kind::Url`].
+    /// The answer to [`Kind::Url`].
     Url(bool),
-    /// To [`Kind::Gate`].
+    /// The answer to [`Kind::Gate`].
     Gate(bool),
 }
 
 impl Kind {
-    /// The word that stands for it in the database.
+    /// The kind's name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
@@ -74,7 +74,7 @@ impl Kind {
 }
 
 impl Reply {
-    /// The kind of question that it answers.
+    /// The kind of question that the reply answers.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Approval(_) => Kind::Approval,
@@ -85,7 +85,7 @@ impl Reply {
         }
     }
 
-    /// The word for it in the audit trail, which never contains the answer's text.
+    /// The audit trail's word for the reply, which never contains the answer's text.
     pub fn outcome(&self) -> &'static str {
         match self {
             Self::Approval(Answer::Allow | Answer::AllowForGood) | Self::Gate(true) => "allow",
@@ -97,7 +97,7 @@ impl Reply {
     }
 }
 
-/// The questions that wait in this process for their answers. Cheap to clone; every clone is the same.
+/// The questions that wait in this process for their answers. Cheap to clone; all clones share the same questions.
 #[derive(Clone, Default)]
 pub struct Waiters(Arc<Mutex<HashMap<MessageId, Waiter>>>);
 
@@ -124,7 +124,7 @@ impl Waiters {
         Asking { waiters: self.clone(), message, patience, answer }
     }
 
-    /// True if a question of that kind waits for this user's answer.
+    /// True if a question of this kind waits for this user's answer.
     pub fn is_waited_for(&self, user: UserId, message: MessageId, kind: Kind) -> bool {
         self.lock().get(&message).is_some_and(|waiter| waiter.user == user && waiter.kind == kind)
     }
@@ -134,7 +134,7 @@ impl Waiters {
         self.lock().get(&message).is_some_and(|waiter| waiter.user == user)
     }
 
-    /// Hands an answer to the question that waits for it; returns true if one does.
+    /// Hands an answer to the question that waits for it; returns false if none does.
     pub fn deliver(&self, user: UserId, message: MessageId, reply: Reply) -> bool {
         let mut waiters = self.lock();
         let waits = |waiter: &Waiter| waiter.user == user && waiter.kind == reply.kind();
@@ -151,12 +151,12 @@ impl Waiters {
 }
 
 impl Asking {
-    /// The answer; `None` if none came in time.
+    /// Waits for the answer; `None` if none arrives in time.
     pub async fn reply(&mut self) -> Option<Reply> {
         timeout(self.patience, &mut self.answer).await.ok()?.ok()
     }
 
-    /// The answer to [`Kind::Approval`].
+    /// Waits for the answer to [`Kind::Approval`].
     pub async fn approval(&mut self) -> Option<Answer> {
         match self.reply().await? {
             Reply::Approval(answer) => Some(answer),
@@ -164,7 +164,7 @@ impl Asking {
         }
     }
 
-    /// The answer to [`Kind::Words`].
+    /// Waits for the answer to [`Kind::Words`].
     pub async fn words(&mut self) -> Option<String> {
         match self.reply().await? {
             Reply::Words(words) => words,

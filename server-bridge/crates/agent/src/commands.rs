@@ -8,17 +8,17 @@ use records::{ChatId, User};
 /// A slash command of an extension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtensionCommand {
-    /// Its name, without the slash.
+    /// The command's name, without the slash.
     pub word: String,
-    /// Its form: `/word ARGUMENT [ARGUMENT]`.
+    /// The command's syntax: `/word ARGUMENT [ARGUMENT]`.
     pub usage: String,
-    /// What it does, in one line.
+    /// A description in one line.
     pub about: String,
 }
 
 /// A source of slash commands that depend on the user.
 pub trait CommandSource: Send + Sync {
-    /// The commands of a user: in a chat of theirs, or on the machine that they use. Nothing is started for them.
+    /// The commands of a user: in a chat of theirs, or on the machine that they use. No process is started to list them.
     fn commands<'a>(
         &'a self,
         user: &'a User,
@@ -36,7 +36,7 @@ pub trait CommandSource: Send + Sync {
         arguments: &'a str,
     ) -> BoxFuture<'a, Option<Result<String, String>>>;
 
-    /// Values for the last one of the arguments that were begun; none if there are no suggestions.
+    /// Suggestions for the last of the arguments typed so far; empty if there are none.
     fn complete<'a>(
         &'a self,
         user: &'a User,
@@ -51,7 +51,7 @@ pub trait CommandSource: Send + Sync {
 pub struct CommandSources(RwLock<Arc<[Arc<dyn CommandSource>]>>);
 
 impl CommandSources {
-    /// Adds a source. Where two have the same command, the first one's is used.
+    /// Adds a source. If two sources have the same command, that of the source added first is used.
     pub fn add(&self, source: impl CommandSource + 'static) {
         let mut sources = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *sources = sources.iter().cloned().chain([Arc::new(source) as Arc<dyn CommandSource>]).collect();
@@ -62,7 +62,7 @@ impl CommandSources {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The commands of all sources.
+    /// The commands of all sources for a user.
     pub async fn commands(&self, user: &User, chat: Option<&ChatId>) -> Vec<ExtensionCommand> {
         let sources = self.all();
         let found = join_all(sources.iter().map(|source| source.commands(user, chat))).await;
@@ -93,7 +93,7 @@ impl CommandSources {
         None
     }
 
-    /// Values for the last argument of a command.
+    /// Suggestions for the last argument of a command.
     pub async fn complete(&self, user: &User, chat: &ChatId, word: &str, arguments: &str) -> Vec<String> {
         let sources = self.all();
         let found = join_all(sources.iter().map(|source| source.complete(user, chat, word, arguments))).await;

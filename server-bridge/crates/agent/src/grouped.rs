@@ -1,4 +1,4 @@
-//! Large numbers for people.
+//! Formats large numbers for people.
 
 /// A number with commas between its thousands.
 pub fn grouped(number: u64) -> String {

@@ -1,12 +1,12 @@
-//! The points of a turn where hooks run: they watch turns, and may deny, ask about, allow or change their actions.
+//! The points of a turn where hooks run: hooks watch turns, and may deny, ask about, allow or change their actions.
 //!
 //! ```text
 //!   TurnBegins ─▶ [ [ CallBegins ─▶ rules ─▶ mode ─▶ Asks ─▶ user ─▶ CallEnds | Denied ]* ─▶ CallsEnd ]* ─▶ Stops ─▶ TurnEnds
 //!                                             Compresses ─▶ Compressed, whenever room is made
 //! ```
-//! A source of hooks registers itself with [`Hooks::put`]; the engine names none of them. All hooks are asked at each place,
-//! in the order of registration, and the strictest ruling counts: deny before ask before allow before none. Without hooks, a
-//! place costs one look at an empty list.
+//! A source of hooks registers itself with [`Hooks::put`]; the engine knows no source by name. All hooks are asked at each place, in the
+//! order of registration, and the strictest ruling counts: deny before ask before allow before none. Without hooks, a place only costs a
+//! check of an empty list.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -27,7 +27,7 @@ pub struct HookedTurn<'a> {
     pub chat: &'a ChatId,
     /// The chat that the user talks in: differs from `chat` only in a sub-agent's turn.
     pub root: &'a ChatId,
-    /// The turn.
+    /// The turn's id.
     pub turn: TurnId,
 }
 
@@ -43,13 +43,12 @@ impl HookedTurn<'_> {
 pub enum Place<'a> {
     /// The turn begins: a model is about to be asked for the first time. If denied, the turn fails with the reason.
     TurnBegins {
-        /// The message that it answers.
+        /// The message that the turn answers.
         text: &'a str,
         /// True if it is the chat's first turn.
         is_first: bool,
     },
-    /// A call was understood, and nothing was done or asked yet. If denied, the model gets the reason. Its arguments may be
-    /// replaced.
+    /// A call was parsed, and nothing was done or asked yet. If denied, the model gets the reason. The arguments may be replaced.
     CallBegins {
         /// The call, as the model wrote it.
         call: &'a ToolCall,
@@ -58,37 +57,37 @@ pub enum Place<'a> {
     },
     /// The user is about to be asked about a call. A hook may answer instead.
     Asks {
-        /// The call.
+        /// The call, as the model wrote it.
         call: &'a ToolCall,
         /// The call's access to its place.
         access: Access,
     },
-    /// A call was denied, by a hook, a rule, the mode or the user. This only watches.
+    /// A call was denied by a hook, a rule, the mode or the user. Hooks can only watch this.
     Denied {
-        /// The call.
+        /// The call, as the model wrote it.
         call: &'a ToolCall,
-        /// The reason, as the model gets it.
+        /// The reason that the model gets.
         why: &'a str,
     },
-    /// A call that ran has ended; a note is added to the result that the model gets.
+    /// A call that ran has ended. Notes of hooks are added to the result that the model gets.
     CallEnds {
-        /// The call.
+        /// The call, as the model wrote it.
         call: &'a ToolCall,
         /// The call's outcome.
         outcome: &'a Outcome,
-        /// How long it took, in milliseconds.
+        /// The duration of the call, in milliseconds.
         took_ms: u64,
     },
     /// All calls of one answer have ended. If denied, the turn ends with the reason.
     CallsEnd {
-        /// The calls.
+        /// The calls of the answer.
         calls: &'a [ToolCall],
     },
-    /// The model is done. If denied, it goes on with the reason, [`STOPS_DENIED`](crate::limits::STOPS_DENIED) times at most.
+    /// The model is done. If denied, it continues with the reason, [`STOPS_DENIED`](crate::limits::STOPS_DENIED) times at most.
     Stops {
-        /// Its last text.
+        /// The model's last text.
         text: &'a str,
-        /// True if it went on because of a hook before.
+        /// True if the model has already continued because of a hook.
         is_again: bool,
     },
     /// A summary is about to replace part of the conversation. If denied, everything stays as it is.
@@ -96,64 +95,64 @@ pub enum Place<'a> {
         /// True if the user asked for it.
         is_asked: bool,
     },
-    /// A summary has replaced part of the conversation. This only watches.
+    /// A summary has replaced part of the conversation. Hooks can only watch this.
     Compressed {
         /// True if the user asked for it.
         is_asked: bool,
-        /// The summary.
+        /// The text of the summary.
         summary: &'a str,
     },
     /// The turn has ended. This cannot be denied.
     TurnEnds {
-        /// The status it ended with.
+        /// The status that the turn ended with.
         status: TurnStatus,
-        /// The reason why it did not end well.
+        /// The reason why the turn did not end well, if it did not.
         error: Option<&'a str>,
     },
 }
 
-/// The rulings of hooks at a place, combined.
+/// The combined rulings of hooks at a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// The reason of the first hook that denies it.
+    /// The reason given by the first hook that denies the action.
     pub denied: Option<String>,
-    /// The reason of the first hook that wants the user asked, in every mode and in spite of permissions given for good.
+    /// The reason given by the first hook that wants the user asked, in every mode and in spite of permissions given for good.
     pub asks: Option<String>,
-    /// True if a hook spares the user the mode's question.
+    /// True if a hook allows the action without the mode's question.
     pub allows: bool,
     /// Notes for the model.
     pub notes: Vec<String>,
-    /// The arguments that replace those of a call.
+    /// The arguments that replace the call's own.
     pub arguments: Option<Map<String, Value>>,
 }
 
 impl Words {
-    /// It is denied; with the reason.
+    /// A ruling that denies the action; with the reason.
     pub fn deny(why: impl Into<String>) -> Self {
         Self { denied: Some(why.into()), ..Self::default() }
     }
 
-    /// The user is asked; with the reason.
+    /// A ruling that asks the user; with the reason.
     pub fn ask(why: impl Into<String>) -> Self {
         Self { asks: Some(why.into()), ..Self::default() }
     }
 
-    /// The user is spared the mode's question.
+    /// A ruling that allows the action without the mode's question.
     pub fn allow() -> Self {
         Self { allows: true, ..Self::default() }
     }
 
-    /// A note for the model.
+    /// A ruling that only adds a note for the model.
     pub fn note(text: impl Into<String>) -> Self {
         Self { notes: vec![text.into()], ..Self::default() }
     }
 
-    /// Other arguments for the call.
+    /// A ruling that replaces the arguments of the call.
     pub fn instead(arguments: Map<String, Value>) -> Self {
         Self { arguments: Some(arguments), ..Self::default() }
     }
 
-    /// Adds the rulings of a later hook; of two replacements of the arguments the later one counts.
+    /// Adds the rulings of a later hook; if both replace the arguments, the later one counts.
     pub fn add(&mut self, other: Self) {
         self.denied = self.denied.take().or(other.denied);
         self.asks = self.asks.take().or(other.asks);
@@ -163,7 +162,7 @@ impl Words {
     }
 }
 
-/// How the session of a chat ends.
+/// The way in which the session of a chat ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
     /// The user began another chat.
@@ -174,22 +173,22 @@ pub enum SessionEnd {
 
 /// A hook, called at the places of turns.
 pub trait Hook: Send + Sync + 'static {
-    /// Handles a turn at a place, and returns its rulings. It keeps its own timeouts: the turn waits.
+    /// Handles a turn at a place, and returns its rulings. A hook limits its own time, because the turn waits for it.
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words>;
 
-    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for it, and deletes the chat afterwards: what
-    /// takes longer runs in the background.
+    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for this before it deletes the
+    /// chat, so longer work should run in the background.
     fn session_ends<'a>(&'a self, _user: &'a User, _chat: &'a ChatId, _end: SessionEnd) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// All hooks of the server. Cheap to clone; every clone is the same.
+/// All hooks of the server. Cheap to clone; all clones share the same list.
 #[derive(Clone, Default)]
 pub struct Hooks(Arc<RwLock<Vec<Arc<dyn Hook>>>>);
 
 impl Hooks {
-    /// Adds a hook after those that are there.
+    /// Adds a hook after the existing ones.
     pub fn put(&self, hook: impl Hook) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(hook));
     }
@@ -199,7 +198,7 @@ impl Hooks {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells all hooks that the session of a chat ends.
+    /// Informs all hooks that the session of a chat ends.
     pub async fn session_ends(&self, user: &User, chat: &ChatId, end: SessionEnd) {
         for hook in self.all() {
             hook.session_ends(user, chat, end).await;

@@ -1,4 +1,4 @@
-//! Judgements: a model's answer about something that a turn is about to do, outside of its conversation. Hooks ask for them.
+//! Judgements: a model's answer, outside of a turn's conversation, about an action that the turn is about to take. Hooks ask for them.
 
 use futures_util::future::BoxFuture;
 use records::{ChatId, TurnId, User};
@@ -15,7 +15,7 @@ pub struct HookCall<'a> {
     pub root: &'a ChatId,
     /// The turn in which the hook runs.
     pub turn: TurnId,
-    /// The tool, by the name that rules know.
+    /// The tool's name in permission rules.
     pub tool: &'a str,
     /// The subject of the call.
     pub subject: Subject<'a>,
@@ -30,26 +30,26 @@ pub struct Question<'a> {
     pub root: &'a ChatId,
     /// The agent's own chat, to whose directory paths are relative.
     pub chat: &'a ChatId,
-    /// The turn that the cost is recorded for.
+    /// The turn for which the cost is recorded.
     pub turn: TurnId,
-    /// The instructions.
+    /// The instructions for the model.
     pub system: &'a str,
-    /// The question.
+    /// The text of the question.
     pub text: &'a str,
-    /// The tier of the model; the swift one if there is none of it.
+    /// The tier of the model; the swift tier if there is no model of this one.
     pub tier: Tier,
     /// True if the model may read files of the workspace before it answers.
     pub reads: bool,
 }
 
-/// Models that answer such questions. Dropping the future ends the work.
+/// Access to models that answer such questions. Dropping the future ends the work.
 pub trait Judge: Send + Sync {
-    /// The text of the answer.
+    /// Returns the text of the answer.
     ///
     /// Fails with the reason in words.
     fn judge<'a>(&'a self, question: &'a Question<'a>) -> BoxFuture<'a, Result<String, String>>;
 
-    /// Checks a hook's call by the user's permission rules. What they ask about is denied: nobody is asked.
+    /// Checks a hook's call against the user's permission rules. A call that the rules ask about is denied, because no one can be asked.
     ///
     /// Fails with the reason in words.
     fn permits<'a>(&'a self, call: HookCall<'a>) -> BoxFuture<'a, Result<(), String>>;

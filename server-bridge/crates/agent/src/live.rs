@@ -1,4 +1,4 @@
-//! Live output: gathered into few pieces, at a readable pace.
+//! Live output, gathered into few pieces at a readable pace.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::limits::{
     LIVE_BURST_BYTES, LIVE_EVENT_COST_BYTES, LIVE_EVENT_MAX_BYTES, LIVE_RATE_BYTES_PER_MS, LIVE_WINDOW_MS,
 };
 
-/// Gathers output, in the order it came, until it is due.
+/// Gathers output, in the order it arrived, until it is due.
 pub struct Live<C> {
     gathered: Vec<(C, String)>,
     cost_bytes: usize,
@@ -19,7 +19,7 @@ pub struct Live<C> {
 }
 
 impl<C: Copy + PartialEq> Live<C> {
-    /// Empty; the pace is counted from `now` on.
+    /// An empty gatherer; the pace is counted from `now` on.
     pub fn new(now: Instant) -> Self {
         Self {
             gathered: Vec::new(),
@@ -36,7 +36,7 @@ impl<C: Copy + PartialEq> Live<C> {
         self.due
     }
 
-    /// Adds the next piece. If it returns true, call [`Live::take`] at once.
+    /// Adds the next piece. If this returns true, call [`Live::take`] at once.
     pub fn push(&mut self, now: Instant, channel: C, text: &str) -> bool {
         if text.is_empty() {
             return false;
@@ -53,7 +53,7 @@ impl<C: Copy + PartialEq> Live<C> {
         self.cost_bytes >= LIVE_EVENT_MAX_BYTES
     }
 
-    /// The output to send now. Output above the pace is left out, with a note once there is room again, which `say` translates.
+    /// The output to send now. Output above the pace is left out, with a note, translated by `say`, once the pace allows more output.
     pub fn take(&mut self, now: Instant, say: &dyn Fn(&str) -> String) -> Vec<(C, String)> {
         self.earn(now);
         self.due = None;

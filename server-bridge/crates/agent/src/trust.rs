@@ -1,25 +1,25 @@
-//! What a workspace defines and its user has not approved: a port, so that a chat can ask about it.
+//! The port for definitions of a workspace that its user has not approved, so that a chat can ask about them.
 
 use futures_util::future::BoxFuture;
 use records::{ChatId, User};
 
-/// What waits for a user's approval in the workspace of a chat.
+/// The definitions in a chat's workspace that wait for the user's approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// What waits and what changed since it was approved, in lines of text.
+    /// A description, in lines, of what waits and of what changed since it was approved.
     pub text: String,
-    /// The hashes of what waits and can be approved; nothing is asked if there are none.
+    /// The hashes of the definitions that can be approved; if there are none, no question is asked.
     pub hashes: Vec<String>,
 }
 
-/// The approvals of what workspaces define.
+/// Access to the approvals of definitions in workspaces.
 pub trait Trusts: Send + Sync {
     /// The hooks, servers and tools of a chat's workspace that wait for approval.
     ///
     /// Fails with the reason in words.
     fn waiting<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Result<Waiting, String>>;
 
-    /// Approves what was shown, by its hashes: what changed meanwhile is not approved. Returns how many were approved.
+    /// Approves the definitions that were shown, by their hashes: a definition that changed meanwhile is not approved. Returns the number approved.
     ///
     /// Fails with the reason in words.
     fn approve<'a>(

@@ -1,18 +1,18 @@
-//! Accounts.
+//! User accounts.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// An account.
+/// A user account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountView {
-    /// Its name.
+    /// The user's name, by which they log in.
     pub name: String,
-    /// Whether they administer the server.
+    /// Whether the user administers the server.
     #[serde(default)]
     #[schema(required)]
     pub admin: bool,
-    /// Unix milliseconds.
+    /// When the account was created, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
@@ -21,11 +21,11 @@ pub struct AccountView {
 /// An account to create.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewAccount {
-    /// Its name.
+    /// The name to log in with.
     pub name: String,
-    /// At least 8 characters.
+    /// The password: at least 8 characters.
     pub password: String,
-    /// Whether it administers the server.
+    /// Whether the user administers the server.
     #[serde(default)]
     pub admin: bool,
 }
@@ -33,7 +33,7 @@ pub struct NewAccount {
 /// Changes to an account; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountChange {
-    /// Whether it administers the server.
+    /// Whether the user administers the server.
     pub admin: Option<bool>,
     /// Another user's new password, not the caller's own. Ends that user's sessions and removes their API keys.
     pub password: Option<String>,

@@ -1,22 +1,22 @@
-//! The whole question that a person is asked to allow, in one shape for the page, the terminals and programs.
+//! The complete request that a person is asked to approve, in one format for the page, the terminals and programs.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a tool wants to do. All texts can be shown as they are: invisible characters in them are already written out.
+/// An action that a tool asks permission for. All texts can be shown as they are: invisible characters in them are already escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalDocument {
-    /// What it does, in words.
+    /// A description of the action, in words.
     pub effect: String,
-    /// The full, absolute path of the file that it changes, as the machine resolved it.
+    /// The absolute path of the file that the action changes, as the machine resolved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub target: Option<String>,
-    /// Where it does it.
+    /// The place where the action is carried out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub place: Option<ApprovalPlace>,
-    /// What the model wrote.
+    /// The texts that the model wrote, each with its label.
     pub parts: Vec<ApprovalPart>,
     /// The calls that need no further approval if this is allowed for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,29 +26,29 @@ pub struct ApprovalDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub only_once: Option<String>,
-    /// What could not be found out.
+    /// Information that could not be determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub note: Option<String>,
 }
 
-/// The place where something is done.
+/// The place where an action is carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalPlace {
     /// The machine's name, `__docker__`, or `none` for the server itself.
     pub machine: String,
-    /// The directory that it begins in, absolute and resolved.
+    /// The directory that the action starts in, absolute and resolved.
     pub directory: String,
-    /// The user of the machine, if known.
+    /// The machine's user who runs the action, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub user: Option<String>,
 }
 
-/// Something that the model wrote.
+/// A text that the model wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalPart {
-    /// What it is.
+    /// The text's label, for people.
     pub label: String,
     /// The text, with runs of blank lines replaced by their number.
     pub text: String,

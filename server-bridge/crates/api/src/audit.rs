@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Something that was done.
+/// An entry of the audit trail: one recorded action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AuditView {
     /// Its id: later entries have larger ones.
     pub id: i64,
-    /// Unix milliseconds.
+    /// When the action happened, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub at: i64,
@@ -19,7 +19,7 @@ pub struct AuditView {
     #[serde(default)]
     #[schema(required)]
     pub action: String,
-    /// Where: a runner's name, `__docker__`, `none`, or nothing.
+    /// The place: a runner's name, `__docker__` or `none`; null if the action has no place.
     #[schema(required)]
     pub location: Option<String>,
     /// The target: a command, a path, a name.
@@ -32,12 +32,12 @@ pub struct AuditView {
     pub outcome: String,
 }
 
-/// Some entries, the newest first.
+/// A page of the audit trail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AuditPage {
-    /// The entries.
+    /// The entries, the newest first.
     pub entries: Vec<AuditView>,
-    /// Whether there are older ones.
+    /// Whether older entries exist.
     #[serde(default)]
     #[schema(required)]
     pub more: bool,

@@ -20,7 +20,7 @@ pub struct Schedule {
     /// By a pattern of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
-    /// The time zone of `at` and `cron`, such as `Europe/Berlin`; UTC if there is none.
+    /// The time zone of `at` and `cron`, such as `Europe/Berlin`; UTC if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
 }
@@ -30,14 +30,13 @@ pub struct Schedule {
 pub struct Trigger {
     /// How the sender proves who it is.
     pub from: TriggerSource,
-    /// The events to accept, as the sender's header names them, such as `push`; all if there are none.
+    /// The events to accept, as the sender's header names them, such as `push`; an empty list accepts all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<String>,
-    /// Conditions on the delivery, all of which have to hold.
+    /// Conditions on the delivery, all of which must be met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<DeliveryCondition>,
-    /// The JSON pointers (RFC 6901) of the values that the agent is shown, such as `/repository/full_name`; the whole delivery if
-    /// there are none.
+    /// The JSON pointers (RFC 6901) of the values that the agent is shown, such as `/repository/full_name`; an empty list shows the whole delivery.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
@@ -56,10 +55,10 @@ pub struct DeliveryCondition {
 pub struct AutomationDraft {
     /// The message that each run posts. A schedule's may be `!` and a shell command; a trigger's is always for the agent.
     pub text: String,
-    /// When it is posted.
+    /// The schedule on which it is posted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    /// Which deliveries post it.
+    /// The trigger whose deliveries post it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
     /// The place that its chats are bound to: a runner's name, `__docker__` or `none`; if not given, they follow the active runner.
@@ -71,7 +70,7 @@ pub struct AutomationDraft {
     /// The chats of its runs; `one` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<AutomationChats>,
-    /// What happens to missed slots; `once` if not given.
+    /// What happens to scheduled runs that were missed; `once` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<MissedSlots>,
     /// What happens to a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
@@ -82,7 +81,7 @@ pub struct AutomationDraft {
 /// A new or changed automation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationPut {
-    /// The definition.
+    /// The definition of the automation.
     pub automation: AutomationDraft,
     /// The secret that signs a trigger's deliveries; if not given, a new trigger gets one, and a changed trigger keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,9 +93,9 @@ pub struct AutomationPut {
 pub struct AutomationView {
     /// Its name, unique among its user's.
     pub name: String,
-    /// The kind of its start.
+    /// The way its runs are started: by a schedule or by a trigger.
     pub kind: AutomationKind,
-    /// Its definition.
+    /// The definition of the automation.
     pub automation: AutomationDraft,
     /// Its state: active, paused or ended.
     pub state: AutomationState,
@@ -104,32 +103,32 @@ pub struct AutomationView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub paused_because: Option<String>,
-    /// Its next slot, in Unix milliseconds.
+    /// The time of its next scheduled run, in Unix milliseconds; null if there is none.
     #[serde(default)]
     #[schema(required)]
     pub next_at: Option<i64>,
-    /// The chat that its runs share, once there was one.
+    /// The chat that its runs share; null until that chat exists.
     #[serde(default)]
     #[schema(required)]
     pub chat_id: Option<String>,
-    /// Its newest run.
+    /// Its latest run.
     #[serde(default)]
     #[schema(required)]
     pub last_run: Option<AutomationRun>,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at: i64,
 }
 
 /// An automation that was saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationSaved {
-    /// The automation.
+    /// The automation as it was saved.
     pub automation: AutomationView,
     /// For a new trigger: the path of the address for its deliveries, on this server. It cannot be read again.
     #[serde(default)]
     #[schema(required)]
     pub delivery_path: Option<String>,
-    /// For a new trigger, and where a new secret was made: the secret that signs its deliveries. It cannot be read again.
+    /// The secret that signs a trigger's deliveries, if it was generated by this request. It cannot be read again.
     #[serde(default)]
     #[schema(required)]
     pub secret: Option<String>,
@@ -147,13 +146,13 @@ pub struct AutomationPause {
 pub struct AutomationRun {
     /// The id; later runs have larger ones.
     pub id: i64,
-    /// The outcome.
+    /// The outcome of the run; while it has not ended, its state.
     pub outcome: RunOutcome,
     /// Why it failed, was skipped or was refused; may be empty.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub reason: String,
-    /// How many deliveries this row counts; more than 1 only for refused deliveries.
+    /// The number of deliveries that this entry counts; more than 1 only for refused deliveries.
     pub times: i64,
     /// The chat that it posted to.
     #[serde(default)]
@@ -173,7 +172,7 @@ pub struct AutomationRun {
     pub ended_at: Option<i64>,
 }
 
-/// The run to begin now.
+/// A request to start a run now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationStart {
     /// The run whose delivery is used again; required for a trigger, ignored for a schedule.
@@ -184,7 +183,7 @@ pub struct AutomationStart {
 /// A delivery that was accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryTaken {
-    /// True if the same delivery came before: it is not run again.
+    /// True if the same delivery arrived before; it is not run again.
     pub is_repeated: bool,
     /// Why it is skipped; empty if it is run.
     #[serde(default, serialize_with = "crate::language::text")]

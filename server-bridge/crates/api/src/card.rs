@@ -1,4 +1,4 @@
-//! Cards: what an agent shows as one piece, with buttons and fields that its user answers with.
+//! Cards: messages in which an agent combines texts, tables, buttons and fields, and which its user can answer.
 
 use std::collections::BTreeMap;
 
@@ -9,58 +9,58 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardTone {
-    /// Nothing special.
+    /// Neutral.
     #[default]
     Plain,
-    /// The main thing: a title that informs, a button that goes on.
+    /// Emphasised: an informative title, or the button for the main action.
     Primary,
     /// Something went well.
     Success,
-    /// Care is needed.
+    /// Something needs attention.
     Warning,
-    /// Something failed, or a button that cannot be taken back.
+    /// Something failed, or a button whose action cannot be undone.
     Danger,
 }
 
-/// How the parts of a block stand.
+/// The arrangement of the parts of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardLayout {
-    /// Below each other.
+    /// One below the other.
     #[default]
     Stack,
-    /// Side by side, where there is room.
+    /// Side by side, where the screen is wide enough.
     Columns,
 }
 
-/// A card. Its texts are data: only those of [`CardPart::Text`] are read as Markdown. Crate `cards` has the limits.
+/// A card. Its texts are data: only those of [`CardPart::Text`] are rendered as Markdown. Crate `cards` defines the limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CardDocument {
-    /// Its id, by which the agent goes on building it.
+    /// The id by which the agent continues to build the card.
     pub card_id: String,
-    /// Its title, on one line.
+    /// The title, on one line.
     pub title: String,
-    /// Its tone.
+    /// The tone of the card as a whole.
     pub tone: CardTone,
     /// Its blocks, in their order.
     pub blocks: Vec<CardBlock>,
-    /// True once it was sent: it can be answered, and no longer be changed.
+    /// True once the card was sent: from then on it can be answered, but no longer changed.
     pub is_sent: bool,
-    /// The answer that was accepted.
+    /// The answer that the card accepted; absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub answer: Option<CardAnswer>,
 }
 
-/// Parts of a card that belong together.
+/// A group of parts that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CardBlock {
-    /// How they stand.
+    /// The arrangement of the parts.
     pub layout: CardLayout,
-    /// Their heading, on one line; empty for none.
+    /// The block's heading, on one line; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// The parts, in their order.
+    /// The parts, in order.
     pub parts: Vec<CardPart>,
 }
 
@@ -70,12 +70,12 @@ pub struct CardBlock {
 pub enum CardPart {
     /// A text in Markdown.
     Text {
-        /// The text.
+        /// The text, in Markdown.
         text: String,
     },
-    /// Names with their values.
+    /// A list of names with their values.
     Fields {
-        /// In their order.
+        /// The names and values, in order.
         fields: Vec<CardField>,
     },
     /// A table.
@@ -87,9 +87,9 @@ pub enum CardPart {
     },
     /// A link.
     Link {
-        /// What it says.
+        /// The text to click on.
         text: String,
-        /// Where it leads: `http` or `https`.
+        /// The address that the link leads to: `http` or `https`.
         url: String,
     },
     /// A line between parts.
@@ -98,34 +98,34 @@ pub enum CardPart {
     Button {
         /// Its name in the answer.
         name: String,
-        /// What it says.
+        /// The text on the button.
         label: String,
-        /// Its tone.
+        /// The tone of the button.
         tone: CardTone,
     },
     /// A choice of one option.
     Select {
         /// Its name in the answer.
         name: String,
-        /// What it asks for.
+        /// The question, or the name of the choice.
         label: String,
-        /// The options.
+        /// The options to choose from.
         options: Vec<String>,
-        /// True if one has to be chosen.
+        /// True if an option has to be chosen.
         is_required: bool,
     },
-    /// A field for words.
+    /// A text field.
     Input {
         /// Its name in the answer.
         name: String,
-        /// What it asks for.
+        /// The question, or the name of the field.
         label: String,
-        /// What stands in it while it is empty.
+        /// The hint shown while the field is empty.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         placeholder: String,
-        /// True if it takes several lines.
+        /// True if the field takes several lines.
         is_long: bool,
-        /// True if it has to be filled in.
+        /// True if the field has to be filled in.
         is_required: bool,
     },
 }
@@ -133,13 +133,13 @@ pub enum CardPart {
 /// A name with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CardField {
-    /// The name.
+    /// The name, as people read it.
     pub name: String,
-    /// The value.
+    /// The value, as people read it.
     pub value: String,
 }
 
-/// What a person answers a card with: a button, and the values of the fields.
+/// A person's answer to a card: a button, and the values of the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CardReply {
@@ -151,16 +151,16 @@ pub struct CardReply {
     pub values: BTreeMap<String, String>,
 }
 
-/// The answer to a card that was taken.
+/// The answer that a card accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CardAnswer {
-    /// What was answered.
+    /// The button and the values.
     pub reply: CardReply,
     /// The answer in words: the button's label, or the option.
     pub label: String,
-    /// Where it came from: `page`, or a messenger's or key's name.
+    /// The origin of the answer: `page`, or the name of a messenger or API key.
     pub surface: String,
-    /// When, in Unix milliseconds.
+    /// When the card was answered, in Unix milliseconds.
     pub answered_at: i64,
 }
 
@@ -170,6 +170,6 @@ pub struct CardAnswer {
 pub struct CardAnswerRequest {
     /// The message that shows the card.
     pub message_id: i64,
-    /// The answer.
+    /// The button and the values.
     pub reply: CardReply,
 }

@@ -1,4 +1,4 @@
-//! Chains: the steps that several agents of a group do one after the other, and their runs.
+//! Chains: steps that agents of a group carry out one after the other, and the runs of chains.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,35 +8,35 @@ use crate::words::{ChainState, GateKind, GateReply, HandOverState, StepState};
 /// A step of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainStep {
-    /// The handle of the agent that does it, without `@`.
+    /// The handle of the agent that carries it out, without `@`.
     pub agent: String,
-    /// What the agent is to do.
+    /// The agent's task in this step.
     pub instruction: String,
     /// True if a person decides on its output before the next step begins.
     #[serde(default)]
     pub gate: bool,
-    /// How often it is tried again after a failure, without asking; at most 5.
+    /// How often the step is retried after a failure without asking a person; at most 5.
     #[serde(default)]
     pub retries: u32,
     /// How long one attempt may take, in seconds, from 10 to 86,400; 1,800 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_seconds: Option<u64>,
-    /// The files that go to the agent of the next step, as paths in the workspace of this step's agent: a file, a directory with all it
-    /// holds, or a pattern with `*`, `?` and `**`. At most 20. Without one of them the attempt fails.
+    /// The files that go to the agent of the next step, as paths in the workspace of this step's agent: a file, a directory with its content,
+    /// or a pattern with `*`, `?` and `**`. At most 20. If one of them is missing, the attempt fails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
 }
 
-/// What a run may use before a person is asked. Without a price for a model, only tokens and time count.
+/// The budget of a run. When it is used up, a person is asked. If the price of a model is unknown, only tokens and time count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainBudget {
-    /// Tokens, read and written.
+    /// The maximum number of tokens, read and written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<i64>,
-    /// Money, in millionths of a US dollar.
+    /// The maximum cost, in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<i64>,
-    /// Time since the run began, in seconds.
+    /// The maximum time since the run began, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
 }
@@ -47,7 +47,7 @@ pub struct ChainDraft {
     /// Its steps, at least one and at most 50. An agent may do several of them.
     #[serde(default)]
     pub steps: Vec<ChainStep>,
-    /// What a run may use; no bound if not given.
+    /// The budget of a run; unlimited if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<ChainBudget>,
 }
@@ -55,25 +55,25 @@ pub struct ChainDraft {
 /// A file in the workspace of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainFile {
-    /// The handle of the agent, which has to be the caller's own, without `@`.
+    /// The handle, without `@`, of one of the caller's own agents.
     pub agent: String,
     /// The path in its workspace, such as `chains/story.md`.
     pub path: String,
 }
 
-/// A new or changed chain: one of its definition, the same as text, and a file with this text.
+/// A new or changed chain: exactly one of `chain`, `text` and `file`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainPut {
-    /// The definition.
+    /// The definition, structured for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<ChainDraft>,
     /// The definition as text, one numbered line for each step: `1. @writer: Write a story. [gate] [retries 2]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The file that holds this text.
+    /// The file that contains the definition as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ChainFile>,
-    /// True to have it only checked and returned in both forms; nothing is stored.
+    /// True to only check the chain and return it in both forms; nothing is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }
@@ -83,7 +83,7 @@ pub struct ChainPut {
 pub struct ChainView {
     /// Its name, unique in its group.
     pub name: String,
-    /// Its definition.
+    /// The definition, structured for programs.
     pub chain: ChainDraft,
     /// The definition as text.
     pub text: String,
@@ -91,28 +91,27 @@ pub struct ChainView {
     pub updated_at: i64,
 }
 
-/// A chain to begin with, in the language that the request asks for. Its agents are examples: whoever uses it puts the handles of
-/// their group in place of them.
+/// A chain to start from, in the language that the request asks for. Its agents are examples: replace them with handles of your group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainTemplate {
     /// Its name, the same in all languages.
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// What it is for.
+    /// The purpose of the chain.
     pub what: String,
     /// Its definition as text.
     pub text: String,
-    /// Its definition.
+    /// The definition, structured for programs.
     pub chain: ChainDraft,
 }
 
-/// A run to begin.
+/// A request to start a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainStart {
-    /// What all steps work on.
+    /// The task that all steps work on.
     pub request: String,
-    /// An id that the caller chooses, so that a repeated request begins no second run.
+    /// An id that the caller chooses, so that a repeated request does not start a second run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_id: Option<String>,
 }
@@ -122,13 +121,13 @@ pub struct ChainStart {
 pub struct ChainRunView {
     /// The id; later runs have larger ones.
     pub id: i64,
-    /// The chain's name when it began.
+    /// The chain's name at the time the run began.
     pub chain: String,
-    /// What the steps work on.
+    /// The task that the steps work on.
     pub request: String,
-    /// Who began it.
+    /// The name of the user who started the run.
     pub begun_by: String,
-    /// Its state.
+    /// The state of the run.
     pub state: ChainState,
     /// Its steps, as they were when it began.
     pub steps: Vec<ChainStepView>,
@@ -136,13 +135,13 @@ pub struct ChainRunView {
     #[serde(default)]
     #[schema(required)]
     pub gate: Option<GateView>,
-    /// What it may use.
+    /// The budget of the run; null if it is unlimited.
     #[serde(default)]
     #[schema(required)]
     pub budget: Option<ChainBudget>,
     /// The tokens that its steps used.
     pub tokens: i64,
-    /// Their cost, in millionths of a US dollar, where the prices are known.
+    /// The cost of those tokens, in millionths of a US dollar, as far as prices are known.
     pub cost_micro_usd: i64,
     /// When it began, in Unix milliseconds.
     pub created_at: i64,
@@ -155,10 +154,10 @@ pub struct ChainRunView {
 /// A step of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainStepView {
-    /// Its definition.
+    /// The definition of the step.
     #[serde(flatten)]
     pub step: ChainStep,
-    /// Its state.
+    /// The state of the step in this run.
     pub state: StepState,
     /// The number of its attempts.
     pub attempts: u32,
@@ -166,54 +165,54 @@ pub struct ChainStepView {
     #[serde(default)]
     #[schema(required)]
     pub runner: Option<String>,
-    /// The call that its newest attempt makes.
+    /// The id of the call to the agent that the latest attempt made.
     #[serde(default)]
     #[schema(required)]
     pub call_id: Option<i64>,
-    /// What it gave, or a person's text in its place; empty until it is done, and in lists of runs.
+    /// The step's output, or the text by which a person replaced it; empty until the step is done, and always in lists of runs.
     #[serde(default)]
     #[schema(required)]
     pub output: String,
-    /// Why its newest attempt failed or waits; may be empty.
+    /// Why the latest attempt failed or waits; may be empty.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub error: String,
-    /// The files of the step before that its newest attempt gets; null if there are none, and if they are on its agent's machine already.
+    /// The transfer of the previous step's files for the latest attempt; null if there are no files, or if they are already on the agent's machine.
     #[serde(default)]
     #[schema(required)]
     pub received: Option<HandOver>,
     /// The tokens of all its attempts.
     pub tokens: i64,
-    /// Their cost, in millionths of a US dollar.
+    /// The cost of those tokens, in millionths of a US dollar.
     pub cost_micro_usd: i64,
-    /// When its first attempt was made, in Unix milliseconds.
+    /// When the first attempt began, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub begun_at: Option<i64>,
-    /// When its newest attempt ended, in Unix milliseconds.
+    /// When the latest attempt ended, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub ended_at: Option<i64>,
 }
 
-/// Files on their way from the agent of one step to the agent of the next one.
+/// The transfer of files from the agent of one step to the agent of the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HandOver {
-    /// Its state.
+    /// The state of the transfer.
     pub state: HandOverState,
-    /// The step that made the files, counted from 0.
+    /// The step that produced the files, counted from 0.
     pub from_step: usize,
-    /// The machine that they come from.
+    /// The machine that the files come from.
     pub from_runner: String,
-    /// The machine that they go to.
+    /// The machine that the files go to.
     pub to_runner: String,
-    /// The directory that holds them, in the workspace of the agent that gets them; empty until they have arrived.
+    /// The directory with the files, in the workspace of the agent that receives them; empty until they have arrived.
     pub directory: String,
     /// The number of files.
     pub files: i64,
-    /// Their content, in bytes.
+    /// The total size of the files, in bytes.
     pub size: i64,
-    /// The SHA-256 of their listing, in hexadecimal digits: the same for what was read on one machine and what was written on the other.
+    /// The SHA-256 of the list of files, in hexadecimal digits; the files read on one machine and those written on the other have the same.
     #[serde(default)]
     #[schema(required)]
     pub sha256: Option<String>,
@@ -231,27 +230,27 @@ pub struct HandOver {
 /// A gate: a stored question about a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GateView {
-    /// The id.
+    /// The id, by which the gate is answered.
     pub id: i64,
     /// The step, counted from 0.
     pub step: usize,
     /// The attempt, counted from 1.
     pub attempt: u32,
-    /// Why it asks.
+    /// The reason for the question.
     pub kind: GateKind,
     /// The question, for people.
     #[serde(serialize_with = "crate::language::text")]
     pub question: String,
-    /// The answers that it takes.
+    /// The answers that the gate accepts.
     pub replies: Vec<GateReply>,
 }
 
 /// An answer to a gate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GateAnswer {
-    /// The answer.
+    /// The person's decision.
     pub reply: GateReply,
-    /// For `edit`, the text that takes the output's place; for `redo`, what to change.
+    /// For `edit`, the text that replaces the output; for `redo`, what to change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

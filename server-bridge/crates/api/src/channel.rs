@@ -12,15 +12,15 @@ use crate::words::{ChannelLoginState, ChannelState};
 pub struct ChannelSetup {
     /// Its key, such as `token`.
     pub key: String,
-    /// What people call it.
+    /// Its name for people.
     #[serde(serialize_with = "crate::language::text")]
     pub label: String,
-    /// How to get it on the messenger's side.
+    /// How to obtain it from the messenger.
     #[serde(serialize_with = "crate::language::text")]
     pub help: String,
-    /// True if it is sealed, and never shown again.
+    /// True if it is stored encrypted, and never shown again.
     pub is_secret: bool,
-    /// What it is if it is left out; null if it is needed.
+    /// The value that is used if none is given; null if one is required.
     #[serde(default)]
     #[schema(required)]
     pub default: Option<String>,
@@ -33,19 +33,19 @@ pub struct ChannelKind {
     pub name: String,
     /// Its name for people, such as `Telegram`.
     pub title: String,
-    /// What an account needs, in the order in which it is got.
+    /// The values that an account needs, in the order in which they are obtained.
     pub setup: Vec<ChannelSetup>,
 }
 
-/// An account to make, or its new settings.
+/// An account to create, or its new settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelPut {
-    /// The messenger.
+    /// The messenger, such as `telegram`.
     pub kind: String,
-    /// The values that it needs. A secret that is left out stays; an empty value is removed.
+    /// The values that it needs. An omitted secret stays as it is; an empty value removes the stored one.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// The messenger's ids of the people who may write, who must also be linked; empty for everyone who is linked.
+    /// The people who may write, by the messenger's ids; they must also be linked. If empty, everyone who is linked may write.
     #[serde(default)]
     pub allow: Vec<String>,
     /// True to connect it.
@@ -65,17 +65,17 @@ fn yes() -> bool {
 pub struct ChannelView {
     /// Its name, unique among its owner's.
     pub name: String,
-    /// The messenger.
+    /// The messenger, such as `telegram`.
     pub kind: String,
     /// Its owner's name.
     pub owner: String,
-    /// True if it is the caller's own, and they may change it.
+    /// True if the account belongs to the caller, who may then change it.
     pub is_own: bool,
     /// True if every user may link to it.
     pub shared: bool,
     /// True if it is to be connected.
     pub enabled: bool,
-    /// How it is.
+    /// The state of the connection.
     pub state: ChannelState,
     /// The name under which it is connected, as the messenger shows it; empty if it was not connected yet.
     pub connected_as: String,
@@ -83,27 +83,27 @@ pub struct ChannelView {
     #[serde(default)]
     #[schema(required)]
     pub since: Option<i64>,
-    /// When something last came from the messenger, in Unix milliseconds.
+    /// When the messenger last sent something, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub last_traffic: Option<i64>,
-    /// Why it was last not connected; empty if it never was.
+    /// Why the connection last failed; empty if it never did.
     #[serde(serialize_with = "crate::language::text")]
     pub last_error: String,
     /// Why messages may have been missed since the server's start; empty if none were.
     #[serde(serialize_with = "crate::language::text")]
     pub gap: String,
-    /// Messages that are to be sent.
+    /// The number of messages that wait to be sent.
     pub waiting: i64,
-    /// Messages that could not be sent in the last 8 days.
+    /// The number of messages that could not be sent in the last 8 days.
     pub failed: i64,
-    /// Messages of the last 8 days that may have arrived twice, because the messenger did not say if it took them.
+    /// The number of messages of the last 8 days that may have arrived twice, because the messenger did not confirm whether it accepted them.
     pub unsure: i64,
-    /// For the owner: the values that are no secrets.
+    /// For the owner: the values that are not secret.
     #[serde(default)]
     #[schema(required)]
     pub values: BTreeMap<String, String>,
-    /// For the owner: the keys of the secrets that it has.
+    /// For the owner: the keys of the secrets that are set.
     #[serde(default)]
     #[schema(required)]
     pub secrets: Vec<String>,
@@ -117,16 +117,16 @@ pub struct ChannelView {
     pub delivery_path: Option<String>,
 }
 
-/// A person on a messenger who is a user.
+/// A person on a messenger who is linked to a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelLinkView {
-    /// The id.
+    /// The id, by which the link is removed.
     pub id: i64,
-    /// The account's name.
+    /// The name of the channel.
     pub channel: String,
-    /// The messenger.
+    /// The messenger, such as `telegram`.
     pub kind: String,
-    /// The user's name.
+    /// The name of the linked user.
     pub user: String,
     /// The messenger's id of the person.
     pub person: String,
@@ -140,10 +140,10 @@ pub struct ChannelLinkView {
     pub notices: bool,
 }
 
-/// A conversation on a messenger that belongs to a group of people and agents: everybody there reads the group's log.
+/// A conversation on a messenger that is bound to a group of people and agents: everyone in it reads the group's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelBindingView {
-    /// The id. A conversation that is bound again gets another one.
+    /// The id. A conversation that is bound again gets a new one.
     pub id: String,
     /// The name of the channel.
     pub channel: String,
@@ -161,7 +161,7 @@ pub struct ChannelBindingView {
     pub may_end: bool,
 }
 
-/// The server's notices at a link.
+/// The setting that sends the server's notices to a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelNotices {
     /// True to send them to this link, and to no other of the user's links.
@@ -175,14 +175,14 @@ pub struct ChannelList {
     pub kinds: Vec<ChannelKind>,
     /// The accounts, by name: the user's own, and those that administrators share.
     pub channels: Vec<ChannelView>,
-    /// The user's links, and those of others with the user's accounts.
+    /// The user's own links, and the links of others to the user's accounts.
     pub links: Vec<ChannelLinkView>,
 }
 
 /// A code that links a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelCode {
-    /// What the person sends in a direct message to the account.
+    /// The text that the person sends to the account in a direct message.
     pub code: String,
     /// The time until which it can be used, once, in Unix milliseconds.
     pub expires_at: i64,
@@ -190,7 +190,7 @@ pub struct ChannelCode {
     pub connected_as: String,
 }
 
-/// What the messenger said when the account was tried.
+/// The result of testing an account with its messenger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelTested {
     /// True if the messenger knows the account.
@@ -224,9 +224,9 @@ pub struct ChannelLoginView {
     pub channel: String,
     /// The name of the channel's owner.
     pub owner: String,
-    /// The service's address.
+    /// The address of the service.
     pub address: String,
-    /// The caller's login.
+    /// The state of the caller's login.
     pub state: ChannelLoginState,
     /// When the caller logged in, in Unix milliseconds; null if they are not logged in.
     #[serde(default)]

@@ -19,7 +19,7 @@ pub struct ChatView {
     /// The place this chat is bound to; it takes precedence over the active runner.
     #[schema(required)]
     pub runner: Option<String>,
-    /// When it was begun.
+    /// When it was created.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
@@ -27,7 +27,7 @@ pub struct ChatView {
     #[serde(default)]
     #[schema(required)]
     pub updated_at: i64,
-    /// If the words were found in a message: that message.
+    /// The message that contains the words, if the search found them in a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundView>,
 }
@@ -35,7 +35,7 @@ pub struct ChatView {
 /// A message that contains the words of the search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundView {
-    /// Its id.
+    /// The id of that message.
     pub message_id: i64,
     /// The text around the first word.
     pub excerpt: String,
@@ -46,22 +46,22 @@ pub struct FoundView {
 pub struct MessageView {
     /// Its id: later messages have larger ones.
     pub id: i64,
-    /// Its conversation.
+    /// The id of its conversation.
     #[serde(default)]
     #[schema(required)]
     pub chat_id: String,
-    /// Who speaks.
+    /// The role of its author.
     #[serde(default)]
     #[schema(required)]
     pub role: Role,
-    /// The id of the account of the person who wrote or ran it; null for what agents, the server, automations and groups say.
+    /// The id of the account of the person who wrote or ran it; null for messages of agents, the server, automations and groups.
     #[schema(required)]
     pub author: Option<i64>,
-    /// What it says.
+    /// The text of the message, as people read it.
     #[serde(default)]
     #[schema(required)]
     pub text: String,
-    /// Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
@@ -69,15 +69,14 @@ pub struct MessageView {
     #[serde(default, deserialize_with = "crate::lenient::document")]
     #[schema(required)]
     pub exec: Option<ExecDocument>,
-    /// For the role `assistant`: an answer, or a tool that was called; its `kind` says which.
+    /// For the role `assistant`: an answer or a tool call, depending on its `kind`.
     #[serde(default, deserialize_with = "crate::lenient::document")]
     #[schema(required)]
     pub agent: Option<AgentDocument>,
-    /// Whether it was taken back, and is no longer part of the conversation.
+    /// Whether it was undone, and is no longer part of the conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub undone: bool,
-    /// When messages are listed: the output of one in progress that its events reported and its text does not contain yet;
-    /// the newest 256 KiB.
+    /// In lists, for a message in progress: the output that events have reported and its text does not contain yet; the newest 256 KiB.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub live: Vec<LiveView>,
 }
@@ -89,35 +88,35 @@ pub struct LiveView {
     pub channel: Channel,
     /// How much of the message was reported before, in UTF-16 code units, like `at` in an `output` event.
     pub at: u64,
-    /// The text.
+    /// The piece of output.
     pub text: String,
 }
 
-/// Some messages, the oldest first.
+/// A page of messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MessagePage {
-    /// The messages.
+    /// The messages, the oldest first.
     pub messages: Vec<MessageView>,
-    /// Whether there are older ones; with `after`, newer ones.
+    /// Whether there are older messages; with `after`, newer ones.
     #[serde(default)]
     #[schema(required)]
     pub more: bool,
 }
 
-/// What is known at once; the rest comes as events.
+/// The immediate result of a posted message; everything else arrives as events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PostedView {
-    /// The messages that exist by now.
+    /// The messages that have been created so far.
     #[serde(default)]
     #[schema(required)]
     pub messages: Vec<MessageView>,
     /// The conversation to switch to, if the message began one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatView>,
-    /// If the message had no effect: the reason, for programs; its answer has the reason as text.
+    /// If the message had no effect: the reason, for programs. The server's reply in `messages` has the reason as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What a client may put back into its input: the message that was taken back.
+    /// The text of the message that was undone, for the client to put back into its input field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
 }
@@ -125,11 +124,11 @@ pub struct PostedView {
 /// A way to write a slash command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CommandView {
-    /// What it is called, without the slash.
+    /// The command's name, without the slash.
     #[serde(default)]
     #[schema(required)]
     pub word: String,
-    /// How it is written: `/undo --force`.
+    /// Its syntax, such as `/undo --force`.
     pub usage: String,
     /// What it does.
     #[serde(default)]
@@ -137,13 +136,13 @@ pub struct CommandView {
     pub about: String,
 }
 
-/// What the user says.
+/// A message that the user posts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMessage {
     /// A message, a slash command, or `!` and a shell command.
     pub text: String,
-    /// Chosen by the client, up to 64 characters: a message with the same id in this chat counts as the same message, and
-    /// gets the same answer. For a client that received no answer.
+    /// An id that the client chooses, up to 64 characters, so that it can repeat a request that got no answer: a message with the same id in
+    /// this chat counts as the same message, and gets the same answer.
     #[serde(default)]
     pub send_id: Option<String>,
     /// The paths that uploads to this chat returned, 16 at most, each alone or as `PATH on PLACE` with the place that the
@@ -152,10 +151,10 @@ pub struct NewMessage {
     pub attachments: Vec<String>,
 }
 
-/// The number of commands that were asked to stop.
+/// The result of a cancellation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Cancelled {
-    /// Their number.
+    /// The number of commands that were asked to stop.
     #[serde(default)]
     #[schema(required)]
     pub cancelled: usize,
@@ -171,19 +170,19 @@ pub struct NewTitle {
 /// The part of a conversation to copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Fork {
-    /// Up to this message and its effects; all of it if absent.
+    /// The last message to copy, with its effects; if absent, the whole conversation is copied.
     #[serde(default)]
     pub message_id: Option<i64>,
 }
 
-/// A conversation as a JSON file; it is written while it is read.
+/// A conversation as a JSON file. The server streams it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExportView {
     /// The version of this format: 1.
     pub version: u32,
     /// The conversation.
     pub chat: ChatView,
-    /// All of them, the oldest first.
+    /// All its messages, the oldest first.
     #[serde(default)]
     #[schema(required)]
     pub messages: Vec<MessageView>,
@@ -202,34 +201,34 @@ pub struct ChatDetail {
     /// The model that was chosen for it, or else for all chats; null if the first subscription answers.
     #[schema(required)]
     pub model: Option<String>,
-    /// Whether any model answers its user.
+    /// Whether a model is available to its user.
     #[serde(default)]
     #[schema(required)]
     pub model_configured: bool,
-    /// Where its agent is, relative to the workspace.
+    /// The current directory of its agent, relative to the workspace.
     #[serde(default)]
     #[schema(required)]
     pub cwd: String,
-    /// Whether an answer or a command is under way.
+    /// Whether an answer or a command is in progress.
     #[serde(default)]
     #[schema(required)]
     pub busy: bool,
-    /// How full the window of its model is; null if no model answers.
+    /// The usage of its model's context window; null if no model answers.
     #[schema(required)]
     pub context: Option<ContextView>,
     /// Its usage, sub-agents included.
     #[serde(default)]
     #[schema(required)]
     pub usage: Sum,
-    /// For a sub-agent's conversation: the one whose agent called it.
+    /// For a sub-agent's conversation: the conversation whose agent called it.
     #[schema(required)]
     pub parent_id: Option<String>,
 }
 
-/// How full a window is.
+/// The usage of a context window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ContextView {
-    /// About how many tokens the next call begins with.
+    /// The approximate number of tokens that the next call to the model begins with.
     pub used_tokens: usize,
     /// The size of the window, in tokens.
     #[serde(default)]
@@ -249,7 +248,7 @@ pub struct SubAgentView {
     /// The message that shows its last call.
     #[schema(required)]
     pub message_id: Option<i64>,
-    /// Its role.
+    /// The role that it was called with, if any.
     #[schema(required)]
     pub role: Option<String>,
     /// The name by which it can be called again.
@@ -275,9 +274,9 @@ pub struct SubAgentView {
 /// A file that was attached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AttachmentView {
-    /// Relative to the workspace: what the message names.
+    /// The path that the message contains, relative to the workspace.
     pub path: String,
-    /// Its name.
+    /// The name of the file.
     #[serde(default)]
     #[schema(required)]
     pub name: String,
@@ -285,17 +284,17 @@ pub struct AttachmentView {
     #[serde(default)]
     #[schema(required)]
     pub place: String,
-    /// In bytes.
+    /// The size of the file, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub size_bytes: u64,
-    /// Whether the agent can look at it.
+    /// Whether the file is an image that the agent can view.
     #[serde(default)]
     #[schema(required)]
     pub is_image: bool,
 }
 
-/// Where a chat's commands go.
+/// The place where a chat's commands run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerChoice {
     /// A runner's name, `__docker__` or `none`; null follows the active runner.
@@ -306,7 +305,7 @@ pub struct RunnerChoice {
 /// A chat whose place for commands was set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BoundView {
-    /// The chat.
+    /// The chat, with its new place.
     pub chat: ChatView,
     /// Why a command would not run there now, and what to do.
     #[serde(default, serialize_with = "crate::language::text")]

@@ -1,4 +1,4 @@
-//! A user's own container as a whole.
+//! The container of a user.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,22 +22,22 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub own_image: bool,
-    /// In bytes.
+    /// The limit on memory, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub memory: i64,
-    /// Processes and threads.
+    /// The limit on processes and threads.
     #[serde(default)]
     #[schema(required)]
     pub pids: i64,
-    /// Null: no limit.
+    /// The limit on CPUs; null for none.
     #[schema(required)]
     pub cpus: Option<f64>,
     /// The limits that the engine cannot enforce.
     #[serde(default)]
     #[schema(required)]
     pub unlimited: Vec<ContainerLimit>,
-    /// Its network.
+    /// The name of the engine's network that it uses.
     #[serde(default)]
     #[schema(required)]
     pub network: String,
@@ -45,21 +45,21 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub read_only: bool,
-    /// `mapped`: its root is an unprivileged user outside; `host`: the engine could map users, but was configured not to;
+    /// `mapped`: its root is an unprivileged user outside the container; `host`: the engine could map users, but was configured not to;
     /// `none`: the engine maps no users.
     #[serde(default)]
     #[schema(required)]
     pub user_namespace: UserNamespace,
-    /// Where its files are.
+    /// The kind of storage for its files.
     #[serde(default)]
     #[schema(required)]
     pub workspace: WorkspaceKind,
-    /// How long it runs without a request, in seconds; null: without a limit.
+    /// The seconds without a request after which it is stopped; null if it is never stopped.
     #[schema(required)]
     pub idle_stop: Option<u64>,
 }
 
-/// An image that was made.
+/// The image that a commit created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CommittedView {
     /// Its id on the engine.

@@ -18,11 +18,11 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub exec_id: String,
-    /// What runs; beyond 4 KiB it is cut.
+    /// The command; cut after 4 KiB.
     #[serde(default)]
     #[schema(required)]
     pub command: String,
-    /// Its state.
+    /// The state of the command.
     #[serde(default)]
     #[schema(required)]
     pub status: ExecStatus,
@@ -54,15 +54,15 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub stderr_bytes: u64,
-    /// The file in its workspace that holds its whole output, if the text is only head and tail.
+    /// The file in its workspace that contains the full output, if the message has only the beginning and the end of it.
     #[schema(required)]
     pub output_path: Option<String>,
-    /// What went wrong and what to do next; while the command runs, what its output waits for.
+    /// What went wrong and what to do next; while the command runs, the reason why its output is delayed.
     #[schema(required)]
     pub error: Option<String>,
 }
 
-/// What a message of the agent contains besides its text, as clients read it.
+/// The part of an agent's message besides its text, as clients read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AgentDocument {
@@ -72,7 +72,7 @@ pub enum AgentDocument {
         #[serde(default)]
         #[schema(required)]
         status: TurnStatus,
-        /// Its reasoning, if it reports any.
+        /// The model's reasoning, if it reports any.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reasoning: String,
         /// Why the turn did not end well, and what to do.
@@ -89,7 +89,7 @@ pub enum AgentDocument {
     },
     /// A tool call; the message's text is its result.
     Tool {
-        /// Its name.
+        /// The name of the tool.
         #[serde(default)]
         #[schema(required)]
         tool: String,
@@ -101,17 +101,17 @@ pub enum AgentDocument {
         #[serde(default)]
         #[schema(required)]
         status: ToolStatus,
-        /// Where it ran.
+        /// The place where it ran.
         #[schema(required)]
         place: Option<String>,
-        /// While it waits for an answer: everything that the user is asked to allow, as text, or its question.
+        /// While it waits for an answer: its question, or everything that the user is asked to allow, as text.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         detail: String,
-        /// While it waits for approval: the same for programs.
+        /// While it waits for approval: the same request, structured for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         approval: Option<Box<ApprovalDocument>>,
-        /// What it asks or shows besides text.
+        /// What it asks or shows besides text, structured for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         data: Option<ToolData>,
@@ -130,23 +130,23 @@ pub enum AgentDocument {
     },
 }
 
-/// What a tool's card holds for programs.
+/// Structured data of a tool call, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
-    /// While it waits for approval: true if it can be allowed only once.
+    /// While the call waits for approval: it can only be allowed once.
     Once,
     /// While it asks a question: the answers to choose from; the user may always give another one.
     Question {
         /// The answers, in their order.
         options: Vec<String>,
     },
-    /// What the model wants to do.
+    /// The model's to-do list.
     Todos {
-        /// In its order.
+        /// The items, in the model's order.
         items: Vec<TodoDocument>,
     },
-    /// A file that it changes.
+    /// A change of a file.
     Edit {
         /// The old text; absent for a new file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,24 +154,24 @@ pub enum ToolData {
         old: Option<String>,
         /// The new text.
         new: String,
-        /// The line of the file that both begin with; the first one is 1.
+        /// The line of the file at which both texts begin, counted from 1.
         first_line: usize,
-        /// Whether the change is longer than shown.
+        /// Whether the change is longer than what is shown.
         is_cut: bool,
     },
-    /// A card that it builds or sent.
+    /// A card that the agent is building or has sent.
     Card {
-        /// The card.
+        /// The card as it is now.
         card: Box<CardDocument>,
     },
 }
 
-/// Something that the model wants to do.
+/// An item of the model's to-do list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TodoDocument {
-    /// What.
+    /// The task, in words.
     pub content: String,
-    /// How it stands.
+    /// Its progress.
     pub status: TodoStatus,
 }
 
@@ -190,7 +190,7 @@ pub struct UsageDocument {
     #[serde(default)]
     #[schema(required)]
     pub output_tokens: u64,
-    /// Millionths of a US dollar, if the price is known.
+    /// The cost, in millionths of a US dollar, if the price is known.
     #[serde(default)]
     #[schema(required)]
     pub cost_micros: u64,
@@ -201,7 +201,7 @@ pub struct UsageDocument {
 pub struct SubAgentDocument {
     /// Its own chat, whose messages show everything that it did.
     pub chat_id: String,
-    /// Its role.
+    /// The role that it was called with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub role: Option<String>,
@@ -213,7 +213,7 @@ pub struct SubAgentDocument {
     #[serde(default)]
     #[schema(required)]
     pub steps: u32,
-    /// The last of those, and its subject.
+    /// The latest of those tools, and its subject.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doing: String,
     /// The usage of this call, once it has ended.

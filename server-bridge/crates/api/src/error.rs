@@ -1,19 +1,19 @@
-//! The body of every refusal.
+//! The body of error responses.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The body of every refusal.
+/// The body of an error response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// The reason.
+    /// The error, for programs and for people.
     pub error: ErrorView,
 }
 
-/// A reason, for programs and for people.
+/// An error, for programs and for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorView {
-    /// For programs.
+    /// The kind of error, for programs.
     pub kind: String,
     /// For people: what happened, and what to do.
     #[serde(serialize_with = "crate::language::text")]

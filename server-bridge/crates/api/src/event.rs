@@ -11,8 +11,8 @@ use crate::words::{Channel, Level};
 /// A frame of the events socket.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ServerEvent {
-    /// Grows by one with each event of the user, on any socket. In `hello`, `reset` and `lagged`: the number of the last
-    /// event that counts as delivered; the next event has a larger one.
+    /// The number of the event. It grows by one with each event of the user, on any socket. In `hello`, `reset` and `lagged`: the number of
+    /// the last event that counts as delivered; the next event has a larger one.
     #[serde(default)]
     #[schema(required)]
     pub seq: u64,
@@ -46,18 +46,18 @@ pub enum Event {
     Lagged,
     /// A message is new or changed.
     Message {
-        /// The message.
+        /// The message as it is now.
         message: Box<MessageView>,
     },
     /// New output of a running command, or of a model.
     Output {
-        /// The chat.
+        /// The id of the chat.
         chat_id: String,
         /// The message that shows it.
         message_id: i64,
         /// The part of the message it belongs to.
         channel: Channel,
-        /// The output.
+        /// The new piece of output.
         text: String,
         /// How much of the message was reported before, in UTF-16 code units.
         #[serde(default)]
@@ -66,47 +66,47 @@ pub enum Event {
     },
     /// A chat is new or changed.
     Chat {
-        /// The chat.
+        /// The chat as it is now.
         chat: ChatView,
     },
     /// A chat was deleted.
     ChatRemoved {
-        /// Its id.
+        /// The id of the chat.
         id: String,
     },
     /// A runner is new or changed.
     Runner {
-        /// The runner.
+        /// The runner as it is now.
         runner: Box<RunnerView>,
     },
     /// A runner was revoked.
     RunnerRemoved {
-        /// Its name.
+        /// The name of the runner.
         name: String,
     },
-    /// The place for the user's work was changed.
+    /// The user's choice of the active runner was changed.
     Settings {
         /// The new choice; `null` lets the server choose.
         #[schema(required)]
         active_runner: Option<String>,
     },
-    /// Settings of the whole server were changed; sent to administrators.
+    /// Server-wide settings were changed; sent to administrators only.
     ServerSettings {
-        /// All of them as they are now.
+        /// All server-wide settings as they are now.
         settings: ServerSettings,
     },
-    /// Something in a group changed: its log, its calls, its runs of chains, its people or agents. The caller reads what it shows again.
+    /// Something in a group changed: its log, its calls, its runs of chains, its people or agents. Clients reload the parts that they show.
     Group {
         /// The group's id.
         id: i64,
     },
     /// Something the user should know.
     Notice {
-        /// How much it matters.
+        /// Its severity.
         #[serde(default)]
         #[schema(required)]
         level: Level,
-        /// The text.
+        /// The text, for people.
         #[serde(serialize_with = "crate::language::text")]
         text: String,
     },

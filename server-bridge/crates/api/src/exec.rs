@@ -1,4 +1,4 @@
-//! The exec socket: its request, the frames of both ends, and the views of an exec on record.
+//! The exec socket: its request, the frames of both sides, and the views of an exec on record.
 //!
 //! ```text
 //!  client                                                  server
@@ -34,7 +34,7 @@ pub struct ExecAsk {
     /// A program and its arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argv: Option<Vec<String>>,
-    /// A line for the sandbox's shell.
+    /// A command line for the sandbox's shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell: Option<String>,
     /// A place to use instead of the active one.
@@ -46,7 +46,7 @@ pub struct ExecAsk {
     /// Variables added to the clean environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The whole tree is ended after this many seconds; no limit if absent.
+    /// The time limit in seconds, after which the whole process tree is ended; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<f64>,
     /// Whether standard input follows as binary frames; it is empty otherwise.
@@ -55,10 +55,10 @@ pub struct ExecAsk {
     /// Whether standard error goes into standard output.
     #[serde(default, skip_serializing_if = "is_false")]
     pub merge_stderr: bool,
-    /// 32 hex digits chosen by the client; one id runs once. Random if absent.
+    /// 32 hex digits chosen by the client; each id runs at most once. Random if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec_id: Option<String>,
-    /// Let it continue without its client, and keep its output for clients that attach.
+    /// Whether it continues without its client, and its output is kept for clients that attach.
     #[serde(default, skip_serializing_if = "is_false")]
     pub detach: bool,
     /// For a repeated request: how many bytes of output the client has, including those that were reported as missing.
@@ -68,10 +68,10 @@ pub struct ExecAsk {
     /// it is sent.
     #[serde(default, skip_serializing_if = "is_false")]
     pub acks: bool,
-    /// A random text that tells a client that reconnects from others, of at most 64 bytes; with it, `connection` counts.
+    /// A random text of at most 64 bytes by which a client that reconnects is recognised; needed for `connection` to have an effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// How many connections to this exec the same client made before. One that comes late does not take the exec from a newer one.
+    /// How many connections to this exec the same client made before. A request that arrives late does not take the exec from a newer one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub connection: u64,
     /// A terminal in place of pipes; then `argv` and `shell` may both be absent, for an interactive shell.
@@ -115,12 +115,12 @@ pub enum ClientFrame {
     Cancel,
     /// The part of the output that the client has.
     Ack {
-        /// Up to where, in bytes.
+        /// The number of bytes of output that the client has.
         offset: u64,
     },
-    /// Send it a signal.
+    /// Send the command a signal.
     Signal {
-        /// Its number.
+        /// The number of the signal.
         signal: i32,
     },
     /// The client's terminal has another size.
@@ -137,9 +137,9 @@ pub enum ClientFrame {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[schema(as = ExecServerFrame)]
 pub enum ServerFrame {
-    /// The first one: the command runs, and its output continues at `offset`.
+    /// The first frame: the command runs, and its output continues at `offset`.
     Started {
-        /// 32 hex digits.
+        /// The id of the exec: 32 hex digits.
         #[serde(default)]
         #[schema(required)]
         exec_id: String,
@@ -156,18 +156,18 @@ pub enum ServerFrame {
         #[schema(required)]
         stdin_offset: u64,
     },
-    /// The only one if `detach` was requested.
+    /// The only frame, if `detach` was requested.
     Detached {
-        /// 32 hex digits.
+        /// The id of the exec: 32 hex digits.
         exec_id: String,
         /// The place it runs on.
         #[serde(default)]
         #[schema(required)]
         runner: String,
     },
-    /// For a client that acknowledges: how much of its input was taken, in bytes.
+    /// For a client that acknowledges: some of its input was accepted.
     Input {
-        /// Up to where.
+        /// The number of bytes of input that were accepted so far.
         offset: u64,
     },
     /// For a client that acknowledges: another client has attached since, whose input is accepted from now on.
@@ -179,13 +179,13 @@ pub enum ServerFrame {
     },
     /// The runner is disconnected.
     Interrupted,
-    /// It is back.
+    /// The runner is connected again.
     Resumed,
-    /// The last one: how the command ended.
+    /// The last frame: how the command ended.
     Exit(ExecExit),
-    /// The last one: the command did not start, or how it ended is unknown.
+    /// The last frame: the command did not start, or how it ended is unknown.
     Error {
-        /// For programs.
+        /// The kind of error, for programs.
         kind: String,
         /// What happened, and what to do.
         message: String,
@@ -220,7 +220,7 @@ pub struct ExecExit {
     #[serde(default)]
     #[schema(required)]
     pub truncated: bool,
-    /// How long it ran.
+    /// How long it ran, in milliseconds.
     #[schema(required)]
     pub duration_ms: Option<u64>,
     /// The place it ran on.
@@ -231,14 +231,14 @@ pub struct ExecExit {
 /// An exec on record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecView {
-    /// 32 hex digits.
+    /// The id of the exec: 32 hex digits.
     pub exec_id: String,
-    /// What runs, as a person reads it.
+    /// The command, as a person reads it.
     pub command: String,
     /// The place it was sent to.
     #[schema(required)]
     pub runner: Option<String>,
-    /// Its state.
+    /// The state of the exec.
     pub status: ExecStatus,
     /// Whether it continues without a client.
     #[serde(default)]
@@ -288,19 +288,19 @@ pub struct ExecView {
     pub finished_at: Option<i64>,
 }
 
-/// An exec that has ended.
+/// An exec that was ended by a cancellation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CancelledExec {
-    /// 32 hex digits.
+    /// The id of the exec: 32 hex digits.
     pub exec_id: String,
 }
 
 /// The state of an exec on its machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReportView {
-    /// 32 hex digits.
+    /// The id of the exec: 32 hex digits.
     pub exec_id: String,
-    /// Whether it runs.
+    /// Whether it is still running.
     pub running: bool,
     /// How long ago it was started, in milliseconds.
     pub age_ms: u64,
@@ -312,14 +312,14 @@ pub struct ReportView {
     pub tail: String,
 }
 
-/// What to know before a command runs as another user.
+/// The question that a person answers before a command runs as another user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunAsQuestion {
     /// The place it would run on.
     pub runner: String,
     /// The user it would run as.
     pub run_as: String,
-    /// Whether the request must say `approved`, once the person has agreed.
+    /// Whether the request must set `approved` once the person has agreed.
     pub needs_approval: bool,
 }
 

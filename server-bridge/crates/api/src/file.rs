@@ -5,12 +5,12 @@ use utoipa::ToSchema;
 
 use crate::words::FileKind;
 
-/// Two names.
+/// A path to rename.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rename {
-    /// The current name.
+    /// The current path.
     pub from: String,
-    /// The new name.
+    /// The new path.
     pub to: String,
 }
 
@@ -21,26 +21,26 @@ pub struct Written {
     pub size: u64,
 }
 
-/// Facts about a path.
+/// The metadata of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StatView {
-    /// Its name.
+    /// The last part of the path, with replacement characters for bytes that are not UTF-8.
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// Its kind.
+    /// Whether it is a file, a directory, a symbolic link or something else.
     #[serde(default)]
     #[schema(required)]
     pub kind: FileKind,
-    /// In bytes.
+    /// The size in bytes.
     #[serde(default)]
     #[schema(required)]
     pub size: u64,
-    /// Permission bits.
+    /// The permission bits of its mode.
     #[serde(default)]
     #[schema(required)]
     pub mode: u32,
-    /// Unix milliseconds.
+    /// When it was last modified, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub modified_ms: i64,
@@ -49,46 +49,46 @@ pub struct StatView {
 /// The entries of a directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Listing {
-    /// The entries, in no order.
+    /// The entries, in no particular order.
     pub entries: Vec<EntryView>,
 }
 
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryView {
-    /// Its name.
+    /// The name, with replacement characters for bytes that are not UTF-8.
     pub name: String,
     /// The exact bytes of a name that is not UTF-8, in URL-safe base64 without padding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_base64: Option<String>,
-    /// Its kind.
+    /// Whether it is a file, a directory, a symbolic link or something else.
     #[serde(default)]
     #[schema(required)]
     pub kind: FileKind,
-    /// In bytes.
+    /// The size in bytes.
     #[serde(default)]
     #[schema(required)]
     pub size: u64,
 }
 
-/// A tree that was written.
+/// A directory tree that was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TreeView {
-    /// Regular files.
+    /// The number of regular files.
     pub files: u64,
-    /// Directories, including those that already existed.
+    /// The number of directories, including those that already existed.
     #[serde(default)]
     #[schema(required)]
     pub directories: u64,
-    /// Symbolic links.
+    /// The number of symbolic links.
     #[serde(default)]
     #[schema(required)]
     pub symlinks: u64,
-    /// The files' content in bytes.
+    /// The total size of the files, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub size: u64,
-    /// How many entries a mirror removed; a directory with all its content counts as one.
+    /// The number of entries that a mirror removed; a directory with all its content counts as one.
     #[serde(default)]
     #[schema(required)]
     pub removed: u64,
@@ -97,38 +97,38 @@ pub struct TreeView {
 /// The download's source and target.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Download {
-    /// `http` or `https`; the runner connects, so that addresses are those of its machine and network.
+    /// An `http` or `https` address. The runner connects to it, so it is resolved in the network of the runner's machine.
     pub url: String,
-    /// The file, relative to the workspace or absolute within it.
+    /// The file to write, relative to the workspace or absolute within it.
     pub path: String,
     /// Permission bits in octal; the old file's, or 0644, if absent.
     pub mode: Option<String>,
-    /// Whether missing parent directories are made.
+    /// Whether missing parent directories are created.
     #[serde(default)]
     pub parents: bool,
-    /// At most this many bytes.
+    /// The maximum size of the download, in bytes.
     pub max_bytes: u64,
     /// The SHA-256 that the content must have, in hexadecimal digits.
     pub sha256: Option<String>,
 }
 
-/// The possible completions.
+/// Suggestions for a path that is being typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Completions {
     /// First the paths that begin with the prefix, by name; then those whose names contain it, the newest first.
     pub entries: Vec<CompletionView>,
-    /// Whether there is more.
+    /// Whether there are more than these.
     #[serde(default)]
     #[schema(required)]
     pub more: bool,
 }
 
-/// A path.
+/// A suggested path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CompletionView {
-    /// Relative to the workspace.
+    /// The path, relative to the workspace.
     pub path: String,
-    /// Its kind.
+    /// Whether it is a file, a directory, a symbolic link or something else.
     #[serde(default)]
     #[schema(required)]
     pub kind: FileKind,

@@ -1,4 +1,4 @@
-//! Groups: people and agents in one log.
+//! Groups: people and agents who share a log.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,9 +8,9 @@ use crate::words::{Approval, CallState, EntryAuthor, GrantMode, GroupAccess};
 /// A group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupView {
-    /// The id.
+    /// The id of the group.
     pub id: i64,
-    /// Its title.
+    /// The title, 1 to 200 bytes.
     pub title: String,
     /// What the caller may do in it.
     pub access: GroupAccess,
@@ -50,13 +50,13 @@ pub struct GroupAgent {
     pub runner: String,
     /// True if that place can be used now.
     pub online: bool,
-    /// Its approval mode.
+    /// The approval mode that it works in.
     pub approval: Approval,
     /// Its model, as in the list of models; null for its owner's choice for new chats.
     #[serde(default)]
     #[schema(required)]
     pub model: Option<String>,
-    /// What it is told about itself.
+    /// The agent's persona: the text that describes its role to it.
     pub persona: String,
     /// The names of the tools that it may have, in which `*` stands for any text; null for all of its owner's.
     #[serde(default)]
@@ -72,14 +72,14 @@ pub struct GroupAgent {
     pub chat_id: Option<String>,
     /// True if the caller may ask it.
     pub may_ask: bool,
-    /// The people beside its owner who may ask it.
+    /// The people other than its owner who may ask it.
     pub grants: Vec<GroupGrant>,
 }
 
 /// A grant: a person who is not an agent's owner may ask it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupGrant {
-    /// The person.
+    /// The name of the person.
     pub name: String,
     /// How the agent works for them.
     pub mode: GrantMode,
@@ -110,7 +110,7 @@ pub struct GroupAgentPut {
     /// The model, as in the list of models; the caller's own choice for new chats if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is told about itself, at most 16 KiB.
+    /// The persona: the text that describes its role to it; at most 16 KiB.
     #[serde(default)]
     pub persona: String,
     /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names;
@@ -118,7 +118,7 @@ pub struct GroupAgentPut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// The folder that it works in, relative to the workspace of its place, such as `agents/coder`; empty for the whole workspace. If not
-    /// given, an agent keeps the one that it has, and a new one has the whole workspace. A missing folder is made when it is needed.
+    /// given, an agent keeps the one that it has, and a new one has the whole workspace. A missing folder is created when it is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
 }
@@ -144,7 +144,7 @@ pub struct GroupLead {
 pub struct GroupPost {
     /// The text, at most 1 MiB; at most 960 KiB if it asks an agent. `@handle` asks an agent, `@all` every agent that the caller may ask.
     pub text: String,
-    /// An id that the caller chooses, at most 64 bytes, so that a repeated request posts nothing again.
+    /// An id that the caller chooses, at most 64 bytes, so that a repeated request does not post the message twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_id: Option<String>,
 }
@@ -152,9 +152,9 @@ pub struct GroupPost {
 /// A message that was posted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupPosted {
-    /// The entry.
+    /// The entry of the log that the message became.
     pub entry: GroupEntry,
-    /// The calls that it makes.
+    /// The calls to agents that it makes.
     pub calls: Vec<GroupCall>,
     /// What its author should know, such as that nobody was asked.
     #[serde(serialize_with = "crate::language::text")]
@@ -170,7 +170,7 @@ pub struct GroupEntry {
     pub kind: EntryAuthor,
     /// The person's name or the agent's handle; empty for the server.
     pub author: String,
-    /// The text.
+    /// The text of the entry.
     pub text: String,
     /// The handles of the agents that it asks.
     #[serde(default)]
@@ -189,11 +189,11 @@ pub struct GroupEntry {
 pub struct GroupEntries {
     /// The entries, the oldest first.
     pub entries: Vec<GroupEntry>,
-    /// True if there are more in that direction.
+    /// Whether there are more entries in the direction that was asked for.
     pub more: bool,
 }
 
-/// A call: an agent is asked.
+/// A call: a request to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupCall {
     /// The id; later calls have larger ones.
@@ -216,14 +216,14 @@ pub struct GroupCall {
     #[serde(default)]
     #[schema(required)]
     pub run_id: Option<i64>,
-    /// Its state.
+    /// The state of the call.
     pub state: CallState,
     /// Why it waits or failed; may be empty.
     #[serde(serialize_with = "crate::language::text")]
     pub reason: String,
     /// The tokens that it used.
     pub tokens: i64,
-    /// Their cost, in millionths of a US dollar, where the prices are known.
+    /// The cost of those tokens, in millionths of a US dollar, as far as prices are known.
     pub cost_micro_usd: i64,
     /// When it was made, in Unix milliseconds.
     pub created_at: i64,

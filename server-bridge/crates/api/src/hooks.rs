@@ -13,7 +13,7 @@ pub struct HookList {
     #[serde(default)]
     #[schema(required)]
     pub hooks: Vec<HookView>,
-    /// What is wrong with the documents that define them, or with the machine that has some of them.
+    /// Problems of the documents that define them, or of the machine that has some of them.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -24,19 +24,19 @@ pub struct HookList {
 pub struct HookView {
     /// Its id, which stays the same as long as the hook does.
     pub id: String,
-    /// The SHA-256 of what it runs and when; approvals are given to it.
+    /// The SHA-256 of what it runs and when; approvals refer to this hash.
     pub hash: String,
-    /// The event, by our name.
+    /// The event, by its Sandbridge name.
     pub event: String,
-    /// The calls that it asks for, as it was written; empty for all.
+    /// The pattern of the calls that it applies to, as it was written; empty for all calls.
     #[serde(default)]
     #[schema(required)]
     pub matcher: String,
     /// The kind of its handler, such as `command` or `http`.
     pub kind: String,
-    /// What it does: the command, the address, the tool.
+    /// The command that it runs, the address that it requests, or the tool that it calls.
     pub action: String,
-    /// The party that set it.
+    /// The party that defined it.
     pub layer: ExtensionLayer,
     /// The file or plugin that defines it.
     #[serde(default, serialize_with = "crate::language::text")]
@@ -51,14 +51,14 @@ pub struct HookView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub unseen: Vec<String>,
-    /// Whether it runs; if not, the reason.
+    /// Whether it runs, or the reason why it does not.
     pub state: HookState,
 }
 
 /// The user's own document of hooks, in the form of `hooks.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookDocument {
-    /// The text, at most 256 KiB; null if there is none, and to remove it.
+    /// The text, at most 256 KiB; null if there is no document, or to remove it.
     #[serde(default)]
     #[schema(required)]
     pub text: Option<String>,
@@ -67,7 +67,7 @@ pub struct HookDocument {
 /// An approval of a workspace's hook.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookApproval {
-    /// The hash of what was looked at.
+    /// The hash of the hook that the user looked at.
     pub hash: String,
 }
 
@@ -76,13 +76,13 @@ pub struct HookApproval {
 pub struct HookRunView {
     /// When it began, in Unix milliseconds.
     pub at: i64,
-    /// The chat.
+    /// The id of the chat that it ran in.
     pub chat_id: String,
     /// The hook's id.
     pub hook: String,
-    /// The event.
+    /// The event at which it ran.
     pub event: String,
-    /// What it did: the command, the address.
+    /// The command that it ran, the address that it requested, or the tool that it called.
     pub action: String,
     /// How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
     /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
@@ -92,7 +92,7 @@ pub struct HookRunView {
     pub took_ms: u64,
 }
 
-/// Hooks to try, on a sample or on a payload.
+/// Hooks to test, with a sample event or with given data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookTrial {
     /// The hook: its id, or at least 8 digits of its hash; all hooks of the event if absent.
@@ -101,18 +101,18 @@ pub struct HookTrial {
     /// The event; the hook's own if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// Fields of the event as a JSON object, at most 256 KiB; those that are not given are the sample's.
+    /// Fields of the event as a JSON object, at most 256 KiB; missing fields are taken from the sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
-    /// The chat whose machine, mode and models are used. Handlers that ask a model or call a tool need one with an answer.
+    /// The chat whose machine, mode and models are used. Handlers that ask a model or call a tool need a chat that has had an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
 }
 
-/// What hooks did in a trial: the decision was not carried out.
+/// The result of a trial of hooks; the decision was not carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookTrialView {
-    /// The event, by our name.
+    /// The event, by its Sandbridge name.
     pub event: String,
     /// The decision of all handlers together.
     pub decision: HookDecision,
@@ -122,7 +122,7 @@ pub struct HookTrialView {
     #[serde(default)]
     #[schema(required)]
     pub reasons: Vec<String>,
-    /// What the model would get in addition.
+    /// The additional context that the model would get.
     #[serde(default)]
     #[schema(required)]
     pub context: Vec<String>,
@@ -142,7 +142,7 @@ pub struct HookTrialView {
     #[serde(default)]
     #[schema(required)]
     pub payload: String,
-    /// The handlers that ran, in their order.
+    /// The handlers that ran, in order.
     #[serde(default)]
     #[schema(required)]
     pub runs: Vec<HookTrialRun>,
@@ -162,7 +162,7 @@ pub struct HookTrialRun {
     pub origin: String,
     /// The kind of its handler, such as `command`.
     pub kind: String,
-    /// What it does: the command, the address, the tool.
+    /// The command that it runs, the address that it requests, or the tool that it calls.
     pub action: String,
     /// How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
     /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
@@ -180,7 +180,7 @@ pub struct HookTrialRun {
     #[serde(default)]
     #[schema(required)]
     pub exit_code: Option<i32>,
-    /// True if it would run in the background, and decides nothing.
+    /// True if it would run in the background, and therefore decides nothing.
     pub in_background: bool,
     /// How long it took, in milliseconds.
     pub took_ms: u64,

@@ -15,7 +15,7 @@ pub struct HttpToolList {
     #[serde(default)]
     #[schema(required)]
     pub tools: Vec<HttpToolView>,
-    /// What is wrong with the documents that define them, or with the machine that has some of them.
+    /// Problems of the documents that define them, or of the machine that has some of them.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -24,19 +24,19 @@ pub struct HttpToolList {
 /// An HTTP tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolView {
-    /// Its name.
+    /// The name of the tool, without the prefix `http__`.
     pub name: String,
     /// The name by which models call it: `http__NAME`.
     pub wire_name: String,
-    /// The party that set it.
+    /// The party that defined it.
     pub layer: ExtensionLayer,
     /// The file that defines it; "your tools" for the user's own.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
-    /// Whether it is offered to models; if not, the reason.
+    /// Whether it is offered to models, or the reason why it is not.
     pub state: HttpToolState,
-    /// What it does, as models read it.
+    /// Its description, as models read it.
     pub description: String,
     /// The method of its requests.
     pub method: String,
@@ -52,14 +52,14 @@ pub struct HttpToolView {
     #[serde(default)]
     #[schema(required)]
     pub secrets: Vec<HttpToolSecret>,
-    /// The SHA-256 of its document; approvals are given to it.
+    /// The SHA-256 of its document; approvals refer to this hash.
     pub hash: String,
 }
 
 /// A secret that an HTTP tool uses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolSecret {
-    /// Its name.
+    /// The name of the secret, as in `{{secret.NAME}}`.
     pub name: String,
     /// True if it has a value for the tool's host.
     pub is_set: bool,
@@ -128,7 +128,7 @@ pub struct HttpToolImport {
     /// Values of secrets by their names, for all tools that use them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, String>,
-    /// True to see what would be added, and add nothing.
+    /// True to only report what would be added.
     #[serde(default)]
     pub dry_run: bool,
 }
@@ -146,7 +146,7 @@ pub struct HttpToolImported {
     #[serde(default)]
     #[schema(required)]
     pub added: Vec<String>,
-    /// What was left out, and why.
+    /// The operations that were left out, and why.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub problems: Vec<String>,
@@ -156,25 +156,25 @@ pub struct HttpToolImported {
     pub missing_secrets: Vec<String>,
 }
 
-/// A call of an HTTP tool that its user tries.
+/// A test call of an HTTP tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolTry {
     /// The arguments, as a JSON object.
     pub arguments: String,
 }
 
-/// A tried call: its request, and the answer as a model would read it.
+/// The result of a test call: its request, and the answer as a model would read it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolTried {
-    /// The method.
+    /// The HTTP method of the request.
     pub method: String,
-    /// The address, with the names of secrets in their places.
+    /// The address, with the names of secrets in place of their values.
     pub url: String,
-    /// The headers, as `Name: value`, in the same way.
+    /// The headers, as `Name: value`, with the names of secrets in place of their values.
     #[serde(default)]
     #[schema(required)]
     pub headers: Vec<String>,
-    /// The body, in the same way; null if it has none.
+    /// The body, with the names of secrets in place of their values; null if it has none.
     #[serde(default)]
     #[schema(required)]
     pub body: Option<String>,
@@ -187,6 +187,6 @@ pub struct HttpToolTried {
 /// An approval of an HTTP tool of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolApproval {
-    /// The hash of what was looked at.
+    /// The hash of the tool that the user looked at.
     pub hash: String,
 }

@@ -1,4 +1,4 @@
-//! Keys for programs. Times are Unix milliseconds.
+//! API keys for programs. Times are Unix milliseconds.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,23 +8,23 @@ use crate::words::Scope;
 /// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KeyView {
-    /// Its name.
+    /// The name that its owner gave it.
     pub name: String,
-    /// What it may do.
+    /// The requests that it may make.
     #[serde(default)]
     #[schema(required)]
     pub scope: Scope,
-    /// Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// Unix milliseconds, to the minute; null if it was never used.
+    /// When it was last used, in Unix milliseconds, to the minute; null if it was never used.
     #[schema(required)]
     pub last_used: Option<i64>,
-    /// Unix milliseconds; null if it does not end.
+    /// When it expires, in Unix milliseconds; null if it does not expire.
     #[schema(required)]
     pub expires_at: Option<i64>,
-    /// Whether it has ended.
+    /// Whether it has expired.
     #[serde(default)]
     #[schema(required)]
     pub expired: bool,
@@ -33,9 +33,9 @@ pub struct KeyView {
 /// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewKey {
-    /// Its name.
+    /// The name: a-z, 0-9, `_`, `.` and `-`.
     pub name: String,
-    /// `exec` if left out.
+    /// The requests that it may make; `exec` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub scope: Option<Scope>,
@@ -46,9 +46,9 @@ pub struct NewKey {
 /// A new key. The secret is shown only once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MadeKey {
-    /// For the Authorization header: `Bearer sbk_…`.
+    /// The secret for the Authorization header: `Bearer sbk_…`.
     pub key: String,
-    /// The key.
+    /// The key without its secret.
     #[serde(flatten)]
     pub view: KeyView,
 }

@@ -1,4 +1,4 @@
-//! Collections of documents in which agents look things up.
+//! Collections of documents that agents search.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,7 +8,7 @@ use crate::words::{CollectionSync, DocumentState};
 /// A collection to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionDraft {
-    /// Its name.
+    /// The name of the new collection.
     pub name: String,
     /// The runner whose folder it is kept in sync with; not given for a collection of uploads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,9 +30,9 @@ pub struct CollectionList {
 /// A collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionView {
-    /// Its number.
+    /// The number of the collection.
     pub id: i64,
-    /// Its name.
+    /// The name that its owner gave it.
     pub name: String,
     /// The name of its owner.
     pub owner: String,
@@ -67,7 +67,7 @@ pub struct CollectionView {
     pub waiting: i64,
     /// The number of documents that cannot be indexed.
     pub failed: i64,
-    /// Why some of its passages are found by words only, if some are; empty for nothing.
+    /// Why some of its passages can be found only by words; empty if none are affected.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub search_note: String,
@@ -85,7 +85,7 @@ pub struct DocumentList {
 /// A document of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentView {
-    /// Its number.
+    /// The number of the document.
     pub id: i64,
     /// A file's name, or its path below the folder.
     pub name: String,
@@ -110,7 +110,7 @@ pub struct DocumentView {
 /// A document with some of its pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentPage {
-    /// The document's number.
+    /// The document's properties.
     pub document: DocumentView,
     /// The name of its collection.
     pub collection: String,
@@ -127,7 +127,7 @@ pub struct PageView {
     pub page: i64,
     /// The name of its sheet; empty for other documents.
     pub title: String,
-    /// Its text.
+    /// The text of the page.
     pub text: String,
 }
 
@@ -166,7 +166,7 @@ pub struct Question {
 /// The passages that answer a question, the best first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Found {
-    /// The passages.
+    /// The passages, the best first.
     #[serde(default)]
     #[schema(required)]
     pub passages: Vec<FoundPassage>,
@@ -176,14 +176,14 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-/// A passage that was found, and the reason.
+/// A passage that was found, and why it was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FoundPassage {
     /// The citation for an answer: `[doc:12#3@0-240]`, which names the document, the page, and the bytes of the passage in it.
     pub citation: String,
     /// The document's number.
     pub document_id: i64,
-    /// Its name.
+    /// The name of the document.
     pub document: String,
     /// The name of its collection.
     pub collection: String,
@@ -199,7 +199,7 @@ pub struct FoundPassage {
     #[serde(default)]
     #[schema(required)]
     pub headings: Vec<String>,
-    /// Its text.
+    /// The text of the passage.
     pub text: String,
     /// The words of the question that the passage contains, in any form.
     #[serde(default)]
@@ -215,11 +215,11 @@ pub struct FoundPassage {
     pub meaning_rank: Option<i64>,
 }
 
-/// The work that waits.
+/// The queue of documents and folders to index.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KnowledgeStatus {
-    /// The number of the caller's documents and folders that wait.
+    /// The number of the caller's documents and folders that wait to be indexed.
     pub waiting: i64,
-    /// The number of other users' documents and folders that come before the caller's last one.
+    /// The number of other users' documents and folders that are indexed before the caller's last one.
     pub ahead: i64,
 }

@@ -1,13 +1,13 @@
 //! The languages of the server's texts, and their translation.
 //!
-//! Code writes every text in English, in place. [`Language::translated`] looks it up in the language's table (`zh`): rows of the
-//! English text and its translation, in which `{}` stands for a value that the code fills in. A text that the table does not have
-//! stays English. A new text needs no change here; its translation is one row, and if a document has it in a field of its own, that
-//! field is marked as a text (`texts`).
+//! Code writes every text in English, in place. [`Language::translated`] looks it up in the language's table (`zh`): rows of the English text
+//! and its translation, in which `{}` stands for a value that the code fills in. A text that is not in the table stays English. A new text
+//! needs no change here; its translation is one row, and if a document has it in a field of its own, that field is marked as a text
+//! (`texts`).
 //!
-//! A value is a text of the server too, and translated, or a name, and left alone: one word is a name, and so is everything
-//! in quotes. `{0*}` in the translation says that the value is a text even if it is one word, and that it may span text
-//! between other values, such as an error of several sentences.
+//! A value is either another text of the server, which is translated too, or a name, which is left alone: one word counts as a name, and so
+//! does everything in quotes. `{0*}` in the translation marks the value as a text even if it is one word, and allows it to contain text that
+//! stands between other values, such as an error of several sentences.
 
 mod texts;
 mod zh;
@@ -20,7 +20,7 @@ pub(crate) use texts::text;
 const DEPTH: usize = 3;
 /// The longest text that is looked up, in bytes: longer ones are output, not messages.
 const TEXT_BYTES: usize = 16 * 1024;
-/// The most lines, or sentences of a line, that are looked up one by one.
+/// The maximum number of lines, or of sentences in a line, that are looked up one by one.
 const PARTS: usize = 256;
 
 /// A language of the server's texts.
@@ -74,7 +74,7 @@ impl Language {
     }
 }
 
-/// A text's translation in another table; `None` if the table does not have it.
+/// A text's translation in another table; `None` if the table does not contain it.
 pub fn in_table(table: &[Row], text: &str) -> Option<String> {
     in_tables(&[table], text)
 }
@@ -83,7 +83,7 @@ fn in_tables(tables: &[&[Row]], text: &str) -> Option<String> {
     if text.len() > TEXT_BYTES { None } else { translated(tables, text, DEPTH) }
 }
 
-/// A text line by line; else as a whole; else sentence by sentence. A value has line breaks only if no line is known.
+/// Translates a text line by line, or else as a whole, or else sentence by sentence. A value may contain line breaks only if no line is known.
 fn translated(tables: &[&[Row]], text: &str, depth: usize) -> Option<String> {
     if text.contains('\n') {
         return parts(tables, text.split('\n'), "\n", depth).or_else(|| whole(tables, text, depth));
@@ -98,7 +98,7 @@ fn translated(tables: &[&[Row]], text: &str, depth: usize) -> Option<String> {
     if text.contains(". ") { parts(tables, text.split_inclusive(". "), "", depth) } else { None }
 }
 
-/// The parts of a text, if at least one of them is known.
+/// The parts of a text, translated where possible; `None` if none of them is known.
 fn parts<'a>(
     tables: &[&[Row]],
     parts: impl Iterator<Item = &'a str>,
@@ -123,7 +123,7 @@ fn parts<'a>(
     is_known.then(|| parts.join(between))
 }
 
-/// A line of a longer text.
+/// Translates a line of a longer text.
 fn translated_line(tables: &[&[Row]], line: &str, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     translated(tables, line, depth)
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_text_is_translated_with_what_it_names_and_the_error_within_it() {
         assert_eq!(zh("runner laptop is offline"), "运行器 laptop 已离线");
-        let within = zh("This chat's commands go to laptop now. But: runner laptop is offline");
+        let within = zh("This chat's commands go to laptop now. However: runner laptop is offline");
         assert_eq!(within, "此会话的命令现在改在 laptop 上运行。但请注意：运行器 laptop 已离线");
         assert_eq!(
             zh("The running command or answer is being stopped. The waiting message is answered next."),
@@ -299,7 +299,7 @@ mod tests {
     fn a_value_that_is_a_text_is_translated() {
         assert_eq!(
             zh("this was answered already (allow, from page); the first answer counts"),
-            "已有回答（已允许，来自网页）；以首次回答为准"
+            "已有回答（已允许，来源：网页）；以首次回答为准"
         );
         assert_eq!(
             zh("the password is too short; use at least 8 characters"),
@@ -422,7 +422,7 @@ mod tests {
     fn every_row_is_of_a_text_that_the_server_says() {
         let pieces =
             |english: &'static str| english.split("{}").map(str::trim).filter(|piece| piece.len() > 2);
-        // The store says "the {what}" of a value that it names by a noun alone.
+        // The store writes "the {what}" for a value that it names by the noun alone.
         let noun = |piece: &str| piece.strip_prefix("the ").map(|noun| format!("\"{noun}\""));
         let rows: Vec<&str> = zh::TABLES.into_iter().flatten().map(|(english, _)| *english).collect();
         let wanted: BTreeSet<String> = rows
@@ -431,7 +431,7 @@ mod tests {
             .flat_map(|piece| [Some(piece.to_owned()), noun(piece)].into_iter().flatten())
             .collect();
         let wanted: Vec<String> = wanted.into_iter().collect();
-        // All of them in one pass over the sources: a pass for each takes minutes.
+        // Searches for all of them in one pass over the sources: a pass for each would take minutes.
         let automaton = AhoCorasick::new(&wanted).unwrap();
         let sources = sources();
         let said: HashSet<&str> = automaton
@@ -441,7 +441,10 @@ mod tests {
         for english in rows {
             for piece in pieces(english) {
                 let is_said = said.contains(piece) || noun(piece).is_some_and(|noun| said.contains(&*noun));
-                assert!(is_said, "nothing says {piece:?} any more, of the row {english:?}");
+                assert!(
+                    is_said,
+                    "no source contains {piece:?}, a part of the row {english:?}; correct or remove the row"
+                );
             }
         }
     }

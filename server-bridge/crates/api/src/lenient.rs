@@ -1,4 +1,4 @@
-//! Reading a document of another version: one that cannot be parsed counts as absent.
+//! Reads documents of other versions: a document that cannot be parsed counts as absent.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Reads a document if this version understands it.
 ///
 /// # Errors
-/// Text that is not JSON.
+/// If the text is not JSON.
 pub(crate) fn document<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: DeserializeOwned,

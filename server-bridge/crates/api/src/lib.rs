@@ -1,4 +1,4 @@
-//! The shapes of the HTTP API: every document, event, frame and error, declared once.
+//! The types of the HTTP API: every document, event, frame and error, declared once.
 //!
 //! The server constructs these types, the command line and the terminal UI read them, and the page's types are generated
 //! from them by way of the OpenAPI description. The crate does no I/O and depends on no other crate of this project. To
@@ -8,25 +8,25 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`exec`] | the exec socket: its request, the frames of both ends, and the views of an exec on record |
+//! | [`exec`] | the exec socket: its request, the frames of both sides, and the views of an exec on record |
 //! | [`event`] | the events of `GET /api/v1/events` |
 //! | [`chat`] | conversations and their messages |
 //! | [`document`] | the documents in messages: commands, answers, tools, approvals |
-//! | [`card`] | cards: what an agent shows as one piece, and answers to it |
+//! | [`card`] | cards that an agent shows, and people's answers to them |
 //! | [`model`] | models and subscriptions |
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
 //! | [`plugin`] | plugins |
-//! | [`problem`] | what is wrong with files, plugins and machines |
+//! | [`problem`] | problems of files, plugins and machines |
 //! | [`trust`] | what a workspace defines and its user must approve |
 //! | [`http_tools`] | HTTP tools without code |
 //! | [`knowledge`] | collections of documents, and the results of searches |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
-//! | [`group`] | groups: people and agents in one log |
+//! | [`group`] | groups: people and agents who share a log |
 //! | [`workspace`] | the folders of a group's agents, and the documents in them |
-//! | [`chain`] | chains: the steps of several agents, and their runs |
+//! | [`chain`] | chains: steps that several agents carry out, and their runs |
 //! | [`channel`] | accounts on messengers |
 //! | [`automation`] | automations: schedules and triggers |
 //! | [`settings`] | the active place, and a user's settings for every agent |
@@ -34,7 +34,7 @@
 //! | [`session`], [`account`], [`key`] | the current user, accounts, keys for programs |
 //! | [`node`] | servers that share one database |
 //! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, the usage of models, the audit trail |
-//! | [`error`] | the body of every refusal |
+//! | [`error`] | the body of error responses |
 //! | [`language`] | the languages of the server's texts, and their translation |
 //! | [`words`] | texts with a fixed set of values, as enums |
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -15,7 +15,7 @@ pub struct McpServerList {
     #[serde(default)]
     #[schema(required)]
     pub servers: Vec<McpServerView>,
-    /// What is wrong with the documents that define them, or with the machine that has some of them.
+    /// Problems of the documents that define them, or of the machine that has some of them.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -24,15 +24,15 @@ pub struct McpServerList {
 /// An MCP server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpServerView {
-    /// Its name.
+    /// The name of the server, as its definition states it.
     pub name: String,
-    /// The party that set it.
+    /// The party that defined it.
     pub layer: ExtensionLayer,
     /// The file that defines it; "your servers" for the user's own.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
-    /// How it is reached.
+    /// The connection to it: a program's standard input and output, or the network.
     pub transport: McpTransport,
     /// The command or the address, without variables and headers.
     pub action: String,
@@ -50,11 +50,11 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub secrets: Vec<String>,
-    /// The SHA-256 of what runs; approvals are given to it.
+    /// The SHA-256 of what runs; approvals refer to this hash.
     pub hash: String,
-    /// Whether it is used; if not, the reason.
+    /// Whether it is used, or the reason why it is not.
     pub state: McpServerState,
-    /// The tools that it listed at this place, in its own order; empty if it was never asked there.
+    /// The tools that it listed at this place, in its own order; empty if it was never asked for them there.
     #[serde(default)]
     #[schema(required)]
     pub tools: Vec<McpToolView>,
@@ -87,7 +87,7 @@ pub struct McpToolView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub problem: Option<String>,
-    /// Whether it is offered to models; if not, the reason.
+    /// Whether it is offered to models, or the reason why it is not.
     pub state: McpToolState,
     /// Its accepted definition, as indented JSON.
     pub definition: String,
@@ -100,16 +100,16 @@ pub struct McpToolView {
 /// The definition of an MCP server, as an entry of `mcpServers` in `.mcp.json`: either a command or an address.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpServerEntry {
-    /// `stdio`, `http` or `sse`; known from the other fields if absent.
+    /// `stdio`, `http` or `sse`; inferred from the other fields if absent.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
     /// The program that is run on the user's machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its arguments. `${NAME}` and `${NAME:-default}` stand for variables of that machine.
+    /// The program's arguments. `${NAME}` and `${NAME:-default}` stand for variables of that machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Variables of its environment.
+    /// Variables of the program's environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// The address of a server that is reached over HTTP.
@@ -118,10 +118,10 @@ pub struct McpServerEntry {
     /// The runner from whose network it is reached, by its name; the server itself if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// Headers of each request to it.
+    /// Headers of each request to that address.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// How the Sandbridge server gets tokens for a server with an address without a login of its user.
+    /// How the Sandbridge server obtains tokens for a server with an address if the user does not log in.
     #[serde(default, deserialize_with = "oauth", skip_serializing_if = "Option::is_none")]
     pub oauth: Option<McpOAuth>,
     /// How long a call may take without a report of progress, in milliseconds; 5 minutes if absent.
@@ -129,26 +129,26 @@ pub struct McpServerEntry {
     pub timeout: Option<u64>,
 }
 
-/// Client credentials. Other fields, and other grants, are ignored.
+/// Client credentials. Other fields and other grant types are ignored.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpOAuth {
-    /// `client_credentials`.
+    /// The grant type: `client_credentials`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_type: Option<String>,
     /// The id that the server's provider issued for the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Its secret; or else its private key.
+    /// The client's secret, if it has no private key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// Its private key in PEM, which signs assertions (`private_key_jwt`).
+    /// The client's private key in PEM, which signs assertions (`private_key_jwt`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
-    /// The algorithm of the assertions, such as `RS256`; one that fits the key if absent.
+    /// The algorithm of the assertions, such as `RS256`; if absent, one that fits the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_algorithm: Option<String>,
-    /// The permissions to request, as a list or separated by spaces; if absent, those that the server names.
+    /// The permissions to request, as a list or separated by spaces; if absent, those that the server lists.
     #[serde(default, alias = "scope", deserialize_with = "scopes", skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
 }
@@ -159,7 +159,7 @@ impl std::fmt::Debug for McpOAuth {
     }
 }
 
-/// Other programs write `false` for no login.
+/// Reads the field `oauth`. Other programs write `false` for no login.
 fn oauth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<McpOAuth>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -169,7 +169,7 @@ fn oauth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<McpOAuth>,
     }
     match Option::<Form>::deserialize(deserializer)? {
         Some(Form::Client(client)) => Ok(Some(client)),
-        Some(Form::Switch(true)) => Err(serde::de::Error::custom("write an object")),
+        Some(Form::Switch(true)) => Err(serde::de::Error::custom("`oauth` must be an object or false")),
         Some(Form::Switch(false)) | None => Ok(None),
     }
 }
@@ -190,39 +190,39 @@ fn scopes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::
 /// An approval of an MCP server of a workspace, or of changed tools.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpApproval {
-    /// The hash of what was looked at.
+    /// The hash of the server, or of the changed tools, that the user looked at.
     pub hash: String,
 }
 
-/// A login to an MCP server that is about to begin.
+/// A request to begin a login to an MCP server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpLoginStart {
     /// The address to which the browser is sent back: one of this machine (`http://127.0.0.1:PORT/…`, `http://localhost:PORT/…`), or
     /// this server's own.
     pub redirect_uri: String,
-    /// The client's id, if the server's provider issued one; else one is registered.
+    /// The client's id, if the server's provider issued one; otherwise a client is registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
-    /// Its secret.
+    /// The client's secret, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
 }
 
-/// A login that began.
+/// A login that has begun.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpLogin {
     /// The page of the provider that the user opens in a browser, within 10 minutes.
     pub url: String,
 }
 
-/// The end of a login.
+/// A request to complete a login.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpLoginEnd {
-    /// The whole address to which the provider sent the browser back.
+    /// The complete address to which the provider sent the browser back.
     pub url: String,
 }
 
-/// The server that a login was for.
+/// The server that a completed login belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpLoggedIn {
     /// The server's name.

@@ -8,9 +8,9 @@ use crate::words::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 /// A memory, or a proposal of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryView {
-    /// The id.
+    /// The id of the memory.
     pub id: i64,
-    /// Its kind.
+    /// The kind of memory: core, semantic, episodic or procedural.
     #[serde(default)]
     #[schema(required)]
     pub kind: MemoryKind,
@@ -30,11 +30,11 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// The text.
+    /// The text that is remembered.
     #[serde(default)]
     #[schema(required)]
     pub text: String,
-    /// Where it came from.
+    /// The way in which it was created.
     #[serde(default)]
     #[schema(required)]
     pub source: MemorySource,
@@ -59,7 +59,7 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub valid_from: i64,
-    /// The time until which it applies, in Unix milliseconds; null without an end.
+    /// The time until which it applies, in Unix milliseconds; null if it has no end.
     #[schema(required)]
     pub valid_to: Option<i64>,
     /// The memory that supersedes it.
@@ -82,7 +82,7 @@ pub struct MemoryView {
 /// An agent of the caller's in a group, which has its own memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryAgent {
-    /// The id.
+    /// The id of the agent.
     pub id: i64,
     /// The handle, without `@`; unique in the group.
     #[serde(default)]
@@ -101,9 +101,9 @@ pub struct MemoryAgent {
 /// A memory that a proposal would replace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReplacedMemory {
-    /// Its id.
+    /// The id of the memory.
     pub id: i64,
-    /// Its text.
+    /// The current text of the memory.
     #[serde(default)]
     #[schema(required)]
     pub text: String,
@@ -115,17 +115,17 @@ pub struct ReplacedMemory {
 /// An earlier text of a memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryRevisionView {
-    /// Its number.
+    /// The number of this text, from 1.
     pub revision: i64,
-    /// The name it had.
+    /// The name that the memory had.
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// The text.
+    /// The text that the memory had.
     #[serde(default)]
     #[schema(required)]
     pub text: String,
-    /// Who replaced it.
+    /// The origin of the text that replaced it.
     #[serde(default)]
     #[schema(required)]
     pub replaced_by: MemorySource,
@@ -138,7 +138,7 @@ pub struct MemoryRevisionView {
 /// A memory with its history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryDetail {
-    /// The memory.
+    /// The memory as it is now.
     pub memory: MemoryView,
     /// Its earlier texts, the latest first.
     #[serde(default)]
@@ -146,7 +146,7 @@ pub struct MemoryDetail {
     pub history: Vec<MemoryRevisionView>,
 }
 
-/// The memories to list.
+/// The query for memories to list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct MemoryQuery {
@@ -161,7 +161,7 @@ pub struct MemoryQuery {
     pub proposed: bool,
 }
 
-/// A memory to keep.
+/// A memory to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMemory {
     /// Its kind; `semantic` if not given.
@@ -178,7 +178,7 @@ pub struct NewMemory {
     pub name: Option<String>,
     /// The text, at most 4 KiB; a core block at most 2,000 characters.
     pub text: String,
-    /// The time until which it applies, in Unix milliseconds; if not given, without an end.
+    /// The time until which it applies, in Unix milliseconds; if not given, it has no end.
     #[serde(default)]
     pub valid_to: Option<i64>,
     /// The ids of memories that are no longer true because of it, at most 20; they are superseded.
@@ -189,13 +189,13 @@ pub struct NewMemory {
 /// A change to a memory; fields that are not given stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryEdit {
-    /// The name.
+    /// The new name.
     #[serde(default)]
     pub name: Option<String>,
-    /// The text.
+    /// The new text.
     #[serde(default)]
     pub text: Option<String>,
-    /// The time until which it applies, in Unix milliseconds; 0 without an end. A superseded memory that does not end before now applies again.
+    /// The time until which it applies, in Unix milliseconds; 0 for no end. A superseded memory applies again if its new end is not in the past.
     #[serde(default)]
     pub valid_to: Option<i64>,
 }
@@ -217,10 +217,10 @@ pub struct Forgotten {
     pub count: u64,
 }
 
-/// How the caller's agents remember.
+/// The caller's settings for memories.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemorySettingsView {
-    /// The mode.
+    /// The way in which memories become part of prompts.
     #[serde(default)]
     #[schema(required)]
     pub mode: MemoryMode,

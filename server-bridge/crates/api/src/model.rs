@@ -22,13 +22,13 @@ pub struct ModelList {
 /// A subscription: a provider and its models. Its key is never returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubscriptionView {
-    /// Its name.
+    /// The name that its owner gave it; `server` for the server's own.
     pub name: String,
     /// Whether it is the server's own, which all users share.
     #[serde(default)]
     #[schema(required)]
     pub shared: bool,
-    /// The dialect that it speaks.
+    /// The API that the provider offers.
     #[serde(default)]
     #[schema(required)]
     pub provider: Provider,
@@ -38,7 +38,7 @@ pub struct SubscriptionView {
     /// The runner that relays requests to its own endpoint.
     #[schema(required)]
     pub runner: Option<String>,
-    /// By tier: `vanguard`, `balance`, `swift`.
+    /// The models by tier: `vanguard`, `balance`, `swift`.
     #[serde(default)]
     #[schema(required)]
     pub models: BTreeMap<String, ModelDocument>,
@@ -46,7 +46,7 @@ pub struct SubscriptionView {
     #[serde(default)]
     #[schema(required)]
     pub default_tier: Tier,
-    /// Its fallback.
+    /// The model that answers if this subscription is unavailable.
     #[schema(required)]
     pub fallback: Option<String>,
     /// The last four characters of its key, empty for a short key; null if it has none, or is the server's own.
@@ -58,9 +58,9 @@ pub struct SubscriptionView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelDocument {
-    /// The provider's name of it.
+    /// The model's name at the provider.
     pub name: String,
-    /// The size of its window, in tokens; 200,000 if absent.
+    /// The size of its context window, in tokens; 200,000 if absent.
     pub window_tokens: Option<u32>,
     /// The maximum number of tokens of one answer; 16,384 if absent.
     pub reply_tokens: Option<u32>,
@@ -74,21 +74,21 @@ pub struct ModelDocument {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubscriptionDocument {
-    /// Its name, if it is to be added.
+    /// The name of a new subscription.
     pub name: Option<String>,
-    /// The dialect that it speaks.
+    /// The API that the provider offers.
     pub provider: Provider,
-    /// Its address; the provider's own if absent.
+    /// The provider's address; its default address if absent.
     pub base_url: Option<String>,
-    /// In place of an address: the runner that relays requests to its own endpoint, and alone has its key.
+    /// In place of an address: the runner that relays requests to its own endpoint; the key stays on that runner's machine.
     pub runner: Option<String>,
-    /// By tier: `vanguard`, `balance`, `swift`; at least one.
+    /// The models by tier: `vanguard`, `balance`, `swift`; at least one.
     pub models: BTreeMap<String, ModelDocument>,
     /// The tier that answers unless another one is chosen.
     pub default_tier: Option<Tier>,
-    /// Its fallback: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`.
+    /// The model that answers if this subscription is unavailable: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`.
     pub fallback: Option<String>,
-    /// The provider's key; if absent, a changed subscription keeps its key; an empty text removes it.
+    /// The provider's key. If absent, a changed subscription keeps its key; an empty text removes it.
     pub api_key: Option<String>,
 }
 
@@ -103,17 +103,17 @@ pub struct ModelChoice {
 /// The answer of a model that was tested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrialView {
-    /// The subscription.
+    /// The name of the subscription.
     pub subscription: String,
     /// The model, by the provider's name.
     #[serde(default)]
     #[schema(required)]
     pub model: String,
-    /// Its answer.
+    /// The model's answer.
     #[serde(default)]
     #[schema(required)]
     pub answer: String,
-    /// How long that took, in milliseconds.
+    /// How long the answer took, in milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub duration_ms: u64,
@@ -126,11 +126,11 @@ pub struct ProviderDocument {
     /// The name of the subscription. If the caller has one of that name at this address, and no key is given, its key is
     /// used.
     pub name: Option<String>,
-    /// The dialect that it speaks.
+    /// The API that the provider offers.
     pub provider: Provider,
-    /// Where it is; the provider's own address if left out.
+    /// The provider's address; its default address if not given.
     pub base_url: Option<String>,
-    /// Instead: the runner that relays requests to an endpoint, whose key stays on the runner's machine.
+    /// In place of an address: the runner that relays requests to an endpoint, whose key stays on the runner's machine.
     pub runner: Option<String>,
     /// The provider's key.
     pub api_key: Option<String>,
@@ -142,7 +142,7 @@ pub struct OfferedModels {
     /// Their names in the provider's order; null if it offers no list, so that a name has to be entered.
     #[schema(required)]
     pub models: Option<Vec<String>>,
-    /// Whether these are all of them; 2,000 are listed at most.
+    /// Whether these are all of them; at most 2,000 are listed.
     #[serde(default)]
     #[schema(required)]
     pub complete: bool,
@@ -152,13 +152,13 @@ pub struct OfferedModels {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PriceDocument {
-    /// For input.
+    /// The price of input.
     pub input: f64,
-    /// For output.
+    /// The price of output.
     pub output: f64,
-    /// For input from a cache; the same as `input` if absent.
+    /// The price of input from a cache; the same as `input` if absent.
     pub cache_read: Option<f64>,
-    /// For input that is stored in a cache; the same as `input` if absent.
+    /// The price of input that is stored in a cache; the same as `input` if absent.
     pub cache_write: Option<f64>,
 }
 
@@ -166,7 +166,7 @@ impl PriceDocument {
     /// Parses a model's name and the price of its tokens: `NAME=IN/OUT[/CACHED[/CACHING]]`, in dollars per million.
     ///
     /// # Errors
-    /// The expected form.
+    /// An explanation of the expected form.
     pub fn of_model(text: &str) -> Result<(String, Self), &'static str> {
         let parsed = || {
             let (name, numbers) = text.rsplit_once('=')?;

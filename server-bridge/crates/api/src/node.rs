@@ -5,10 +5,10 @@ use utoipa::ToSchema;
 
 use crate::words::NodeState;
 
-/// A node.
+/// A node: one of the servers that share the database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeView {
-    /// How the other nodes reach it.
+    /// The address at which the other nodes reach it.
     pub url: String,
     /// The version of its program.
     #[serde(default)]

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::problem::Problem;
 
-/// A plugin to look at, or to install: its files, an archive, or a source to fetch it from.
+/// A plugin to inspect or to install: its files, an archive, or a source to fetch it from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewPlugin {
     /// A source: `https://…` (a `.tar.gz` or `.zip` archive), `npm:NAME[@VERSION]`, `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`,
@@ -19,10 +19,10 @@ pub struct NewPlugin {
     /// The files themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<PluginUpload>>,
-    /// The name of its directory or archive: for plugins that do not name themselves.
+    /// The name of its directory or archive, for plugins that state no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// To install it: the hash of the files that were looked at. With another one nothing is installed.
+    /// To install it: the hash of the files that the user looked at. If the files have another hash, nothing is installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -52,15 +52,15 @@ pub struct PluginList {
 /// A plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginView {
-    /// Its name.
+    /// The name of the plugin, as it states it.
     pub name: String,
     /// Its version, as it states it; empty if it does not.
     pub version: String,
-    /// Its description of itself.
+    /// The description that the plugin gives.
     pub description: String,
     /// The hash of its files.
     pub hash: String,
-    /// Where it came from, in words.
+    /// Its source, in words.
     pub source: String,
     /// True if it is used.
     pub enabled: bool,
@@ -72,7 +72,7 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub has_update: bool,
-    /// When this copy was installed, in Unix milliseconds; null for one that was only looked at.
+    /// When this copy was installed, in Unix milliseconds; null for a plugin that was only inspected.
     #[serde(default)]
     #[schema(required)]
     pub installed_at: Option<i64>,
@@ -96,15 +96,15 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub servers: Vec<PluginPart>,
-    /// Its parts that are not used here, with the reason.
+    /// The parts that are not used here, with the reason.
     #[serde(default)]
     #[schema(required)]
     pub unused: Vec<UnusedPart>,
-    /// What is wrong with it.
+    /// Problems of its files.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
-    /// For a plugin that was only looked at: the installed copy that it would replace.
+    /// For a plugin that was only inspected: the installed copy that it would replace.
     #[serde(default)]
     #[schema(required)]
     pub replaces: Option<PluginReplaced>,
@@ -115,7 +115,7 @@ pub struct PluginView {
 pub struct PluginPart {
     /// Its name, as it is used here.
     pub name: String,
-    /// What it is for, or what it does.
+    /// Its purpose, or what it does.
     pub about: String,
 }
 
@@ -129,30 +129,30 @@ pub struct UnusedPart {
     pub about: String,
 }
 
-/// A copy that another one would replace.
+/// An installed copy that a new one would replace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginReplaced {
-    /// Its version.
+    /// The version of the installed copy.
     pub version: String,
-    /// Its hash.
+    /// The hash of the installed copy's files.
     pub hash: String,
-    /// The files that changed, were added or are gone; at most 50.
+    /// The files that changed, were added or were removed; at most 50.
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,
 }
 
-/// Whether a plugin is used.
+/// A request to use a plugin, or to stop using it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginChange {
-    /// True if it is.
+    /// True to use it.
     pub enabled: bool,
 }
 
-/// Whether every user may install a copy of a plugin.
+/// A request to share a plugin with every user, or to stop sharing it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginSharing {
-    /// True if they may.
+    /// True to let every user install a copy of it.
     pub shared: bool,
 }
 
@@ -176,13 +176,13 @@ pub struct MarketplaceList {
 /// A marketplace, as it was last read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MarketplaceView {
-    /// Its name.
+    /// The name of the marketplace.
     pub name: String,
-    /// Its description of itself.
+    /// The description that the marketplace gives of itself.
     pub description: String,
     /// Who maintains it.
     pub owner: String,
-    /// Where it is.
+    /// The source that it is read from.
     pub source: String,
     /// When it was last read, in Unix milliseconds.
     pub updated_at: i64,
@@ -190,7 +190,7 @@ pub struct MarketplaceView {
     #[serde(default)]
     #[schema(required)]
     pub plugins: Vec<MarketplacePlugin>,
-    /// What is wrong with it.
+    /// Problems of its files.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -199,19 +199,19 @@ pub struct MarketplaceView {
 /// A plugin that a marketplace offers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MarketplacePlugin {
-    /// Its name.
+    /// The name of the plugin.
     pub name: String,
     /// Its version, as the marketplace states it; empty if it does not.
     pub version: String,
-    /// What the marketplace says about it.
+    /// The marketplace's description of the plugin.
     pub description: String,
-    /// The group that it belongs to; empty if there is none.
+    /// The category that it belongs to; empty if there is none.
     pub category: String,
     /// The source to install it from.
     pub source: String,
-    /// True if the user has it from here.
+    /// True if the user installed it from this marketplace.
     pub installed: bool,
-    /// True if the user has another copy of it from here.
+    /// True if the copy that the user installed from this marketplace differs from the current one.
     pub has_update: bool,
 }
 
@@ -229,11 +229,11 @@ pub struct ShelfList {
 pub struct ShelfPlugin {
     /// The user who shares it.
     pub owner: String,
-    /// Its name.
+    /// The name of the plugin.
     pub name: String,
     /// Its version, as it states it; empty if it does not.
     pub version: String,
-    /// Its description of itself.
+    /// The description that the plugin gives.
     pub description: String,
     /// The hash of its files.
     pub hash: String,
@@ -241,8 +241,8 @@ pub struct ShelfPlugin {
     pub source: String,
     /// True if it is the caller's own.
     pub own: bool,
-    /// True if the caller has it from here.
+    /// True if the caller installed it from this user.
     pub installed: bool,
-    /// True if the caller has another copy of it from here.
+    /// True if the copy that the caller installed from this user differs from the current one.
     pub has_update: bool,
 }

@@ -1,18 +1,18 @@
-//! What is wrong with something that was written down, and where.
+//! Problems of documents, plugins and machines, each with its place.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What is wrong with a file, a plugin or a machine.
+/// A problem of a file, a plugin or a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// The file, or the plugin; empty if the text names what it is about.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
-    /// The place in it, such as `hooks.PreToolUse[0].matcher`; empty for all of it.
+    /// The place in that file or plugin, such as `hooks.PreToolUse[0].matcher`; empty if all of it is meant.
     #[serde(default)]
     #[schema(required)]
     pub place: String,
@@ -22,7 +22,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem that its text alone describes.
+    /// A problem that its text describes without an origin.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -32,7 +32,7 @@ impl Problem {
         Self { origin: origin.into(), ..Self::new(text) }
     }
 
-    /// The same at a place in it.
+    /// The same problem at a place in its file or plugin.
     #[must_use]
     pub fn at(self, place: impl Into<String>) -> Self {
         Self { place: place.into(), ..self }
@@ -40,7 +40,7 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// `ORIGIN, PLACE: TEXT`.
+    /// Writes `ORIGIN, PLACE: TEXT`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, place, text } = self;
         match (origin.as_str(), place.as_str()) {

@@ -12,7 +12,7 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub id: Option<i64>,
-    /// Who made it.
+    /// The party that made the rule.
     pub origin: RuleOrigin,
     /// Its effect on the calls that match it.
     pub effect: RuleEffect,
@@ -42,7 +42,7 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub chat_id: Option<String>,
-    /// The file of the workspace that has it; null for other rules.
+    /// The file of the workspace that contains it; null for other rules.
     #[serde(default)]
     #[schema(required)]
     pub file: Option<String>,
@@ -76,10 +76,10 @@ pub struct RuleTrial {
     pub chat_id: Option<String>,
 }
 
-/// What the rules say of a call.
+/// The result of trying the rules on a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RuleTrialView {
-    /// The verdict.
+    /// The verdict of all rules together.
     pub verdict: RuleVerdict,
     /// The reason for it, in a sentence.
     #[serde(serialize_with = "crate::language::text")]
@@ -88,7 +88,7 @@ pub struct RuleTrialView {
     #[serde(default)]
     #[schema(required)]
     pub decided_by: Option<RuleMatchView>,
-    /// The parts that the call was taken apart into, such as the commands of a command line.
+    /// The parts that the call was divided into, such as the commands of a command line.
     #[serde(default)]
     #[schema(required)]
     pub parts: Vec<RulePartView>,
@@ -110,7 +110,7 @@ pub struct RulePartView {
 pub struct RuleMatchView {
     /// Who made the rule.
     pub origin: RuleOrigin,
-    /// Its effect.
+    /// The rule's effect.
     pub effect: RuleEffect,
     /// The rule as it was written.
     pub rule: String,

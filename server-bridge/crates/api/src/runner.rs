@@ -10,39 +10,39 @@ pub const NONE: &str = "none";
 /// The value that leaves the choice of a place to the server.
 pub const AUTO: &str = "auto";
 
-/// A registered machine. The facts are those of its last registration, null before the first.
+/// A registered machine. Facts about the machine are those of its last registration, null before the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerView {
-    /// Its name.
+    /// The name of the runner.
     pub name: String,
     /// Whether it is connected.
     #[serde(default)]
     #[schema(required)]
     pub online: bool,
-    /// Unix milliseconds.
+    /// When it was last seen, in Unix milliseconds; null if it never connected.
     #[schema(required)]
     pub last_seen: Option<i64>,
-    /// Unix milliseconds.
+    /// When it was added, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// Unix milliseconds; null if the token does not expire.
+    /// When its token expires, in Unix milliseconds; null if the token does not expire.
     #[schema(required)]
     pub token_expires_at: Option<i64>,
     /// Whether the user chose it as the active runner.
     #[serde(default)]
     #[schema(required)]
     pub active: bool,
-    /// Its profile of confinement.
+    /// Its confinement profile.
     #[schema(required)]
     pub profile: Option<String>,
     /// Its operating system.
     #[schema(required)]
     pub os: Option<String>,
-    /// Its processor.
+    /// Its processor's architecture.
     #[schema(required)]
     pub arch: Option<String>,
-    /// Its host's name.
+    /// Its host name.
     #[schema(required)]
     pub hostname: Option<String>,
     /// The runner's version.
@@ -68,7 +68,7 @@ pub struct RunnerView {
     #[serde(default)]
     #[schema(required)]
     pub layers: Vec<LayerView>,
-    /// The layers that this server requires and the runner lacks; while there is one, nothing runs there.
+    /// The layers that this server requires and the runner lacks; if there are any, nothing runs there.
     #[serde(default)]
     #[schema(required)]
     pub refused: Vec<String>,
@@ -80,7 +80,7 @@ pub struct RunnerView {
 /// The users of a machine that commands run as.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunAsView {
-    /// The user that commands run as if a request names none.
+    /// The user that commands run as if a request names no user.
     pub default: String,
     /// Another user that a request may name, with its owner's approval.
     #[schema(required)]
@@ -90,11 +90,11 @@ pub struct RunAsView {
 /// One layer of confinement, as the machine found it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LayerView {
-    /// Its name.
+    /// The name of the layer, such as `landlock`.
     pub name: String,
     /// Whether it is enforced; if not, commands there are confined less than they could be.
     pub holds: bool,
-    /// True if it is not enforced because the machine's user chose that: then nothing is missing.
+    /// True if it is not enforced because the machine's user chose so; that is not a fault.
     #[serde(default)]
     #[schema(required)]
     pub by_choice: bool,
@@ -104,26 +104,26 @@ pub struct LayerView {
     pub detail: String,
 }
 
-/// The newer runner that this server hands out.
+/// A newer version of the runner that this server hands out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UpdateView {
-    /// Its version.
+    /// The newer version.
     pub version: String,
-    /// Whether the machine's runner can replace its own program with it. If it cannot, `rotate` answers with a line to paste
-    /// on the machine that does.
+    /// Whether the machine's runner can replace its own program with it. If it cannot, `rotate` returns a line to paste on the machine, which
+    /// replaces the program.
     pub can: bool,
 }
 
 /// A runner to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewRunner {
-    /// Its name.
+    /// The name of the new runner.
     pub name: String,
     /// Whether its token works only once: the first machine that presents it gets a permanent token in exchange.
     #[serde(default)]
     pub enrol: bool,
-    /// The directory on the machine that commands work in, for the line to paste; if absent, the one in which the line is
-    /// pasted. `~/` at the beginning is the home directory there.
+    /// The directory on the machine that commands work in, for the line to paste; if absent, the directory in which the line is pasted. `~/`
+    /// at the beginning is the home directory there.
     pub workspace: Option<String>,
     /// How long a one-use token is valid, in seconds: 60 to 604,800; 3,600 if absent.
     pub ttl_seconds: Option<u32>,
@@ -134,7 +134,7 @@ pub struct NewRunner {
 pub struct TokenView {
     /// The runner's name.
     pub name: String,
-    /// The token.
+    /// The token with which the runner logs in.
     #[serde(default)]
     #[schema(required)]
     pub token: String,
@@ -156,7 +156,7 @@ pub struct TokenView {
 pub struct UpdateStarted {
     /// The version that the runner has downloaded and checked.
     pub version: String,
-    /// How many commands run there now: it waits until none does, and then reconnects with that version.
+    /// The number of commands that run there now: the runner waits until they have ended, and then reconnects with that version.
     #[serde(default)]
     #[schema(required)]
     pub running: usize,

@@ -5,27 +5,27 @@ use utoipa::ToSchema;
 
 use crate::words::{Reach, Storage};
 
-/// What is known without a login.
+/// The server's status, which can be read without a login.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StatusView {
     /// The server's version.
     pub version: String,
-    /// Whether there is no account yet, and the secret that `serve` printed makes the first one.
+    /// Whether there is no account yet, so that the secret that `serve` printed creates the first one.
     #[serde(default)]
     #[schema(required)]
     pub setup_due: bool,
 }
 
-/// What the server is.
+/// The server's version, features and limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AboutView {
     /// Its version.
     pub version: String,
-    /// Unix milliseconds.
+    /// When the server started, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub started_at: i64,
-    /// Seconds since then.
+    /// The seconds since the server started.
     #[serde(default)]
     #[schema(required)]
     pub uptime_s: i64,
@@ -33,7 +33,7 @@ pub struct AboutView {
     #[serde(default)]
     #[schema(required)]
     pub storage: Storage,
-    /// Whether a model answers the caller.
+    /// Whether a model is available to the caller.
     #[serde(default)]
     #[schema(required)]
     pub model_configured: bool,
@@ -53,43 +53,43 @@ pub struct AboutView {
     #[serde(default)]
     #[schema(required)]
     pub reach: Reach,
-    /// Whether the keys of users' models are sealed.
+    /// Whether the keys of users' models are stored encrypted.
     #[serde(default)]
     #[schema(required)]
     pub sealed: bool,
-    /// How many accounts there are; for administrators.
+    /// The number of accounts; only for administrators.
     #[schema(required)]
     pub users: Option<usize>,
     /// The limits for clients.
     pub limits: LimitsView,
 }
 
-/// What a client has to stay within.
+/// The limits that clients have to respect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LimitsView {
-    /// Of a message's text.
+    /// The maximum size of a message's text, in bytes.
     pub message_bytes: usize,
-    /// Of one attachment.
+    /// The maximum size of an attachment, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub attachment_bytes: u64,
-    /// Of a message.
+    /// The maximum number of attachments of a message.
     #[serde(default)]
     #[schema(required)]
     pub attachments: usize,
-    /// Of a chat's title.
+    /// The maximum length of a chat's title, in characters.
     #[serde(default)]
     #[schema(required)]
     pub title_chars: usize,
-    /// The least number of characters of a password.
+    /// The minimum length of a password, in characters.
     #[serde(default)]
     #[schema(required)]
     pub password_chars: usize,
-    /// How long events are kept for a client that reconnects.
+    /// How long events are kept for a client that reconnects, in seconds.
     #[serde(default)]
     #[schema(required)]
     pub event_kept_s: u64,
-    /// The longest that a terminal waits for its client.
+    /// The longest time that a terminal waits for its client, in seconds.
     #[serde(default)]
     #[schema(required)]
     pub terminal_linger_s: u64,
@@ -100,8 +100,8 @@ pub struct LimitsView {
 pub struct FirstAccount {
     /// The secret that `sandbridge serve` printed.
     pub secret: String,
-    /// Its name.
+    /// The name to log in with.
     pub name: String,
-    /// At least 8 characters.
+    /// The password: at least 8 characters.
     pub password: String,
 }

@@ -28,8 +28,8 @@ pub struct ServerSettings {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub base_prompt_problem: Option<String>,
-    /// The embedder, with which search finds texts by their meaning: `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`;
-    /// `none` if search goes by words alone.
+    /// The embedder, with which search finds texts by their meaning: `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`; `none`
+    /// if search uses words alone.
     #[serde(default)]
     #[schema(required)]
     pub embedder: String,
@@ -42,11 +42,11 @@ pub struct ServerSettings {
 /// The settings to change: absent ones stay as they are, and null restores the value that the server was started with.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ServerSettingsChange {
-    /// From 1 to 1,000; applies from the next answers on.
+    /// How many answers may be in progress, from 1 to 1,000; applies to answers that begin after the change.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub turns_at_once: Option<Option<u64>>,
-    /// Applies from the next answers on.
+    /// The context layers to use; applies to answers that begin after the change.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ContextMode>)]
     pub context_mode: Option<Option<ContextMode>>,
@@ -55,13 +55,13 @@ pub struct ServerSettingsChange {
     #[schema(value_type = Option<String>)]
     pub base_prompt: Option<Option<String>>,
     /// `none`, `built-in`, or a model of one of the administrator's subscriptions or of `server`: `SUBSCRIPTION/MODEL`, or
-    /// `ollama:SUBSCRIPTION/MODEL` for Ollama's own interface. It is tried once. Texts of all users are sent to it.
+    /// `ollama:SUBSCRIPTION/MODEL` for Ollama's own interface. It is tested with one request. Texts of all users are sent to it.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub embedder: Option<Option<String>>,
 }
 
-/// A field that is present, even if null; serde would read null as an absent field.
+/// Reads a field that is present, even if it is null; serde would read null as an absent field.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

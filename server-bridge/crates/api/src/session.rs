@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A login.
+/// The credentials of a login.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Login {
     /// The user's name.
@@ -15,9 +15,9 @@ pub struct Login {
 /// A new session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LoggedIn {
-    /// For the Authorization header. A page's token is not valid without the cookie that came with it.
+    /// The token for the Authorization header. A page's token is not valid without the cookie that came with it.
     pub token: String,
-    /// The user.
+    /// The user who logged in.
     pub user: UserView,
 }
 
@@ -26,25 +26,25 @@ pub struct LoggedIn {
 pub struct UserView {
     /// Their name.
     pub name: String,
-    /// Whether they administer the server.
+    /// Whether the user administers the server.
     #[serde(default)]
     #[schema(required)]
     pub admin: bool,
 }
 
-/// The caller and where their work goes.
+/// The caller, and the place where their commands run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Me {
     /// The caller's name.
     pub name: String,
-    /// Whether they administer the server.
+    /// Whether the caller administers the server.
     #[serde(default)]
     #[schema(required)]
     pub admin: bool,
-    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    /// The active place: a runner's name, `__docker__` or `none`; null lets the server choose.
     #[schema(required)]
     pub active_runner: Option<String>,
-    /// Whether the first steps are to be shown: a user without chats, runners and models who did not skip them.
+    /// Whether to show the first steps: true for a user without chats, runners and models who did not skip them.
     #[serde(default)]
     #[schema(required)]
     pub welcome_due: bool,
@@ -54,41 +54,41 @@ pub struct Me {
     pub version: String,
 }
 
-/// The caller's password.
+/// A confirmation by the caller's password.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Confirmation {
-    /// The password.
+    /// The caller's password.
     pub password: String,
 }
 
-/// The purpose of a ticket.
+/// A request for a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewTicket {
     /// The address to fetch, from `/api/v1` on with its query: a file, an archive or an export.
     pub path: String,
 }
 
-/// A ticket.
+/// A ticket, which replaces the login in one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TicketView {
     /// Appended to the address, as `ticket=…`.
     pub ticket: String,
 }
 
-/// A code that signs a page in.
+/// A code with which a page logs in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SignInView {
     /// Part of the page's address, as `/#sign-in=…`.
     pub code: String,
-    /// How long it works, in seconds.
+    /// How long it is valid, in seconds.
     #[serde(default)]
     #[schema(required)]
     pub expires_in_s: u64,
 }
 
-/// A code that is presented.
+/// A sign-in code that a page presents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ShownCode {
-    /// The code.
+    /// The code, from the page's address.
     pub code: String,
 }

@@ -8,7 +8,7 @@ use crate::words::{Approval, ChoiceKind};
 /// The caller's settings, and the possible choices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SettingsView {
-    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    /// The active place: a runner's name, `__docker__` or `none`; null lets the server choose.
     #[schema(required)]
     pub active_runner: Option<String>,
     /// Every place that can be chosen.
@@ -22,11 +22,11 @@ pub struct SettingsView {
 pub struct ChoiceView {
     /// A runner's name, `__docker__` or `none`.
     pub name: String,
-    /// Its kind.
+    /// The kind of place.
     #[serde(default)]
     #[schema(required)]
     pub kind: ChoiceKind,
-    /// Whether it could be reached now.
+    /// Whether it can be reached now.
     #[serde(default)]
     #[schema(required)]
     pub online: bool,
@@ -34,7 +34,7 @@ pub struct ChoiceView {
     #[serde(default)]
     #[schema(required)]
     pub available: bool,
-    /// If not, why, and what to do.
+    /// If it is not available: why, and what to do.
     #[serde(serialize_with = "crate::language::text")]
     #[schema(required)]
     pub note: Option<String>,
@@ -43,7 +43,7 @@ pub struct ChoiceView {
 /// The settings to change.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SettingsChange {
-    /// A runner's name, `__docker__` or `none`; null or `auto` lets the server choose.
+    /// The place to choose: a runner's name, `__docker__` or `none`; null or `auto` lets the server choose.
     #[serde(default)]
     pub active_runner: Option<String>,
 }
@@ -51,7 +51,7 @@ pub struct SettingsChange {
 /// The settings as they are now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SettingsChanged {
-    /// A runner's name, `__docker__` or `none`; null lets the server choose.
+    /// The active place: a runner's name, `__docker__` or `none`; null lets the server choose.
     #[schema(required)]
     pub active_runner: Option<String>,
     /// Why a command would not run there now, and what to do.
@@ -66,10 +66,10 @@ pub struct PreferencesView {
     /// Instructions for every agent, in all chats; at most 32 KiB.
     #[serde(default)]
     pub instructions: Option<String>,
-    /// The language to answer in; without one, the language that the user writes in.
+    /// The language to answer in; if not given, the language that the user writes in.
     #[serde(default)]
     pub language: Option<String>,
-    /// The approval mode that new chats begin with; `ask` without one.
+    /// The approval mode that new chats begin with; `ask` if not given.
     #[serde(default)]
     pub approval: Option<Approval>,
 }
@@ -77,7 +77,7 @@ pub struct PreferencesView {
 /// A kind of tool call that a user allowed for good in one of their chats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRuleView {
-    /// The id.
+    /// The id of the rule.
     pub id: i64,
     /// The chat in which it applies, sub-agents of that chat included.
     pub chat_id: String,
@@ -87,11 +87,11 @@ pub struct ApprovalRuleView {
     pub chat_title: String,
     /// The tool's name.
     pub tool: String,
-    /// What calls are compared with, part by part: for a command its machine, directory, user and the command itself.
+    /// The values that calls are compared with, part by part: for a command, its machine, directory, user and the command itself.
     #[serde(default)]
     #[schema(required)]
     pub subject: Vec<String>,
-    /// The scope in the words that the user agreed to; empty for rules made by older versions.
+    /// The scope, in the words that the user agreed to; empty for rules made by older versions.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub scope: String,

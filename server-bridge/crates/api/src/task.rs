@@ -5,12 +5,12 @@ use utoipa::ToSchema;
 
 use crate::exec::ExecView;
 
-/// A task and its output so far.
+/// A background command and its output so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TaskOutput {
-    /// The task.
+    /// The command's exec.
     pub task: ExecView,
-    /// Whether it runs.
+    /// Whether it is still running.
     #[serde(default)]
     #[schema(required)]
     pub running: bool,
@@ -26,7 +26,7 @@ pub struct TaskOutput {
     #[serde(default)]
     #[schema(required)]
     pub tail: String,
-    /// The length of what is left out between them, in bytes.
+    /// The length of the part that is left out between `head` and `tail`, in bytes.
     #[serde(default)]
     #[schema(required)]
     pub left_out_bytes: u64,

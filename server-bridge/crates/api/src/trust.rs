@@ -1,4 +1,4 @@
-//! Trust: what a workspace defines, and its user must approve before it has an effect.
+//! Trust: definitions of a workspace that its user must approve before they have an effect.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,14 +6,14 @@ use utoipa::ToSchema;
 use crate::problem::Problem;
 use crate::words::{TrustKind, TrustState};
 
-/// What the workspace of a place defines, and all approvals of a user.
+/// The definitions of a place's workspace that need approval, and all approvals of a user.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrustList {
     /// The machine and the directory of the workspace; null if the place cannot be reached.
     #[serde(default)]
     #[schema(required)]
     pub workspace: Option<String>,
-    /// What the workspace defines.
+    /// The definitions of the workspace.
     #[serde(default)]
     #[schema(required)]
     pub items: Vec<TrustItem>,
@@ -21,27 +21,27 @@ pub struct TrustList {
     #[serde(default)]
     #[schema(required)]
     pub approvals: Vec<TrustApproval>,
-    /// What is wrong with what the workspace defines, or with its machine.
+    /// Problems of the workspace's definitions, or of its machine.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
 }
 
-/// Something that a workspace defines.
+/// A definition of a workspace that needs its user's approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrustItem {
-    /// Its kind.
+    /// The kind of definition.
     pub kind: TrustKind,
     /// Its name, unique within its kind.
     pub name: String,
     /// The file that defines it.
     #[serde(serialize_with = "crate::language::text")]
     pub origin: String,
-    /// What happens once it is approved, in words.
+    /// A description of what happens once it is approved.
     pub action: String,
-    /// The SHA-256 of what runs; approvals are given to it.
+    /// The SHA-256 of what runs; approvals refer to this hash.
     pub hash: String,
-    /// The files of the workspace that the approval covers: a change to one of them needs another approval.
+    /// The files of the workspace that the approval covers: a change to one of them requires a new approval.
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,
@@ -56,7 +56,7 @@ pub struct TrustItem {
     #[serde(default)]
     #[schema(required)]
     pub approved_at: Option<i64>,
-    /// What changed since the user last approved it; null if they never did, or nothing changed.
+    /// What changed since the user last approved it; null if they never did, or if nothing changed.
     #[serde(default)]
     #[schema(required)]
     pub change: Option<TrustChange>,
@@ -69,11 +69,11 @@ pub struct TrustChange {
     pub approved_at: i64,
     /// The hash that was approved.
     pub hash: String,
-    /// Its effect at that time, as text; null if that is the same.
+    /// The description of its effect at that time; null if it has not changed.
     #[serde(default)]
     #[schema(required)]
     pub action: Option<String>,
-    /// The files that changed, were added or are gone.
+    /// The files that changed, were added or were removed.
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,
@@ -82,23 +82,23 @@ pub struct TrustChange {
 /// An approval that a user gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrustApproval {
-    /// The kind of what was approved.
+    /// The kind of definition that was approved.
     pub kind: TrustKind,
-    /// Its name among those of its kind.
+    /// Its name, unique within its kind.
     pub name: String,
     /// The machine and the directory of its workspace; empty for an approval that is older than this field.
     pub workspace: String,
-    /// What was approved, in words.
+    /// A description of what was approved.
     pub action: String,
-    /// Its hash.
+    /// The hash that was approved.
     pub hash: String,
     /// When it was approved, in Unix milliseconds.
     pub approved_at: i64,
 }
 
-/// What is approved.
+/// A request to approve a definition of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrustRequest {
-    /// The hash of what was looked at.
+    /// The hash of the definition that the user looked at.
     pub hash: String,
 }

@@ -6,17 +6,17 @@ use utoipa::ToSchema;
 use crate::chat::MessageView;
 use crate::words::Approval;
 
-/// An answer to what a model asks.
+/// An answer to a model's request for approval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalAnswer {
     /// The message that shows the waiting tool.
     pub message_id: i64,
-    /// Whether it may go on.
+    /// Whether the tool may run.
     pub allow: bool,
-    /// Whether the calls that `always` of the question describes are allowed in this chat from now on, without asking.
+    /// Whether the calls that the question's `always` describes are allowed in this chat from now on, without asking.
     #[serde(default)]
     pub always: bool,
-    /// Whether nobody can be asked, as when a program talks to the model: the tool is denied, and the model gets the reason.
+    /// Whether there is no person to ask, as when a program talks to the model: the tool is denied, and the model gets the reason.
     #[serde(default)]
     pub nobody: bool,
 }
@@ -24,7 +24,7 @@ pub struct ApprovalAnswer {
 /// How much a chat's model may do without asking.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalMode {
-    /// The mode.
+    /// The chat's approval mode.
     pub mode: Approval,
 }
 
@@ -33,39 +33,39 @@ pub struct ApprovalMode {
 pub struct QuestionAnswer {
     /// The message that shows the question.
     pub message_id: i64,
-    /// The answer, of 64 KiB at most; null if nobody can give one.
+    /// The answer, at most 64 KiB; null if there is no person to give one.
     pub text: Option<String>,
 }
 
-/// How the last message is taken back.
+/// The options for undoing the last message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Undo {
-    /// Whether files are also restored if somebody else has changed them since.
+    /// Whether files are restored even if somebody else has changed them since.
     #[serde(default)]
     pub force: bool,
 }
 
-/// What is taken back: the last `turns` messages, or `message_id` and everything after it.
+/// The messages to take back: the last `turns` messages, or `message_id` and everything after it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rewind {
-    /// How many messages.
+    /// The number of messages.
     pub turns: Option<usize>,
-    /// The first message that is taken back.
+    /// The first message to take back.
     pub message_id: Option<i64>,
     /// Whether their files are restored too.
     #[serde(default)]
     pub files: bool,
-    /// Whether files are restored that somebody else has changed since.
+    /// Whether files are restored even if somebody else has changed them since.
     #[serde(default)]
     pub force: bool,
 }
 
-/// What was taken back.
+/// The result of taking messages back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TakenBackView {
     /// The first message that was taken back, to be changed and sent again.
     pub text: String,
-    /// How many messages.
+    /// The number of messages that were taken back.
     #[serde(default)]
     #[schema(required)]
     pub turns: usize,
@@ -77,7 +77,7 @@ pub struct TakenBackView {
     #[serde(default)]
     #[schema(required)]
     pub not_restored: Vec<FileView>,
-    /// How many commands ran; what they changed stays.
+    /// The number of commands that ran in those messages; what they changed stays.
     #[serde(default)]
     #[schema(required)]
     pub commands: i64,
@@ -85,7 +85,7 @@ pub struct TakenBackView {
     pub notice: MessageView,
 }
 
-/// A file that was changed.
+/// A file that was changed in those messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FileView {
     /// The machine it is on.

@@ -6,17 +6,17 @@ use utoipa::ToSchema;
 /// The tokens and costs of models. Days are in UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UsageView {
-    /// The total.
+    /// The total usage.
     pub total: Sum,
-    /// Today's part of it.
+    /// Today's part of the total.
     #[serde(default)]
     #[schema(required)]
     pub today: Sum,
-    /// By day, the newest first; days without any are left out.
+    /// The usage by day, the newest first; days without usage are left out.
     #[serde(default)]
     #[schema(required)]
     pub days: Vec<DayView>,
-    /// By model.
+    /// The usage by model.
     #[serde(default)]
     #[schema(required)]
     pub models: Vec<ModelUsageView>,
@@ -25,9 +25,9 @@ pub struct UsageView {
 /// The usage of one day.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DayView {
-    /// `YYYY-MM-DD`.
+    /// The day, as `YYYY-MM-DD`.
     pub day: String,
-    /// The usage.
+    /// The usage of that day.
     #[serde(flatten)]
     pub sum: Sum,
 }
@@ -41,17 +41,17 @@ pub struct ModelUsageView {
     #[serde(default)]
     #[schema(required)]
     pub model: String,
-    /// What it took.
+    /// The usage of that model.
     #[serde(flatten)]
     pub sum: Sum,
 }
 
-/// Requests to a model, their tokens and their cost.
+/// A number of requests to models, with their tokens and cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sum {
-    /// Requests to a model.
+    /// The number of requests.
     pub calls: i64,
-    /// Tokens read, from a cache or not.
+    /// The number of tokens read, including those from a cache.
     #[serde(default)]
     #[schema(required)]
     pub input_tokens: i64,
@@ -63,11 +63,11 @@ pub struct Sum {
     #[serde(default)]
     #[schema(required)]
     pub cache_write_tokens: i64,
-    /// Tokens written.
+    /// The number of tokens written.
     #[serde(default)]
     #[schema(required)]
     pub output_tokens: i64,
-    /// Millionths of a US dollar, as far as prices are known.
+    /// The cost, in millionths of a US dollar, as far as prices are known.
     #[serde(default)]
     #[schema(required)]
     pub cost_micros: i64,

@@ -2,15 +2,15 @@
 
 /// Declares such an enum: its words are texts in JSON, and an `enum` in the OpenAPI description.
 ///
-/// A word that is not listed is read as `Unknown`, which holds it and is written as it came: a reader passes a newer
-/// server's document on without changing it.
+/// A word that is not listed is read as `Unknown`, which keeps the word and is written unchanged: a reader can pass a document of a newer
+/// server on without changing it.
 macro_rules! words {
     ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $word_doc:literal])+ $variant:ident = $word:literal,)+ }) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         pub enum $name {
             $($(#[doc = $word_doc])+ $variant,)+
-            /// A word that this version does not know, as it came.
+            /// A word that this version does not know, unchanged.
             Unknown(String),
         }
 
@@ -18,7 +18,7 @@ macro_rules! words {
             /// Every known word.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// Every known word, as itself.
+            /// Every known word, as a value of the enum.
             pub fn known() -> impl Iterator<Item = Self> {
                 Self::WORDS.iter().map(|word| Self::from(*word))
             }
@@ -33,7 +33,7 @@ macro_rules! words {
         }
 
         impl Default for $name {
-            /// The word for a document without one.
+            /// The word for a document that lacks one.
             fn default() -> Self {
                 Self::Unknown(String::new())
             }
@@ -123,9 +123,9 @@ pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 words! {
     /// The state of a node.
     NodeState {
-        /// It works for its users, and takes more.
+        /// It works for its users, and accepts more.
         Up = "up",
-        /// It finishes what it has begun.
+        /// It finishes what it has begun, and accepts no more users.
         Draining = "draining",
         /// It did not renew its lease in time: any other node may take its users.
         Late = "late",
@@ -157,9 +157,9 @@ words! {
 words! {
     /// The state of a model's turn.
     TurnStatus {
-        /// It waits for its turn.
+        /// It waits to begin.
         Queued = "queued",
-        /// The model answers.
+        /// The model is answering.
         Running = "running",
         /// It ended well.
         Done = "done",
@@ -175,7 +175,7 @@ words! {
 words! {
     /// The state of a model's tool call.
     ToolStatus {
-        /// It asks its user.
+        /// It waits for its user's answer.
         Asking = "asking",
         /// It runs.
         Running = "running",
@@ -243,13 +243,13 @@ words! {
 words! {
     /// The kind of an entry of a directory.
     FileKind {
-        /// A file.
+        /// A regular file.
         File = "file",
         /// A directory.
         Directory = "directory",
         /// A symbolic link.
         Symlink = "symlink",
-        /// Anything else.
+        /// Anything else, such as a device or a socket.
         Other = "other",
     }
 }
@@ -296,9 +296,9 @@ words! {
 }
 
 words! {
-    /// The users of a container, as its machine sees them.
+    /// The mapping of a container's users to users of its machine.
     UserNamespace {
-        /// Its root is an unprivileged user outside.
+        /// Its root is an unprivileged user outside the container.
         Mapped = "mapped",
         /// The engine could map users, but was configured not to.
         Host = "host",
@@ -330,11 +330,11 @@ words! {
 }
 
 words! {
-    /// The dialect that a subscription's provider speaks.
+    /// The API of a subscription's provider.
     Provider {
-        /// OpenAI's, which many other providers support.
+        /// OpenAI's API, which many other providers support.
         Openai = "openai",
-        /// Anthropic's.
+        /// Anthropic's API.
         Anthropic = "anthropic",
     }
 }
@@ -376,7 +376,7 @@ words! {
 }
 
 words! {
-    /// The machines from which the address in a runner's line leads to this server.
+    /// The machines that can reach this server at the address in a runner's install line.
     Reach {
         /// Other machines too, as far as the server knows.
         Network = "network",
@@ -444,7 +444,7 @@ words! {
     WorkspaceFileState {
         /// The document exists.
         Present = "present",
-        /// Nothing has its name.
+        /// No file has its name.
         Missing = "missing",
         /// Something else has its name, such as a directory or a link that leads out of the workspace.
         Blocked = "blocked",

@@ -1,4 +1,4 @@
-//! Workspaces of a group's agents: the folder that an agent works in, and the documents there that tell it who it is.
+//! Workspaces of a group's agents: the folder that an agent works in, and the documents there that describe its role.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ pub struct AgentTemplate {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// What such an agent does.
+    /// The tasks of such an agent.
     pub about: String,
     /// Its documents: `SOUL.md`, `IDENTITY.md`, `USER.md` and `TOOLS.md`.
     pub files: Vec<WorkspaceFile>,
@@ -27,13 +27,13 @@ pub struct WorkspaceFile {
     pub text: String,
 }
 
-/// The documents to make in an agent's workspace. Existing documents are kept.
+/// The documents to create in an agent's workspace. Existing documents are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkspaceMake {
-    /// The name of the template whose documents are made, in the language that the request asks for.
+    /// The name of the template whose documents are created, in the language that the request asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// Texts that replace those of the template, or all texts if there is no template. A document with an empty text is not made.
+    /// Texts that replace those of the template, or all texts if there is no template. A document with an empty text is not created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<WorkspaceFile>,
 }
@@ -54,9 +54,9 @@ pub struct AgentWorkspace {
 /// A document of a workspace, as it is on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkspaceFileView {
-    /// Its name.
+    /// The name of the document, such as `SOUL.md`.
     pub name: String,
-    /// Its state.
+    /// Whether the document exists, is missing or is blocked.
     pub state: WorkspaceFileState,
     /// Its size in bytes; null if it is not present.
     #[serde(default)]
@@ -66,7 +66,7 @@ pub struct WorkspaceFileView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub reason: String,
-    /// True if the request made it.
+    /// True if the request created it.
     #[serde(default)]
     #[schema(required)]
     pub made: bool,

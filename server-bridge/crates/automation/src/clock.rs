@@ -1,7 +1,7 @@
 //! The clock's task: it records the slots that have become due, posts the messages of due runs, and sleeps until the next slot.
 //!
-//! The time is the machine's: when it is set forward, the slots in between count as missed; when it is set back, no slot is repeated, since
-//! a schedule only moves forward.
+//! The task uses the machine's clock: when the clock is set forward, the slots in between count as missed; when it is set back, no slot is
+//! repeated, because a schedule only moves forward.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Automations {
         self.0.wake.notify_one();
     }
 
-    /// Begins to run automations, until [`Automations::shutdown`].
+    /// Starts running automations, until [`Automations::shutdown`].
     pub fn start(&self) {
         let this = self.clone();
         self.0.tasks.spawn(async move {
@@ -83,7 +83,7 @@ impl Inner {
                 return Ok(());
             }
             Err(error) => {
-                // For example, its time zone no longer exists. Such a schedule must not hold up the others.
+                // For example, the time zone of the schedule no longer exists. Such a schedule must not hold up the others.
                 self.store.pause_job(job.user, &job.name, Some(&error.message()), None).await?;
                 return Ok(());
             }
@@ -94,7 +94,7 @@ impl Inner {
             come.map_err(|_| Error::refused("failed", "the slots of an automation could not be found"))?;
         let runs = runs(&come, &document.automation.text);
         match self.store.advance_job(job, come.next, &runs).await {
-            // False: the schedule was changed in the meantime, or its slots are recorded already.
+            // `false` means that the schedule was changed in the meantime, or that its slots are recorded already.
             Ok(_) => Ok(()),
             Err(store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::Store(error)),
@@ -102,7 +102,7 @@ impl Inner {
     }
 }
 
-/// The rows of slots that have become due.
+/// The rows to record for slots that have become due.
 fn runs(come: &Come, text: &str) -> Vec<NewRun> {
     let missed = |slot: i64, note: String| NewRun {
         slot: slot.to_string(),

@@ -1,7 +1,7 @@
-//! Deliveries: which of them a trigger runs, and what an agent sees of them.
+//! Deliveries: the check whether a trigger runs one, and the part of it that an agent sees.
 //!
-//! The values of a delivery come from outside. They follow the user's text in a block of their own, as JSON that contains neither the
-//! block's end nor invisible characters, and they are never part of a command.
+//! The values of a delivery come from outside. They follow the user's text in a separate block, as JSON that contains neither the
+//! end of the block nor invisible characters, and they are never part of a command.
 
 use api::automation::Trigger;
 use api::words::TriggerSource;
@@ -13,7 +13,7 @@ use crate::limits::SHOWN_MAX_BYTES;
 /// A delivery with a correct signature.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    /// Its event, as its header or its body names it.
+    /// The event that its header or its body names.
     pub(crate) event: Option<String>,
     /// Its body.
     pub(crate) body: Value,
@@ -46,7 +46,7 @@ impl Delivery {
         self.body.get("challenge").and_then(Value::as_str).filter(|_| is_asked)
     }
 
-    /// Why a trigger skips this delivery; `None` if it runs.
+    /// The reason why a trigger skips this delivery; `None` if the trigger runs.
     pub(crate) fn left_out(&self, trigger: &Trigger) -> Option<String> {
         let event = self.event.as_deref().unwrap_or_default();
         if !trigger.events.is_empty() && !trigger.events.iter().any(|wanted| wanted == event) {

@@ -1,4 +1,4 @@
-//! The definition of a job as the store keeps it, and the check of a new one.
+//! The definition of a job in its stored form, and the check of a new definition.
 
 use api::automation::{AutomationDraft, Trigger};
 use api::words::{Approval, AutomationChats, MissedSlots, OverlappingRuns, TriggerSource};
@@ -15,25 +15,25 @@ const OTHER_PLACES: [&str; 2] = ["__docker__", "none"];
 /// The definition of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Document {
-    /// The user's definition; where it names no approval mode, the one that was chosen when it was saved.
+    /// The user's definition, with the approval mode that applied when it was saved if the user named none.
     pub(crate) automation: AutomationDraft,
-    /// When it was written, in Unix milliseconds: `every` counts from then.
+    /// When the definition was saved, in Unix milliseconds; the slots of `every` are counted from this time.
     pub(crate) made_ms: i64,
     /// The person for whom an agent of a group proposed it; `None` for the user's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) proposed: Option<Proposed>,
 }
 
-/// Another person, for whom an agent of a group proposed an automation: it runs as long as they may ask that agent.
+/// A person other than the owner, for whom an agent of a group proposed an automation: it runs as long as they may ask that agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Proposed {
     /// The agent's id.
     pub(crate) agent: i64,
-    /// Its handle.
+    /// The agent's handle.
     pub(crate) handle: String,
     /// The person's id.
     pub(crate) user: i64,
-    /// Their name.
+    /// The person's name.
     pub(crate) person: String,
 }
 
@@ -54,7 +54,7 @@ impl Document {
             .map_err(|_| Error::refused("failed", "this version of the server cannot read the automation; update the server, or define the automation again"))
     }
 
-    /// The definition as the store keeps it.
+    /// The definition in its stored form.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers are always JSON")
     }
@@ -72,12 +72,12 @@ impl Document {
         self.automation.chats != Some(AutomationChats::Each)
     }
 
-    /// What happens to missed slots.
+    /// How missed slots are handled.
     pub(crate) fn missed(&self) -> MissedSlots {
         self.automation.missed.clone().unwrap_or(MissedSlots::Once)
     }
 
-    /// What happens to a run that is due while another one is in progress; by default a slot is skipped, and a delivery waits.
+    /// How a run that is due while another one is in progress is handled; by default a slot is skipped, and a delivery waits.
     pub(crate) fn overlap(&self) -> OverlappingRuns {
         let unsaid =
             if self.automation.trigger.is_some() { OverlappingRuns::Queue } else { OverlappingRuns::Skip };
@@ -85,10 +85,10 @@ impl Document {
     }
 }
 
-/// Checks a definition; returns what starts it, and the first slot of a schedule, in Unix milliseconds.
+/// Checks a definition; returns its kind, and the first slot of a schedule, in Unix milliseconds.
 ///
 /// # Errors
-/// [`Error::Refused`] that says what to change.
+/// [`Error::Refused`], with what to change.
 pub(crate) fn check(automation: &AutomationDraft, now_ms: i64) -> Result<(JobKind, Option<i64>)> {
     let text = automation.text.trim_start();
     if text.is_empty() {

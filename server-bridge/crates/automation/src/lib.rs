@@ -17,7 +17,7 @@
 //! | `clock` | the task that records the slots of schedules as they become due |
 //! | `posting` | posts the message of a run |
 //! | [`receive`] | records a run for a delivery |
-//! | `signature`, `delivery` | check who sent a delivery; choose what an agent sees of it |
+//! | `signature`, `delivery` | check the sender of a delivery; choose the part of it that an agent sees |
 //! | `views` | runs and automations as clients see them |
 //! | `tools` | `Cron` and `EventTrigger` for agents |
 //! | [`limits`] | limits, with their units |

@@ -1,10 +1,10 @@
 //! Posts the message of each due run to a chat, once.
 //!
 //! ```text
-//!   due ─▶ may it still? ─▶ one at work? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted under the run's own send id (once)
+//!   due ─▶ still allowed? ─▶ another in progress? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted with the run's send id (once)
 //! ```
-//! Each step is on record before the next one begins, and repeating a step changes nothing: a server that was killed continues where the
-//! record ends.
+//! Each step is on record before the next one begins, and repeating a step changes nothing: a server that was killed continues with
+//! the step after the last recorded one.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ enum Step {
 }
 
 impl Inner {
-    /// Posts the messages of all runs that are due, in the order in which they came.
+    /// Posts the messages of all runs that are due, in the order in which they became due.
     pub(crate) async fn post_due(&self) -> Result<()> {
         let (mut after, mut waiting) = (0, HashSet::new());
         loop {
@@ -113,7 +113,7 @@ impl Inner {
         Ok((!may_ask).then(|| proposed.ended()))
     }
 
-    /// Pauses a job, and says why in its chat.
+    /// Pauses a job, and posts the reason in its chat.
     async fn pause(&self, job: &Job, document: &Document, why: &str) -> Result<()> {
         self.store.pause_job(job.user, &job.name, Some(why), None).await?;
         if let Some(chat) = &job.chat {
@@ -130,7 +130,7 @@ impl Inner {
     async fn has_failed_too_often(&self, job: &Job) -> Result<bool> {
         let newest = self.store.job_runs(job.user, &job.name, None, BATCH).await?;
         let of_use = newest.iter().map(|run| (run, views::outcome(run).0)).filter(|(run, outcome)| {
-            // Only runs since the automation was last changed or resumed count.
+            // Only runs that began after the automation was last changed or resumed count.
             run.created_at_ms >= job.updated_at_ms && matches!(outcome, RunOutcome::Done | RunOutcome::Failed)
         });
         let failed = of_use.take_while(|(_, outcome)| *outcome == RunOutcome::Failed).count();
@@ -158,7 +158,7 @@ impl Inner {
                 };
                 Ok(self.store.post_run(job.user, run.run_id, said, answer).await?)
             }
-            // Too many messages wait in the chat, or the server stops: the message is posted later.
+            // Too many messages wait in the chat, or the server is stopping: the message is posted later.
             Err(error) if matches!(error.kind(), "busy" | "unavailable") => Ok(()),
             Err(chats::Error::Store(error)) if !error.is_callers() => Err(error.into()),
             Err(error) if error.kind() == "internal" => {

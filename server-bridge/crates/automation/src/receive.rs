@@ -17,7 +17,7 @@ pub struct Address(Job);
 /// The result of a delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received {
-    /// It is on record.
+    /// The delivery is on record.
     Taken(DeliveryTaken),
     /// The sender checks the address, and expects this text as the answer.
     Challenge(String),
@@ -87,7 +87,7 @@ impl Automations {
             return Ok(Received::Challenge(challenge.to_owned()));
         }
         if job.paused.is_some() {
-            return refuse("unavailable", "paused", "it came while the trigger was paused").await;
+            return refuse("unavailable", "paused", "it arrived while the trigger was paused").await;
         }
         let slot = signed.key.unwrap_or_else(|| format!("new/{}", hex(&rand::random::<[u8; 16]>())));
         let left_out = delivery.left_out(trigger);
@@ -115,7 +115,7 @@ impl Automations {
     }
 }
 
-/// The part of a slot that stands for a reason: each reason has a run of its own.
+/// The part of a slot's name that identifies the reason of a refusal: each reason has a separate run.
 fn slot_word(why: &str) -> String {
     hash_of(why)[..8].to_owned()
 }

@@ -1,4 +1,4 @@
-//! Automations of users: listing, changing, pausing, starting.
+//! Automations of users: listing, changing, pausing and starting them.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::limits::{RUNS_LISTED, SECRET_MIN_BYTES};
 use crate::{signature, views};
 
-/// The path of the addresses of triggers.
+/// The beginning of the paths of triggers' addresses.
 pub const DELIVERIES: &str = "/api/v1/deliveries/";
 
 /// The automations of all users. Cheap to clone; every clone is the same.
@@ -44,14 +44,14 @@ pub(crate) struct Inner {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) put: AutomationPut,
-    /// True if an agent asks for it: the agent gets neither the address nor the secret.
+    /// True if an agent saves the automation: an agent gets neither the address nor the secret.
     pub(crate) is_of_agent: bool,
-    /// The person for whom an agent of a group proposes it, if not its owner.
+    /// The person for whom an agent of a group proposes the automation, if that is not its owner.
     pub(crate) proposed: Option<Proposed>,
 }
 
 impl Automations {
-    /// Automations that post to these chats. Nothing runs before [`Automations::start`].
+    /// Creates the service, which posts to these chats. Nothing runs before [`Automations::start`].
     pub fn new(chats: &ChatService, store: &Store) -> Self {
         let (wake, tasks, stop) = (Notify::new(), TaskTracker::new(), CancellationToken::new());
         Self(Arc::new(Inner { store: store.clone(), chats: chats.clone(), wake, tasks, stop }))
@@ -105,7 +105,7 @@ impl Automations {
     /// Adds an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
     ///
     /// # Errors
-    /// [`Error::Refused`] that says what to change.
+    /// [`Error::Refused`], with what to change.
     pub async fn put(&self, user: &User, name: &str, put: AutomationPut) -> Result<AutomationSaved> {
         self.save(user, name, Wanted { put, is_of_agent: false, proposed: None }).await
     }
@@ -185,7 +185,7 @@ impl Automations {
     /// Gives a trigger a new address and a new secret; the old ones stop working.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] for a schedule.
+    /// [`Error::Store`] for an automation that was removed or is another user's; [`Error::Refused`] for a schedule.
     pub async fn new_address(&self, user: &User, name: &str) -> Result<AutomationSaved> {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
@@ -225,7 +225,7 @@ impl Automations {
     /// proposed for a person who may no longer ask the agent makes it the user's own.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] if it has no slot left.
+    /// [`Error::Store`] for an automation that was removed or is another user's; [`Error::Refused`] if it has no slot left.
     pub async fn pause(&self, user: &User, name: &str, is_paused: bool) -> Result<AutomationView> {
         let job = self.0.store.job(user.id, name).await?;
         let job = match (is_paused, job.paused.is_some()) {
@@ -260,10 +260,10 @@ impl Automations {
         self.view(&job).await
     }
 
-    /// Runs an automation now, a trigger with the delivery of its earlier run `again`. Returns once the new run is on record.
+    /// Runs an automation now; a trigger runs with the delivery of its earlier run `again`. Returns once the new run is on record.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] for a trigger without a delivery.
+    /// [`Error::Store`] for an automation that was removed or is another user's; [`Error::Refused`] for a trigger without a delivery.
     pub async fn run_now(&self, user: &User, name: &str, again: Option<i64>) -> Result<AutomationRun> {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
@@ -294,14 +294,14 @@ impl Automations {
     /// The runs of an automation, the newest first, older than the run `before`; 100 at most.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that is gone or another user's.
+    /// [`Error::Store`] for an automation that was removed or is another user's.
     pub async fn runs(&self, user: &User, name: &str, before: Option<i64>) -> Result<Vec<AutomationRun>> {
         self.0.store.job(user.id, name).await?;
         let runs = self.0.store.job_runs(user.id, name, before, RUNS_LISTED).await?;
         Ok(runs.iter().map(views::run).collect())
     }
 
-    /// Records a user's change in the audit trail. A failure is only logged, since the change is already made.
+    /// Records a user's change in the audit trail. A failure is only logged, because the change has already been made.
     async fn audit(&self, user: &User, action: &str, name: &str) {
         let entry = AuditEntry {
             user: Some(user.name.clone()),
@@ -321,7 +321,7 @@ impl Automations {
     }
 }
 
-/// Wakes the clock's task when a turn has ended, since a run may wait for that turn.
+/// Wakes the clock's task when a turn has ended, because a run may be waiting for that turn.
 impl Hook for Automations {
     fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {
@@ -336,7 +336,7 @@ fn new_token() -> String {
     hex(&rand::random::<[u8; 32]>())
 }
 
-/// The hash that is stored of a token.
+/// The hash of a token, which is stored instead of the token.
 pub(crate) fn hash_of(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }

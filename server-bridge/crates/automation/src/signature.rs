@@ -1,13 +1,14 @@
-//! Who sent a delivery: the signatures of webhooks.
+//! The signatures of webhooks, which prove who sent a delivery.
 //!
-//! | source | what is signed with HMAC-SHA256 | its time |
+//! | source | data signed with HMAC-SHA256, and its header | accepted time |
 //! |---|---|---|
 //! | `github` | the body; `X-Hub-Signature-256: sha256=HEX` | – |
 //! | `standard` | `ID.TIME.BODY`; `webhook-signature: v1,BASE64 …`, by the bytes of `whsec_BASE64` | ± 5 min |
 //! | `slack` | `v0:TIME:BODY`; `X-Slack-Signature: v0=HEX` | ± 5 min |
 //! | `gitlab`, `bearer` | nothing: the secret itself is sent | – |
 //!
-//! A delivery is run once. It is recognised by what was signed, since an attacker who repeats an intercepted delivery can change all other headers.
+//! A delivery is run once. It is recognised by the signed data, because an attacker who repeats an intercepted delivery can change all
+//! other headers.
 
 use api::words::TriggerSource;
 use base64::Engine as _;
@@ -62,7 +63,7 @@ pub(crate) fn check(
             let encoded = secret.strip_prefix(STANDARD_PREFIX).unwrap_or(secret);
             let key = STANDARD.decode(encoded).unwrap_or_else(|_| secret.as_bytes().to_vec());
             let parts: [&[u8]; 5] = [id.as_bytes(), b".", time.as_bytes(), b".", body];
-            // There are several signatures while the sender changes to a new secret.
+            // There are several signatures while the sender is switching to a new secret.
             let mut given = signatures.split_ascii_whitespace().filter_map(|one| one.strip_prefix("v1,"));
             let is_signed = given.any(|one| {
                 let signature = STANDARD.decode(one).unwrap_or_default();
@@ -100,7 +101,7 @@ pub(crate) fn check(
                 return Err("its header Authorization has no Bearer token");
             }
             same(secret, token.trim())?;
-            // Without an id, two equal bodies, such as `{"status": "failed"}`, are two events.
+            // Without an id, two deliveries with equal bodies, such as `{"status": "failed"}`, count as two events.
             let id = headers("idempotency-key");
             let key = id.map(|id| format!("id/{}", hex(&Sha256::digest(id.as_bytes()))));
             Ok(Signed { key, event: headers("x-event") })
@@ -109,7 +110,7 @@ pub(crate) fn check(
     }
 }
 
-/// A new secret for a source.
+/// Creates a secret in the form that the source uses.
 pub(crate) fn new_secret(source: &TriggerSource) -> String {
     let bytes: [u8; 32] = rand::random();
     match source {
@@ -131,7 +132,7 @@ fn verify(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> Result<(), &'static 
 
 /// Compares a secret that was sent in clear text, in constant time.
 fn same(secret: &str, given: &str) -> Result<(), &'static str> {
-    // Hashed, so that the length of the secret makes no difference either.
+    // Hashed, so that the time does not depend on the length of the secret either.
     let (secret, given) = (Sha256::digest(secret.as_bytes()), Sha256::digest(given.as_bytes()));
     if bool::from(secret.ct_eq(&given)) { Ok(()) } else { Err(WRONG) }
 }

@@ -1,4 +1,4 @@
-//! `Cron` and `EventTrigger`: automations as an agent sees and proposes them. Its user approves each change.
+//! The tools `Cron` and `EventTrigger`, with which an agent sees and proposes automations. The agent's user approves each change.
 
 use agent::PortError;
 use agent::approval::Access;
@@ -17,9 +17,9 @@ use crate::service::{Automations, Wanted};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
-    /// List all.
+    /// List all automations of this kind.
     List,
-    /// Add the one with this name.
+    /// Add one with this name.
     Add,
     /// Remove the one with this name.
     Remove,
@@ -35,12 +35,12 @@ enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cron {
-    /// The action.
+    /// The action on the schedules.
     action: Action,
     /// The schedule's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]
     name: String,
-    /// For `add`: the message that is posted, as if the user wrote it then.
+    /// For `add`: the message that is posted, as if the user had written it at that time.
     #[serde(default)]
     text: String,
     /// For `add`: one time, such as 2026-12-01T09:00.
@@ -146,7 +146,7 @@ impl EventTrigger {
     }
 }
 
-/// The rules of both tools: a change takes effect outside the chat, so its user approves each one.
+/// The rules of both tools: a change takes effect outside the chat, so the user approves each change.
 const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
 fn access(action: Action) -> Access {
@@ -242,7 +242,7 @@ impl TypedTool for EventTrigger {
 /// The refusal for an agent of a group.
 const OF_GROUP: &str = "an agent of a group does not see its owner's automations, since other people ask it too; it can only propose a new one";
 
-/// Does what an agent asks for, with automations of one kind.
+/// Carries out an agent's action on automations of one kind.
 async fn act(
     automations: &Automations,
     context: &ToolContext<'_>,

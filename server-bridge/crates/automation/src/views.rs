@@ -14,7 +14,7 @@ pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
         RunState::Skipped => RunOutcome::Skipped,
         RunState::Failed => RunOutcome::Failed,
         RunState::Refused => RunOutcome::Refused,
-        // A hook stopped it when its turn began.
+        // A hook stopped the message when its turn began.
         RunState::Posted if !run.note.is_empty() => RunOutcome::Skipped,
         RunState::Posted => return of_answer(run),
     };
@@ -41,7 +41,7 @@ fn of_answer(run: &JobRun) -> (RunOutcome, String) {
     }
 }
 
-/// A run.
+/// Converts a run to the form that clients see.
 pub(crate) fn run(run: &JobRun) -> AutomationRun {
     let (outcome, reason) = outcome(run);
     AutomationRun {
@@ -57,7 +57,8 @@ pub(crate) fn run(run: &JobRun) -> AutomationRun {
     }
 }
 
-/// A job with its newest run. A job that this version cannot read is shown without its definition, so that the others are shown too.
+/// Converts a job and its newest run to the form that clients see. A job that this version cannot read is shown without its
+/// definition, so that it does not prevent the others from being shown.
 pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> AutomationView {
     let document = Document::of(job);
     let unreadable = document.as_ref().err().map(Error::message);

@@ -1,8 +1,8 @@
 //! The slots of a schedule: the points in time at which it is due.
 //!
-//! Times of day are those of the schedule's time zone. A fixed time that the clocks skip when summer time begins has its slot right after
-//! the gap, and one that they show twice has one slot, the first; `*` and `*/n` in the field of the hours mean each real hour. Vixie's
-//! `cron` and its successors do the same.
+//! Times of day are in the schedule's time zone. A fixed time that the clocks skip when summer time begins has its slot right after
+//! the gap. A fixed time that the clocks show twice has one slot, the first. `*` and `*/n` in the field of the hours mean every hour
+//! that passes. Vixie's `cron` and its successors do the same.
 
 use std::str::FromStr;
 
@@ -19,12 +19,12 @@ use crate::limits::{
 };
 use api::words::MissedSlots;
 
-/// When a schedule's slots are.
+/// The rule for a schedule's slots.
 #[derive(Clone, Debug)]
 pub(crate) enum When {
     /// Once, at this Unix time in milliseconds.
     At(i64),
-    /// Each `every_ms` milliseconds, counted from `from_ms`.
+    /// Every `every_ms` milliseconds, counted from `from_ms`.
     Every {
         /// The time between two slots.
         every_ms: i64,
@@ -45,19 +45,19 @@ pub(crate) enum When {
 pub(crate) struct Come {
     /// The slots to run, the oldest first.
     pub(crate) runs: Vec<i64>,
-    /// The slots to leave out, the oldest first.
+    /// The newest slots to skip, the oldest of them first.
     pub(crate) missed: Vec<i64>,
-    /// How many slots before those of `missed` are left out without being listed.
+    /// The number of skipped slots before those in `missed`.
     pub(crate) earlier: usize,
     /// The next slot.
     pub(crate) next: Option<i64>,
 }
 
 impl When {
-    /// Reads a schedule that was made at the Unix time `made_ms`.
+    /// Reads a schedule that was created at the Unix time `made_ms`.
     ///
     /// # Errors
-    /// [`Error::Refused`] that says what is wrong with it.
+    /// [`Error::Refused`], with what is wrong with the schedule.
     pub(crate) fn read(schedule: &Schedule, made_ms: i64) -> Result<Self> {
         let zone = zone(schedule.zone.as_deref())?;
         match (&schedule.at, &schedule.every, &schedule.cron) {
@@ -71,7 +71,7 @@ impl When {
     /// Reads a new schedule, which needs a slot after `now_ms`; also returns the first such slot.
     ///
     /// # Errors
-    /// [`Error::Refused`] that says what is wrong with it.
+    /// [`Error::Refused`], with what is wrong with the schedule.
     pub(crate) fn begin(schedule: &Schedule, now_ms: i64) -> Result<(Self, i64)> {
         let when = Self::read(schedule, now_ms)?;
         match (&when, when.after(now_ms)) {
@@ -110,7 +110,7 @@ impl When {
         let mut next = self.after(slot);
         while let Some(come) = next.filter(|next| *next <= now_ms) {
             if slots.len() + earlier == MISSED_COUNTED {
-                // Too many to count: the schedule continues with its next slot.
+                // There are too many slots to count, so the schedule continues with its next slot.
                 next = self.after(now_ms);
                 break;
             }
@@ -142,7 +142,7 @@ impl When {
     }
 }
 
-/// A time zone by its name; UTC if there is no name.
+/// Finds a time zone by its name; UTC if there is no name.
 fn zone(name: Option<&str>) -> Result<TimeZone> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(TimeZone::UTC) };
     let unknown = || {
@@ -154,7 +154,7 @@ fn zone(name: Option<&str>) -> Result<TimeZone> {
     TimeZone::get(name).map_err(|_| unknown())
 }
 
-/// A point in time, with an offset or in a time zone.
+/// Parses a point in time, with an offset or in the time zone; returns Unix milliseconds.
 fn time(text: &str, zone: &TimeZone) -> Result<i64> {
     let text = text.trim();
     if text.len() <= PATTERN_MAX_BYTES {
@@ -172,7 +172,7 @@ fn time(text: &str, zone: &TimeZone) -> Result<i64> {
     ))
 }
 
-/// A time between two slots, in seconds.
+/// Parses the time between two slots; returns seconds.
 fn span(text: &str) -> Result<i64> {
     let text = text.trim();
     let unit = match text.as_bytes().last() {
@@ -192,7 +192,7 @@ fn span(text: &str) -> Result<i64> {
     )))
 }
 
-/// A cron pattern of five fields.
+/// Parses a cron pattern of five fields.
 fn pattern(text: &str) -> Result<Cron> {
     let wrong = |why: String| {
         Error::invalid(format!(

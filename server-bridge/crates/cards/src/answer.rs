@@ -1,4 +1,4 @@
-//! What an answer to a card says, and the answers that one press can give.
+//! The content of an answer to a card, and the answers that can be given by pressing one button.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::{Error, Result};
 /// An answer that one press gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What it says.
+    /// The label of the button or option.
     pub label: String,
-    /// The answer.
+    /// The answer that the press gives.
     pub reply: CardReply,
 }
 
@@ -112,7 +112,7 @@ pub fn label_of(card: &CardDocument, reply: &CardReply) -> Result<Option<String>
 /// An answer as the person's own message: what was chosen, then each value on a line of its own. It never begins like a command.
 ///
 /// # Errors
-/// As [`label_of`].
+/// The same as for [`label_of`].
 pub fn message(card: &CardDocument, reply: &CardReply) -> Result<String> {
     let label = label_of(card, reply)?;
     let mut text = match &label {

@@ -1,14 +1,14 @@
-//! Cards as data: building and checking them, their text form, and what an answer to one may say. No I/O.
+//! Cards as data: building and checking them, their text form, and the content of an answer. No I/O.
 //!
 //! ```text
 //!   card_create ─▶ card_add_… ─▶ card_send ─▶ shown ─▶ answered once, by a button and the values of the fields
 //! ```
-//! A card is a whole: all its fields and choices are sent with the button that is pressed, as a form's are.
+//! A card is answered as a whole: all its fields and choices are sent with the button that is pressed, as in a form.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `build` | beginning a card, adding to it, its check |
-//! | `answer` | what an answer says, and the answers that one press can give |
+//! | `answer` | the content of an answer, and the answers that one press can give |
 //! | `text` | a card as plain text, for terminals, files and models |
 //! | [`limits`] | limits, with their units |
 

@@ -4,29 +4,29 @@
 
 /// The largest card, in bytes of all its texts together: less than Feishu's 30 KiB of JSON.
 pub const CARD_MAX_BYTES: usize = 16 * 1024;
-/// The most blocks of a card.
+/// The maximum number of blocks of a card.
 pub const BLOCKS_MAX: usize = 30;
-/// The most parts of one block.
+/// The maximum number of parts of one block.
 pub const PARTS_MAX: usize = 20;
 /// The longest title and heading, in bytes.
 pub const TITLE_MAX_BYTES: usize = 150;
 /// The longest text, in bytes.
 pub const TEXT_MAX_BYTES: usize = 8 * 1024;
-/// The most fields of one part.
+/// The maximum number of fields of one part.
 pub const FIELDS_MAX: usize = 25;
 /// The longest name and the longest value of a field, and the longest cell of a table, in bytes.
 pub const FIELD_MAX_BYTES: usize = 1000;
-/// The most columns of a table.
+/// The maximum number of columns of a table.
 pub const COLUMNS_MAX: usize = 10;
-/// The most rows of a table.
+/// The maximum number of rows of a table.
 pub const ROWS_MAX: usize = 50;
 /// The longest address of a link, in bytes.
 pub const URL_MAX_BYTES: usize = 2048;
-/// The most buttons of a card.
+/// The maximum number of buttons of a card.
 pub const BUTTONS_MAX: usize = 10;
-/// The most fields and choices of a card.
+/// The maximum number of fields and choices of a card.
 pub const INPUTS_MAX: usize = 10;
-/// The most options of a choice.
+/// The maximum number of options of a choice.
 pub const OPTIONS_MAX: usize = 25;
 /// The longest label, option and placeholder, in bytes.
 pub const LABEL_MAX_BYTES: usize = 75;

@@ -1,4 +1,4 @@
-//! The check of a definition.
+//! Checks the definition of a chain.
 
 use api::chain::{ChainBudget, ChainDraft, ChainStep};
 
@@ -8,16 +8,16 @@ use crate::limits::{
     OUTPUT_MAX_BYTES, OUTPUTS_MAX, RETRIES_MAX, STEPS_MAX,
 };
 
-/// Checks a definition. That its agents are members of the group is for the caller to check.
+/// Checks a definition. The caller has to check that its agents are members of the group.
 ///
 /// # Errors
-/// [`Refused`] that names the first step at fault and says what to change.
+/// [`Refused`], which names the first wrong step and what to change.
 pub fn check(chain: &ChainDraft) -> Result<(), Refused> {
     if chain.steps.is_empty() {
         return refused("a chain needs at least one step, such as `1. @writer: Write a story.`");
     }
     if chain.steps.len() > STEPS_MAX {
-        return refused(format!("a chain may have at most {STEPS_MAX} steps; make two of it"));
+        return refused(format!("a chain may have at most {STEPS_MAX} steps; split it into two"));
     }
     for (number, step) in (1..).zip(&chain.steps) {
         check_step(step).map_err(|Refused(why)| Refused(format!("step {number}: {why}")))?;
@@ -25,7 +25,7 @@ pub fn check(chain: &ChainDraft) -> Result<(), Refused> {
     if let Some(last) = chain.steps.last().filter(|last| !last.outputs.is_empty()) {
         let number = chain.steps.len();
         return refused(format!(
-            "step {number}: no step follows that gets `{}`; take its outputs away, or add a step",
+            "step {number}: no later step receives `{}`; remove its outputs, or add a step",
             last.outputs.join(", ")
         ));
     }
@@ -54,7 +54,7 @@ fn check_step(step: &ChainStep) -> Result<(), Refused> {
     }
     if step.outputs.len() > OUTPUTS_MAX {
         return refused(format!(
-            "at most {OUTPUTS_MAX} outputs are possible; name a directory that holds them"
+            "at most {OUTPUTS_MAX} outputs are possible; name a directory that contains them"
         ));
     }
     step.outputs.iter().find(|path| !is_output(path)).map_or(Ok(()), |path| {
@@ -64,8 +64,8 @@ fn check_step(step: &ChainStep) -> Result<(), Refused> {
     })
 }
 
-/// True for a path that stays in the workspace by its words alone, or a pattern of such paths; the runner refuses what leaves it by a
-/// link. The characters that a list of outputs and a pattern use otherwise are refused, so that each text means one path.
+/// True for a relative path without `..`, or a pattern of such paths; the runner refuses a path that leads out of the workspace through
+/// a link. Characters with a meaning in a list of outputs or in a pattern are refused, so that each text means one path.
 pub fn is_output(path: &str) -> bool {
     let is_odd =
         |character: char| character.is_control() || matches!(character, ',' | '[' | ']' | '{' | '}' | '\\');
@@ -76,7 +76,7 @@ pub fn is_output(path: &str) -> bool {
         && path.strip_suffix('/').unwrap_or(path).split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// True for a pattern, which names whatever matches it; else the output is one file or directory.
+/// True for a pattern, which stands for all paths that match it; else the output is one file or directory.
 pub fn is_pattern(output: &str) -> bool {
     output.contains(['*', '?'])
 }
@@ -88,14 +88,14 @@ pub fn is_handle(text: &str) -> bool {
         && text.chars().count() <= HANDLE_MAX_CHARS
 }
 
-/// True for what handles consist of.
+/// True for a character that handles may contain.
 pub(crate) fn is_of_handle(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '-' | '_')
 }
 
 fn check_budget(budget: &ChainBudget) -> Result<(), Refused> {
     if budget.tokens.is_some_and(|tokens| tokens < 1) || budget.cost_micro_usd.is_some_and(|cost| cost < 1) {
-        return refused("a budget has to be more than nothing; leave it out for no bound");
+        return refused("a budget has to be greater than zero; leave it out for no limit");
     }
     if budget.seconds.is_some_and(|seconds| !(LIMIT_MIN_SECONDS..=BUDGET_MAX_SECONDS).contains(&seconds)) {
         return refused("the time of a budget may be from 10s to 30d");

@@ -1,13 +1,13 @@
-//! Chains as data: the steps that several agents of a group do one after the other, and what a run does next.
+//! Chains as data: the steps that several agents of a group do one after the other, and the rule for what a run does next.
 //!
 //! ```text
 //!   steps ┐
 //!   calls ├─▶ next ─▶ ask an agent (a call) │ ask a person (a gate) │ wait │ end
 //!   gates ┘
 //! ```
-//! A run holds no state of its own: what it does next follows from its steps, the calls that were made for them and the gates that were
-//! answered. Crate `groups` stores these and carries out what [`next()`] says; whatever is killed in between, [`next()`] says the same
-//! again. The crate does no I/O.
+//! A run has no state of its own: its next action follows from its steps, the calls made for them and the answered gates. Crate
+//! `groups` stores these and carries out the action that [`next()`] returns; if the server is killed in between, [`next()`] returns the
+//! same action again. This crate does no I/O.
 //!
 //! | module | holds |
 //! |---|---|
@@ -31,7 +31,7 @@ mod tests;
 pub use check::check;
 pub use next::{Call, CallState, End, Gate, Next, Run, Spent, next, replies};
 
-/// Why a definition is refused, for people, with what to change.
+/// The reason why a definition is refused, as a text for people that includes what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub String);

@@ -1,18 +1,18 @@
 //! Limits, with their units.
 
-/// The most steps of a chain.
+/// The maximum number of steps in a chain.
 pub const STEPS_MAX: usize = 50;
 
-/// The most bytes of a step's instruction.
+/// The longest instruction of a step, in bytes.
 pub const INSTRUCTION_MAX_BYTES: usize = 16 * 1024;
 
 /// The longest handle of an agent, in characters.
 pub const HANDLE_MAX_CHARS: usize = 32;
 
-/// The most retries of a step.
+/// The maximum number of retries of a step.
 pub const RETRIES_MAX: u32 = 5;
 
-/// The most attempts at a step, those that people ask for included.
+/// The maximum number of attempts at a step, including those that people ask for.
 pub const ATTEMPTS_MAX: u32 = 20;
 
 /// The shortest time for an attempt, in seconds.
@@ -21,26 +21,26 @@ pub const LIMIT_MIN_SECONDS: u64 = 10;
 /// The longest time for an attempt, in seconds.
 pub const LIMIT_MAX_SECONDS: u64 = 24 * 3600;
 
-/// The time for an attempt where a step names none, in seconds.
+/// The time for an attempt at a step that names none, in seconds.
 pub const LIMIT_SECONDS: u64 = 30 * 60;
 
-/// The longest time that a budget may name, in seconds: 30 days.
+/// The longest time of a budget, in seconds: 30 days.
 pub const BUDGET_MAX_SECONDS: u64 = 30 * 24 * 3600;
 
-/// The most outputs of a step.
+/// The maximum number of outputs of a step.
 pub const OUTPUTS_MAX: usize = 20;
 
-/// The most bytes of an output's path or pattern.
+/// The longest path or pattern of an output, in bytes.
 pub const OUTPUT_MAX_BYTES: usize = 1024;
 
-/// The most bytes of a chain as text.
+/// The longest text form of a chain, in bytes.
 pub const TEXT_MAX_BYTES: usize = 256 * 1024;
 
-/// The most bytes that the request may have.
+/// The longest request of a run, in bytes.
 pub const REQUEST_MAX_BYTES: usize = 64 * 1024;
 
-/// The most bytes of one earlier step's output in the text of a later step.
+/// How much of one earlier step's output the text for a later step contains, in bytes.
 pub const QUOTED_STEP_BYTES: usize = 32 * 1024;
 
-/// The most bytes of all of them; older ones are cut first.
+/// How much of all earlier steps' outputs the text for a later step contains, in bytes; older outputs are cut first.
 pub const QUOTED_BYTES: usize = 96 * 1024;

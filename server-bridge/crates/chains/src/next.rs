@@ -1,33 +1,33 @@
-//! What a run does next.
+//! Computes the next action of a run.
 
 use api::chain::{ChainBudget, ChainStep};
 use api::words::{GateKind, GateReply};
 
 use crate::limits::ATTEMPTS_MAX;
 
-/// What is known of a run.
+/// The facts about a run that its next action follows from.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Its steps, as they were when it began.
+    /// Its steps, as they were when the run began.
     pub steps: &'a [ChainStep],
-    /// What it may use before a person is asked.
+    /// How much the run may use before a person is asked.
     pub budget: ChainBudget,
-    /// What it has used.
+    /// How much the run has used.
     pub spent: Spent,
-    /// The calls that were made for it.
+    /// The calls that were made for the run.
     pub calls: &'a [Call],
-    /// The gates that were opened for it.
+    /// The gates that were opened for the run.
     pub gates: &'a [Gate],
 }
 
-/// What a run has used.
+/// How much a run has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Tokens.
+    /// The number of tokens.
     pub tokens: i64,
-    /// Money, in millionths of a US dollar, where the prices are known.
+    /// The cost in millionths of a US dollar, as far as prices are known.
     pub cost_micro_usd: i64,
-    /// Time since it began, in seconds.
+    /// The time since the run began, in seconds.
     pub seconds: u64,
 }
 
@@ -40,22 +40,22 @@ pub struct Call {
     pub attempt: u32,
     /// Its state.
     pub state: CallState,
-    /// What the agent answered.
+    /// The agent's answer.
     pub output: String,
-    /// True if its agents stopped at the limit of messages that they may exchange without a person.
+    /// True if the agents stopped because they reached the limit on messages that they may exchange without a person.
     pub is_cut: bool,
 }
 
 /// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
-    /// It has not ended.
+    /// The call has not ended.
     Open,
     /// The agent answered.
     Done,
     /// The agent could not answer, or took longer than the step's limit.
     Failed,
-    /// A person stopped it.
+    /// A person stopped the call.
     Stopped,
 }
 
@@ -64,20 +64,20 @@ pub enum CallState {
 pub struct Gate {
     /// The step, counted from 0.
     pub step: usize,
-    /// The attempt that it asks about; for a budget gate, the attempt that it holds up; 0 for a step that begins only with approval.
+    /// The attempt that the gate asks about; for a budget gate, the attempt that it holds up; 0 for a step that needs approval to begin.
     pub attempt: u32,
-    /// Why it asks.
+    /// The reason for the question.
     pub kind: GateKind,
-    /// The answer; `None` while it waits.
+    /// The answer; `None` while the gate waits for one.
     pub reply: Option<GateReply>,
     /// The text of the answer.
     pub text: String,
 }
 
-/// What a run does next.
+/// The next action of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing until a call ends or a gate is answered.
+    /// Nothing happens until a call ends or a gate is answered.
     Wait,
     /// An agent is asked.
     Call {
@@ -85,9 +85,9 @@ pub enum Next {
         step: usize,
         /// The attempt, counted from 1.
         attempt: u32,
-        /// What the steps before gave, in their order.
+        /// The outputs of the steps before, in their order.
         before: Vec<String>,
-        /// What a person wants changed, with the earlier attempt's output, which may be empty.
+        /// The change that a person wants, with the earlier attempt's output, which may be empty.
         redo: Option<(String, String)>,
     },
     /// A person is asked.
@@ -96,7 +96,7 @@ pub enum Next {
         step: usize,
         /// The attempt, counted from 1.
         attempt: u32,
-        /// Why.
+        /// The reason for the question.
         kind: GateKind,
     },
     /// The run ends.
@@ -108,11 +108,11 @@ pub enum Next {
 pub enum End {
     /// Every step is done.
     Done,
-    /// A person stopped it.
+    /// A person stopped the run.
     Stopped,
 }
 
-/// The answers that a gate takes. A step that was tried [`ATTEMPTS_MAX`] times is not tried again.
+/// The answers that a gate accepts. A step that was tried [`ATTEMPTS_MAX`] times is not tried again.
 pub fn replies(kind: &GateKind, attempt: u32) -> Vec<GateReply> {
     let mut replies = match kind {
         GateKind::Review if attempt == 0 => vec![GateReply::Approve, GateReply::Stop],
@@ -127,8 +127,8 @@ pub fn replies(kind: &GateKind, attempt: u32) -> Vec<GateReply> {
     replies
 }
 
-/// What a run does next. The same rows give the same answer: to carry it out twice, the caller keeps a call and a gate unique by step,
-/// attempt and kind.
+/// The next action of a run. The same facts give the same action; so that carrying an action out twice has no effect, the caller keeps
+/// calls and gates unique by step, attempt and kind.
 pub fn next(run: &Run<'_>) -> Next {
     let mut before = Vec::with_capacity(run.steps.len());
     for (index, step) in run.steps.iter().enumerate() {
@@ -140,7 +140,7 @@ pub fn next(run: &Run<'_>) -> Next {
     Next::End(End::Done)
 }
 
-/// What the outputs of a run's steps are so far, in their order: those of the steps that are done.
+/// The outputs of the steps that are done, in their order.
 pub fn outputs(run: &Run<'_>) -> Vec<String> {
     let mut before = Vec::with_capacity(run.steps.len());
     for (index, step) in run.steps.iter().enumerate() {
@@ -195,13 +195,13 @@ impl Run<'_> {
         }
     }
 
-    /// True if a gate asks about a step because its agents stopped before they were done. Messages that they exchange in the background
-    /// after the next step has begun hold up nothing.
+    /// True if a gate has to ask about a step because its agents stopped before they were done. Messages that the agents exchange in the
+    /// background after the next step has begun do not hold up the run.
     fn is_cut(&self, call: &Call) -> bool {
         call.is_cut && self.calls.iter().all(|other| other.step <= call.step)
     }
 
-    /// The start of an attempt, which a review gate or the budget may hold up.
+    /// Begins an attempt, unless a review gate or the budget holds it up.
     fn begin(&self, step: usize, attempt: u32, before: &[String], redo: Option<(String, String)>) -> Next {
         match self.gate(step, 0, &GateKind::Review).map(|gate| &gate.reply) {
             None | Some(Some(GateReply::Approve)) => {}

@@ -6,33 +6,33 @@ use api::chain::ChainStep;
 
 use crate::limits::{QUOTED_BYTES, QUOTED_STEP_BYTES};
 
-/// What the text of a step is made of.
+/// The parts that the text for a step's agent is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// All steps of the run.
     pub steps: &'a [ChainStep],
     /// The step, counted from 0.
     pub step: usize,
-    /// What all steps work on.
+    /// The request that all steps work on.
     pub request: &'a str,
-    /// What the steps before gave, in their order.
+    /// The outputs of the steps before, in their order.
     pub before: &'a [String],
-    /// What a person wants changed, with the earlier attempt's output.
+    /// The change that a person wants, with the earlier attempt's output.
     pub redo: Option<(&'a str, &'a str)>,
     /// Why the last attempt failed.
     pub failed: Option<&'a str>,
 }
 
-/// The text for the agent. What others wrote stands between tags that it cannot close, and counts as information.
+/// Writes the text for the agent. Texts of others are enclosed in tags, which they cannot close, so that they count as information.
 pub fn write(parts: &Parts<'_>) -> String {
     let Parts { steps, step, request, before, redo, failed } = *parts;
     let outputs = steps.get(step).map_or(&[][..], |step| &step.outputs);
     let goes = match outputs {
-        [] => "Only your answer goes to the next step, so it has to hold",
-        _ => "Only your answer and the outputs below go to the next step, so they have to hold",
+        [] => "Only your answer goes to the next step, so it has to contain",
+        _ => "Only your answer and the outputs below go to the next step, so they have to contain",
     };
     let mut text = format!(
-        "You are doing step {} of {} of a chain. {goes} all that the next step needs.\n",
+        "You are doing step {} of {} of a chain. {goes} everything that the next step needs.\n",
         step + 1,
         steps.len()
     );
@@ -58,7 +58,7 @@ pub fn write(parts: &Parts<'_>) -> String {
     text
 }
 
-/// The part of a text that says which outputs an agent has to leave in its workspace; empty if a step has none.
+/// The part of a text that lists the outputs that an agent has to leave in its workspace; empty if the step has none.
 pub fn wanted(outputs: &[String]) -> String {
     let mut text = String::new();
     if !outputs.is_empty() {
@@ -68,31 +68,32 @@ pub fn wanted(outputs: &[String]) -> String {
     text
 }
 
-/// Files of the step before that are in the workspace of a step's agent.
+/// The files of the previous step that are in the workspace of a step's agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
-    /// The step that made them, counted from 0.
+    /// The step that produced the files, counted from 0.
     pub step: usize,
-    /// The handle of the agent that made them.
+    /// The handle of the agent that produced the files.
     pub agent: &'a str,
     /// The outputs that the step names.
     pub outputs: &'a [String],
-    /// Where they are; `None` if the agent that made them works in the same workspace, and they are where it left them.
+    /// The directory of files from another machine; `None` if the agents share a workspace, and the files are where the first one left
+    /// them.
     pub arrived: Option<Arrived<'a>>,
 }
 
 /// Files that came from another machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'a> {
-    /// The directory that holds them, relative to the workspace.
+    /// The directory that contains the files, relative to the workspace.
     pub directory: &'a str,
     /// The number of files.
     pub files: i64,
-    /// Their content, in bytes.
+    /// The total size of the files, in bytes.
     pub size_bytes: i64,
 }
 
-/// The part of the text that says which files a step's agent got, and where they are.
+/// The part of the text that lists the files that a step's agent received, and where they are.
 pub fn files(files: &Files<'_>) -> String {
     let Files { step, agent, outputs, arrived } = *files;
     let attributes = format!(" step=\"{}\" agent=\"@{agent}\"", step + 1);
@@ -102,18 +103,18 @@ pub fn files(files: &Files<'_>) -> String {
             quote(&mut text, "files", &attributes, &list(&format!("{directory}/"), outputs));
             let _ = writeln!(
                 text,
-                "These files came from the step before (files: {files}, bytes: {size_bytes}). They are in your workspace, in {directory}/."
+                "These files came from the previous step (files: {files}, bytes: {size_bytes}). They are in your workspace, in {directory}/."
             );
         }
         None => {
             quote(&mut text, "files", &attributes, &list("", outputs));
-            text.push_str("The step before made these files. They are in your workspace.\n");
+            text.push_str("The previous step made these files. They are in your workspace.\n");
         }
     }
     text
 }
 
-/// A line for each path.
+/// One line for each path, each beginning with `before`.
 fn list(before: &str, paths: &[String]) -> String {
     paths.iter().fold(String::new(), |mut list, path| {
         let _ = writeln!(list, "- {before}{path}");
@@ -121,7 +122,7 @@ fn list(before: &str, paths: &[String]) -> String {
     })
 }
 
-/// The outputs, each cut to its share; if all of them are too much, the oldest ones are cut further.
+/// The outputs, each cut to [`QUOTED_STEP_BYTES`]; if they are too long together, the oldest ones are cut further.
 fn bounded(outputs: &[String]) -> Vec<String> {
     let mut left = QUOTED_BYTES;
     let mut kept: Vec<String> = outputs
@@ -137,7 +138,7 @@ fn bounded(outputs: &[String]) -> Vec<String> {
     kept
 }
 
-/// The beginning and the end of a text that is longer than `most` bytes, with a line between them that says so.
+/// A text, or the beginning and the end of one that is longer than `most` bytes, with a line between them about the cut.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -146,7 +147,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{}\n[{} bytes are left out here]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// Adds a text between tags; a tag like them within it is made harmless.
+/// Adds a text between tags; the same tags within the text are made harmless.
 fn quote(into: &mut String, tag: &str, attributes: &str, text: &str) {
     let text = text.replace("</", "<\u{200b}/");
     let _ = write!(into, "\n<{tag}{attributes}>\n{}\n</{tag}>\n", text.trim_end());

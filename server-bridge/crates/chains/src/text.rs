@@ -16,10 +16,10 @@ use crate::Refused;
 use crate::check::is_of_handle;
 use crate::limits::TEXT_MAX_BYTES;
 
-/// Reads a chain; the result is still to be checked.
+/// Reads a chain; the caller still has to check the result.
 ///
 /// # Errors
-/// [`Refused`] that names the line at fault.
+/// [`Refused`], which names the line or the step that cannot be read.
 pub fn read(text: &str) -> Result<ChainDraft, Refused> {
     if text.len() > TEXT_MAX_BYTES {
         return Err(Refused(format!("a chain may have at most {TEXT_MAX_BYTES} bytes of text")));
@@ -54,13 +54,13 @@ pub fn read(text: &str) -> Result<ChainDraft, Refused> {
     Ok(chain)
 }
 
-/// Writes a chain as [`read`] reads it.
+/// Writes a chain in the form that [`read`] reads.
 pub fn write(chain: &ChainDraft) -> String {
     let mut text = String::new();
     for (number, step) in (1..).zip(&chain.steps) {
         let instruction = step.instruction.trim().replace('\n', "\n   ");
         let _ = write!(text, "{number}. @{}: {instruction}", step.agent);
-        // A bracket of the instruction's own at its end would be read as an option.
+        // Brackets at the end of the instruction itself would be read as an option.
         if take_option(instruction.trim_end()).is_some() {
             text.push_str(" []");
         }
@@ -89,7 +89,8 @@ pub fn write(chain: &ChainDraft) -> String {
     text
 }
 
-/// A step's first line: `1. @writer: …`, also with `)` or `、` after the number, `-` in its place, and a colon of Chinese.
+/// Reads a step's first line: `1. @writer: …`, also with `)` or `、` after the number, with `-` in place of the number, and with a
+/// Chinese colon.
 fn step(line: &str) -> Option<ChainStep> {
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
     let rest = if rest.len() < line.len() {
@@ -113,7 +114,7 @@ fn take_options(step: &mut ChainStep) -> Result<(), String> {
         let (word, value) = option.split_once(char::is_whitespace).unwrap_or((option, ""));
         let value = value.trim();
         match word {
-            // Ends the options: what stands before it belongs to the instruction.
+            // Empty brackets end the options: everything before them belongs to the instruction.
             "" => {
                 instruction.truncate(rest.len());
                 break;
@@ -142,7 +143,8 @@ fn take_options(step: &mut ChainStep) -> Result<(), String> {
     Ok(())
 }
 
-/// The option at the end of a text, and the text before it. Brackets with other words belong to the text.
+/// Splits off the option at the end of a text; returns the text before it, and the option. Brackets with other words belong to the
+/// text.
 fn take_option(text: &str) -> Option<(&str, &str)> {
     let (rest, option) = text.strip_suffix(']')?.rsplit_once('[')?;
     let option = option.trim();
@@ -151,7 +153,7 @@ fn take_option(text: &str) -> Option<(&str, &str)> {
     is_one.then_some((rest.trim_end(), option))
 }
 
-/// What follows a word at the beginning of a line, in whatever case.
+/// The rest of a line after a word at its beginning, in upper or lower case.
 fn after_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let (head, rest) = line.split_at_checked(word.len())?;
     head.eq_ignore_ascii_case(word).then_some(rest)
@@ -171,7 +173,7 @@ fn budget(text: &str) -> Option<ChainBudget> {
     Some(budget)
 }
 
-/// Dollars with at most six digits after the point, in millionths.
+/// Parses dollars with at most six digits after the point; returns millionths.
 fn micro(text: &str) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -195,7 +197,7 @@ fn seconds(text: &str) -> Option<u64> {
     text.strip_suffix(unit)?.trim().parse::<u64>().ok()?.checked_mul(size)
 }
 
-/// A time in the largest unit that holds it without a rest.
+/// Writes a time in the largest unit that divides it without a remainder.
 fn span(seconds: u64) -> String {
     let exact = UNITS.into_iter().find(|(_, size)| seconds > 0 && seconds.is_multiple_of(*size));
     let (unit, size) = exact.unwrap_or(('s', 1));

@@ -1,4 +1,4 @@
-//! Complete answers as messages for the messenger.
+//! Turns complete answers into messages for the messenger.
 
 use platforms::{Outgoing, Platform, Styled};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::limits::PARTS_MAX;
 use crate::outgoing::{ANSWER, Payload};
 use crate::words;
 
-/// Where something is sent.
+/// The destination of messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) conversation: String,
@@ -39,7 +39,7 @@ impl Target {
         Self { conversation: conversation.to_owned(), is_group, reply_json, user }
     }
 
-    /// The rows of messages. They belong to `source`, and each has its own key.
+    /// Creates the rows of messages, which belong to `source`; each has its own key.
     pub(crate) fn rows(&self, account: i64, source: &str, payloads: Vec<Payload>) -> Vec<NewOutgoing> {
         let row = |(part, payload): (usize, Payload)| NewOutgoing {
             conversation: self.conversation.clone(),
@@ -56,12 +56,12 @@ impl Target {
     }
 }
 
-/// A message as a payload.
+/// Wraps a message as a payload.
 pub(crate) fn message(message: Outgoing) -> Payload {
     Payload::Message { message, text: String::new() }
 }
 
-/// A text as messages, at most as many as one answer may have; `rest` replaces the part that does not fit.
+/// Splits a text into messages, at most [`PARTS_MAX`]; `rest` replaces the part that does not fit.
 pub(crate) fn parts(platform: &dyn Platform, text: &Styled, rest: &str) -> Vec<Payload> {
     let replies_max = platform.caps().replies_max.and_then(|most| usize::try_from(most).ok());
     let most = replies_max.unwrap_or(PARTS_MAX).clamp(1, PARTS_MAX);
@@ -79,7 +79,7 @@ impl Inner {
         let language = self.chats.language(answer.user);
         let shown = match self.store.message(answer.user, answer.message).await {
             Ok(shown) => shown,
-            // Its chat was deleted meanwhile.
+            // The answer's chat was deleted in the meantime.
             Err(store::Error::NotFound { .. }) => {
                 self.store.complete_answer(answer, &[]).await?;
                 return self.end_orphans().await;
@@ -102,7 +102,7 @@ impl Inner {
         let _changing = self.drafts.changing.lock().await;
         match self.store.end_draft(answer).await? {
             Some(draft) if draft.is_passed => {
-                // Edited in place, the answer would stand above newer messages, where nobody looks.
+                // If it replaced the draft in place, the answer would appear above newer messages, where nobody looks.
                 rows.insert(0, self.replacement(live, &target, draft.id, "↓ The answer is below."));
             }
             Some(draft) => {

@@ -1,8 +1,8 @@
-//! Questions in chats: as buttons, or as numbers where a messenger has no buttons; and the answers to them.
+//! Questions in chats, as buttons, or as numbers where a messenger has no buttons; and the answers to them.
 //!
 //! ```text
-//!   a card asks ─▶ a message with tokens (their hashes on record) ─▶ pressed: by the one who was asked, once, in time ─▶ answered
-//!        └─▶ answered elsewhere, given up, or the server died ────────────────────────────────────▶ the message says so
+//!   a card asks ─▶ a message with tokens (their hashes on record) ─▶ pressed by the person who was asked, once, in time ─▶ answered
+//!        └─▶ answered elsewhere, given up, or the server died ────────────────────────────────────▶ the message shows that
 //! ```
 //! The answer and its audit entry are recorded in the same place as answers from the page. A question without an answer is denied.
 
@@ -31,7 +31,7 @@ use crate::offers::{Offer, offer};
 use crate::outgoing::Payload;
 use crate::questions::{Choice, NO_LONGER, Question, with_lines};
 
-/// The question that a message asks now; `None` if it asks none.
+/// The open question of a chat message; `None` if it asks nothing, or no longer does.
 fn question(message: &store::Message, language: Language) -> Option<Question> {
     let say = |text: &str| language.translated(text).into_owned();
     if let Some(card) = card_of(message).filter(|card| card.answer.is_none()) {
@@ -71,14 +71,14 @@ fn is_of_sub_agent(message: &store::Message) -> bool {
     matches!(document, Some(AgentDocument::Tool { asked_by: Some(_), .. }))
 }
 
-/// The question of an answer.
+/// The question that a press answers.
 pub(crate) fn asked(press: Press, is_group: bool) -> OpenAsk {
     let Press { outbox_id, account_id, conversation, user, ask, .. } = press;
     OpenAsk { outbox_id, account_id, conversation, is_group, user, ask }
 }
 
 impl Inner {
-    /// Listens to the chats for questions.
+    /// Listens for questions in the chats.
     pub(crate) fn listen(self: &Arc<Self>) {
         let weak = Arc::downgrade(self);
         let subscription = self.chats.bus().subscribe(Arc::new(move |user, event| {
@@ -140,7 +140,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Looks at all questions of an earlier server: those of turns that go on wait on, the others are settled.
+    /// Checks all questions of an earlier server: questions of turns that continue stay open, the others are settled.
     pub(crate) async fn look_at_all(&self) -> Result<()> {
         for ask in self.store.open_asks(OPEN_ASKS).await? {
             if let (Some(user), Some(message)) = (ask.user, ask.ask) {
@@ -152,7 +152,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends a question to where its turn's answer goes.
+    /// Sends a question to the conversations that get the answer of its turn.
     async fn ask(&self, user: UserId, shown: &store::Message, question: &Question) -> Result<()> {
         let answers = self.store.answers_of_turn(user, shown.id).await?;
         let mut places: Vec<_> =
@@ -186,7 +186,7 @@ impl Inner {
         }
         self.changes.note_asked(shown.id, true);
         let last = self.store.last_press_place(account.id, conversation, user).await?;
-        // The numbers continue, so that a late answer is not taken for an answer to a later question.
+        // The numbers continue from question to question, so that a late answer is not mistaken for an answer to a later question.
         let first = if last >= PLACES_MAX { 1 } else { last + 1 };
         let (platform, language) = (&live.platform, self.chats.language(user));
         let offer = offer(&**platform, language, first, &question.options, self.ask_until_ms());
@@ -238,7 +238,7 @@ impl Inner {
                 continue;
             }
             let text = match status {
-                // A card that was taken back.
+                // A card without an answer was taken back with its turn.
                 _ if json.contains(SENT_CARD) => "This question no longer waits for an answer.",
                 ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
                 ToolStatus::Denied => "This was denied, either elsewhere or because nobody answered in time.",
@@ -250,7 +250,7 @@ impl Inner {
     }
 
     /// Shows the outcome of a question in its message, or in a new message where messages cannot be changed. The new message replies to
-    /// `answer`, or to what the question replied to, since some messengers take only replies.
+    /// `answer`, or to the message that the question replied to, because some messengers accept only replies.
     pub(crate) async fn show_outcome(
         &self,
         ask: &OpenAsk,
@@ -286,7 +286,8 @@ impl Inner {
         Ok(())
     }
 
-    /// The answer to an open question that a message is: a number where there are no buttons, or words for a question that wants them.
+    /// Treats a message as the answer to an open question, if it is one: a number where there are no buttons, or words for a question that
+    /// accepts words.
     pub(crate) async fn answered(
         self: &Arc<Self>,
         incoming: &Incoming<'_>,
@@ -308,7 +309,7 @@ impl Inner {
             let label = press.label.clone();
             let reply = match choice {
                 Choice::Ask(reply) => reply,
-                // Gates have no numbers.
+                // Gates are answered with commands, not with numbers.
                 Choice::Gate(_) => return Ok(None),
                 Choice::Setting(setting) => {
                     let text = self.press_setting(incoming, user, &press, &setting).await?;
@@ -371,7 +372,7 @@ impl Inner {
         })
     }
 
-    /// Takes the answer to a question, once; returns its label, or why it has no effect.
+    /// Accepts the answer to a question, once; returns its label, or why it has no effect.
     pub(crate) async fn take(
         &self,
         incoming: &Incoming<'_>,
@@ -394,7 +395,7 @@ impl Inner {
             return Ok(NO_LONGER.to_owned());
         }
         if live.platform.caps().replies_max.is_some() {
-            // The message that began the turn takes no more replies at some point; the one that answers takes new ones.
+            // The number of replies to the message that began the turn is limited; the message that answers can get new ones.
             let (conversation, to) = (&event.conversation.id, event.reply.to_string());
             self.store.renew_answers(&live.account, conversation, (user.id, asking), &to).await?;
         }

@@ -1,6 +1,6 @@
-//! Conversations that belong to a group of people and agents, as the people of the group see them, and how they end.
+//! Bindings of conversations to a group of people and agents: listing them for the group's members, and ending them.
 //!
-//! The owner of a channel binds its conversations, so the owner is who bound it. The same person ends it, and every owner of the group.
+//! Only the owner of a channel can bind its conversations. A binding can be ended by that owner, and by every owner of the group.
 
 use api::channel::ChannelBindingView;
 use platforms::Styled;
@@ -13,7 +13,7 @@ use crate::service::Channels;
 use crate::views;
 
 impl Channels {
-    /// The conversations that belong to a group, the oldest binding first.
+    /// The conversations that are bound to a group, the oldest binding first.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -28,14 +28,15 @@ impl Channels {
         Ok(found.iter().map(view).collect())
     }
 
-    /// Has a conversation no longer belong to a group. Nothing of the log that is not sent yet is sent there.
+    /// Ends the binding of a conversation to a group. Entries of the log that have not been sent yet are not sent there.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it does not belong to the group, and if the user neither bound it nor is an owner of the group;
+    /// [`Error::Refused`] if the conversation is not bound to the group, and if the user neither bound it nor is an owner of the group;
     /// [`Error::Store`] for a group that the user is not in.
     pub async fn unbind(&self, user: &User, group: i64, id: &str) -> Result<()> {
         let missing = || {
-            let why = "this conversation does not belong to the group, or no longer; look at the list again";
+            let why =
+                "this conversation does not belong to the group, or no longer does; look at the list again";
             Error::refused("not_found", why)
         };
         let Some(logs) = self.0.logs() else { return Err(missing()) };
@@ -57,7 +58,7 @@ impl Inner {
     async fn bindings_of(&self, group: i64) -> Result<Vec<(ChannelBinding, ChannelAccount)>> {
         let mut found = Vec::new();
         for binding in self.store.bindings_of_group(group).await? {
-            // An account that is removed meanwhile takes its bindings along.
+            // If the account was removed in the meantime, so were its bindings.
             if let Some(account) = self.store.channel_by_id(binding.account_id).await? {
                 found.push((binding, account));
             }
@@ -65,7 +66,8 @@ impl Inner {
         Ok(found)
     }
 
-    /// Ends a binding, for a person or because of them, and says so in the conversation and in the log. Returns false if it has ended before.
+    /// Ends a binding, on a person's request or because of a change in their rights, and reports this in the conversation and in the log.
+    /// Returns false if the binding had ended before.
     pub(crate) async fn end_binding(
         &self,
         account: &ChannelAccount,
@@ -80,7 +82,7 @@ impl Inner {
                 let source = format!("unbound/{}", binding.mark);
                 Target::unasked(&binding.conversation, true, None).rows(account.id, &source, payloads)
             }
-            // With such settings nothing can be said there.
+            // Without a usable platform nothing can be sent to the conversation.
             Err(_) => Vec::new(),
         };
         if !self.store.unbind_conversation(binding, &rows).await? {
@@ -91,14 +93,14 @@ impl Inner {
         Ok(true)
     }
 
-    /// Records that a binding ended, and says so in the log. A failure is only logged, because the binding has ended.
+    /// Records that a binding has ended, and reports this in the log. A failure is only logged, because the binding has already ended.
     pub(crate) async fn note_end(&self, account: &ChannelAccount, binding: &ChannelBinding, by: &str) {
         let target = format!("{} in {}: group {}", account.name, binding.conversation, binding.group);
         self.audit(Some(by), "channel.group.unbind", &target, "ok").await;
         let Some(logs) = self.logs() else { return };
         let text = format!("This log is no longer shown on {} (channel {}).", account.kind, account.name);
         if let Err(error) = logs.note(binding.group, &text).await {
-            tracing::info!(%error, group = binding.group, "a group was not told that its log is no longer shown");
+            tracing::info!(%error, group = binding.group, "a group's log could not record that it is no longer shown");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Conversations that are bound to a group of people and agents: messages of members there are posted to the group's log.
 //!
 //! ```text
-//!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (its send id begins with the binding's mark)
+//!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (the send id begins with the binding's mark)
 //!                                 the log's entries by others (`showing`) ─▶ the conversation, once each
 //! ```
-//! Everybody in the conversation reads the log, so a binding needs an owner of the group. It ends with `/group on` and `/group off`, on the page
-//! (`bindings`), with the group, when the bot leaves the conversation, and when the bot's owner is no longer an owner of the group.
+//! Everybody in the conversation can read the log, so only an owner of the group can create a binding. A binding ends with `/group on` and
+//! `/group off`, on the page (`bindings`), when the group is deleted, when the bot leaves the conversation, and when the bot's owner is no
+//! longer an owner of the group.
 
 use std::sync::Arc;
 
@@ -21,13 +22,13 @@ use crate::limits::{MARK_DIGITS, SEND_ID_DIGITS};
 use crate::logs::GroupLogs;
 use crate::words::quoted_for_group;
 
-/// The answer to `/help` in such a conversation.
+/// The answer to `/help` in a conversation that is bound to a group.
 const HELP: &str = "Messages here that mention me are posted to the group, and @NAME asks an agent; everything else in the group's log is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  stop this (only for the owner of this bot)";
 
 /// The reply to a message with files.
 const NO_FILES: &str = "Files are not posted to the group, only text.";
 
-/// A valid binding.
+/// A valid binding, with the data that handling messages needs.
 pub(crate) struct Bound {
     pub(crate) binding: ChannelBinding,
     /// The owner of the bot, who is an owner of the group.
@@ -35,7 +36,7 @@ pub(crate) struct Bound {
 }
 
 impl Inner {
-    /// The groups, once the server has them.
+    /// The interface to groups, once it is set.
     pub(crate) fn logs(&self) -> Option<&Arc<dyn GroupLogs>> {
         self.logs.get()
     }
@@ -95,7 +96,7 @@ impl Inner {
         ))
     }
 
-    /// Handles a message of a linked person, with a mention of the bot, in a conversation that is bound to a group.
+    /// Handles a linked person's message that mentions the bot, in a conversation that is bound to a group.
     pub(crate) async fn hear_bound(
         &self,
         incoming: &Incoming<'_>,
@@ -136,7 +137,7 @@ impl Inner {
         }
     }
 
-    /// Turns an error into a reply that says why, or schedules another try.
+    /// Turns an error into a reply with the reason, or schedules another try.
     pub(crate) fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
         match error {
             Error::Refused { kind: "busy" | "unavailable", .. } => Ok(Handled::Later),

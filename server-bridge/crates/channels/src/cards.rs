@@ -1,7 +1,7 @@
-//! Cards of agents: as the messenger's own, and a press on one as the person's own message.
+//! Cards of agents: shown as cards of the messenger; a press on one becomes a message of the person.
 //!
 //! ```text
-//!   card_send ─▶ the same path as a question: a message with tokens ─▶ pressed by the one who was asked, once, in time
+//!   card_send ─▶ the same path as a question: a message with tokens ─▶ pressed by the person who was asked, once, in time
 //!                                                   │                      └─▶ on record ─▶ posted to the chat ─▶ answered there
 //!   the message shows the answer ◀── the card changes ◀──────────────────────────────┘
 //! ```
@@ -25,7 +25,7 @@ use crate::questions::{Choice, NO_LONGER, Question, with_lines};
 /// Part of the document of every card that was sent.
 pub(crate) const SENT_CARD: &str = "\"is_sent\":true";
 
-/// A card as a question.
+/// Converts a card to a question.
 pub(crate) fn of_card(card: &CardDocument, language: Language) -> Question {
     let say = |text: &str| language.translated(text).into_owned();
     let choices = cards::choices(card);
@@ -40,7 +40,7 @@ pub(crate) fn of_card(card: &CardDocument, language: Language) -> Question {
     Question { title: card.title.clone(), detail: String::new(), card: Some(shown), options }
 }
 
-/// A card in the form that platforms draw.
+/// Converts a card to the form that platforms draw.
 fn neutral(card: &CardDocument) -> Card {
     let tone = match card.tone {
         CardTone::Plain => Tone::Plain,
@@ -51,7 +51,7 @@ fn neutral(card: &CardDocument) -> Card {
     };
     let mut blocks = Vec::new();
     for block in &card.blocks {
-        // Messengers are too narrow for columns: parts stand below each other in every layout.
+        // Messengers are too narrow for columns, so the parts are shown below each other in every layout.
         if !block.title.is_empty() {
             let mut title = Styled::default();
             for mut piece in Styled::plain(&block.title).pieces {
@@ -65,7 +65,7 @@ fn neutral(card: &CardDocument) -> Card {
     Card { title: card.title.clone(), tone, blocks }
 }
 
-/// A part of a card; `None` for a button, which stands below it.
+/// Converts a part of a card; `None` for a button, which is shown below the card.
 fn part(part: &CardPart) -> Option<Block> {
     let required = |is_required: bool| if is_required { " *" } else { "" };
     Some(match part {
@@ -94,7 +94,7 @@ fn part(part: &CardPart) -> Option<Block> {
 }
 
 impl Inner {
-    /// Sends the cards of an answer that is complete, unless they were sent while it went on.
+    /// Sends the cards of a complete answer, unless they were sent while it was in progress.
     pub(crate) async fn send_cards(
         &self,
         live: &Live,
@@ -110,7 +110,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The card of a question with its outcome below it; `None` for a question that is no card.
+    /// The card of a question, with the outcome below it; `None` for a question without a card.
     pub(crate) async fn card_with(&self, ask: &OpenAsk, outcome: &str) -> Result<Option<Card>> {
         let (Some(user), Some(message)) = (ask.user, ask.ask) else { return Ok(None) };
         let shown = match self.store.message(user, message).await {
@@ -121,7 +121,7 @@ impl Inner {
         Ok(card_of(&shown).map(|card| with_lines(&neutral(&card), &format!("→ {outcome}"))))
     }
 
-    /// Takes a press on a card; returns the text for the person who pressed.
+    /// Handles a press on a card; returns the text for the person who pressed.
     pub(crate) async fn press_card(
         self: &Arc<Self>,
         incoming: &Incoming<'_>,

@@ -1,4 +1,4 @@
-//! Changes of messages that ask something, or no longer do.
+//! Changes of chat messages whose questions may have to be sent or settled.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

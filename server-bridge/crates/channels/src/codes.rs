@@ -3,16 +3,16 @@
 use sha2::{Digest as _, Sha256};
 use store::hex;
 
-/// The digits of codes: Crockford's base 32, without letters that are taken for digits.
+/// The digits of codes: Crockford's base 32, without letters that look like digits.
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// What each code begins with.
+/// The beginning of every code.
 const MARK: &str = "SB-";
-/// How many digits say whose code it is.
+/// The number of digits that identify the user who requested the code.
 const PREFIX_DIGITS: usize = 3;
-/// How many digits are secret.
+/// The number of secret digits.
 const SECRET_DIGITS: usize = 8;
 
-/// A code.
+/// A code, with its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Code {
     prefix: String,
@@ -20,7 +20,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// A new one.
+    /// Creates a random code.
     pub(crate) fn random() -> Self {
         let digits = |count: usize| -> String {
             (0..count).map(|_| char::from(DIGITS[usize::from(rand::random::<u8>() % 32)])).collect()
@@ -40,18 +40,18 @@ impl Code {
         is_one.then(|| Self { prefix: prefix.to_owned(), secret: secret.to_owned() })
     }
 
-    /// The codes in a text, wherever they stand in it, `most` at most.
+    /// The codes anywhere in a text, at most `most`.
     pub(crate) fn all(text: &str, most: usize) -> Vec<Self> {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         words.filter_map(|word| Self::of(word.trim_matches('-'))).take(most).collect()
     }
 
-    /// The part that identifies the user who asked for it.
+    /// The part that identifies the user who requested the code.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The hash that is stored.
+    /// The hash that is stored instead of the code.
     pub(crate) fn hash(&self) -> String {
         hex(&Sha256::digest(self.to_string()))
     }

@@ -14,10 +14,10 @@ use crate::limits::{ALLOW_MAX, VALUE_MAX_BYTES};
 /// The part of an account that is stored unencrypted; its secrets are stored separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Document {
-    /// The values that are no secrets.
+    /// The values that are not secrets.
     #[serde(default)]
     pub(crate) values: BTreeMap<String, String>,
-    /// The messenger's ids of the people who may write; everyone who is linked if there are none.
+    /// The messenger's ids of the people who may write; if empty, everyone who is linked may.
     #[serde(default)]
     pub(crate) allow: Vec<String>,
 }
@@ -28,13 +28,13 @@ impl Document {
         serde_json::from_str(&account.document_json).unwrap_or_default()
     }
 
-    /// True if the list of people permits this person; the link is checked separately.
+    /// True if the list of people allows this person; the link is checked separately.
     pub(crate) fn allows(&self, person: &str) -> bool {
         self.allow.is_empty() || self.allow.iter().any(|allowed| allowed == person)
     }
 }
 
-/// The kind of this name.
+/// Finds the kind of messenger with this name.
 pub(crate) fn kind(kinds: &'static [Kind], name: &str) -> Result<&'static Kind> {
     kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
@@ -42,10 +42,10 @@ pub(crate) fn kind(kinds: &'static [Kind], name: &str) -> Result<&'static Kind> 
     })
 }
 
-/// Sorts an account's values into those to show and those to seal, and adds the secrets that it has.
+/// Sorts an account's values into those to show and those to seal, and adds the secrets that it has already.
 ///
 /// # Errors
-/// [`Error::Refused`] for a value that the kind does not have or that is too long, and for a needed one that is missing.
+/// [`Error::Refused`] for a value that the kind does not have or that is too long, and if a required value is missing.
 pub(crate) fn sorted(
     kind: &Kind,
     given: &BTreeMap<String, String>,
@@ -80,16 +80,16 @@ pub(crate) fn sorted(
     Ok((shown, secret))
 }
 
-/// The values that say where an account's secrets are sent.
+/// The values that determine where an account's secrets are sent.
 const ADDRESSES: [&str; 8] =
     ["api", "deliveries", "domain", "server", "address", "token_address", "upload_address", "url"];
-/// The value that says where this server listens.
+/// The value with the address that this server listens on.
 const LISTEN: &str = "listen";
 
-/// Checks that secrets on record go to no address that they were not entered for.
+/// Checks that stored secrets are sent only to the addresses that they were entered for.
 ///
 /// # Errors
-/// [`Error::Refused`] if an address changed, and a secret is not given again.
+/// [`Error::Refused`] if an address changed and a secret was not entered again.
 pub(crate) fn check_change(
     kind: &Kind,
     (before, after): (&BTreeMap<String, String>, &BTreeMap<String, String>),
@@ -138,10 +138,10 @@ pub(crate) fn check_allow(allow: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Makes an account's platform.
+/// Creates an account's platform.
 ///
 /// # Errors
-/// A text for the administrator, which holds no secret.
+/// A text for the administrator, which contains no secret.
 pub(crate) fn platform(
     kind: &Kind,
     document: &Document,

@@ -1,4 +1,4 @@
-//! The state of drafts: the text that each shows, and when it may be edited next. Decides only, without I/O.
+//! The state of drafts: the text that each draft shows, and when it may be edited next. This module does no I/O.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use crate::limits::DRAFT_FAILURES;
 #[derive(Debug, Default)]
 pub(crate) struct Drafts {
     known: Mutex<Noted>,
-    /// Held while a draft is added, and while an answer replaces its draft.
+    /// Locked while a draft is added, and while an answer replaces its draft.
     pub(crate) changing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Noted {
     answers: HashMap<i64, Draft>,
-    /// When drafts of an account may be edited again.
+    /// When drafts of an account may be edited again, by account.
     next: HashMap<i64, Instant>,
 }
 
@@ -32,7 +32,7 @@ struct Draft {
     since: Instant,
     /// The time of the last edit, successful or not.
     tried: Instant,
-    /// The message that it shows, as JSON.
+    /// The message that the draft shows, as JSON.
     shown: String,
     failures: usize,
     /// True while an edit is in progress.
@@ -45,7 +45,7 @@ impl Drafts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answers whose drafts may be edited now, the least recently edited first. An answer must have been in progress for the time
+    /// The answers whose drafts may be edited now, the least recently edited first. An answer must have been in progress for at least
     /// `after`.
     pub(crate) fn due(&self, answers: Vec<ChannelAnswer>, after: Duration) -> Vec<ChannelAnswer> {
         let now = Instant::now();
@@ -72,7 +72,7 @@ impl Drafts {
         self.lock().answers.get(&answer).is_some_and(|draft| draft.shown == json)
     }
 
-    /// Records the start of an edit, after which no draft of the account is edited for the time `rest`.
+    /// Records the start of an edit; after that, no draft of the account is edited for the time `rest`.
     pub(crate) fn begin(&self, answer: &ChannelAnswer, rest: Duration) {
         let now = Instant::now();
         let mut noted = self.lock();
@@ -82,7 +82,7 @@ impl Drafts {
         }
     }
 
-    /// Records the outcome of an edit: the text that the draft shows now, or why the edit failed.
+    /// Records the outcome of an edit: the text that the draft shows now, or the failure.
     pub(crate) fn end(&self, answer: &ChannelAnswer, outcome: Result<String, Failure>) {
         let mut noted = self.lock();
         if let Err(Failure::TooFast { wait_ms }) = outcome {

@@ -1,11 +1,11 @@
-//! Drafts: an answer that is being written is shown and changed in place, where the messenger can do that.
+//! Drafts: an answer that is being written is shown and edited in place, if the messenger supports that.
 //!
 //! ```text
 //!   a turn runs for 2 s ─▶ a draft in the outbox ─▶ changed as the text grows, at the messenger's pace ─┐
-//!        complete ─▶ the answer replaces the draft, in the outbox: what cannot be changed is sent as a new message
+//!        complete ─▶ the answer replaces the draft, in the outbox; if the draft cannot be changed, the answer is sent as a new message
 //! ```
-//! A draft is never the record: its edits are best effort, and a failed edit is not repeated. The draft itself and the answer that
-//! replaces it are rows of the outbox, so after a crash the next server replaces every draft that was left.
+//! Edits of a draft are best effort: they are not on record, and a failed edit is not repeated. The draft itself and the answer that
+//! replaces it are rows of the outbox, so after a crash the next server replaces every remaining draft.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ const MARK: &str = "…";
 /// The pause between two edits of drafts of one account. Messengers limit accounts as well as conversations.
 fn rest(live: &Live) -> Duration {
     let caps = live.platform.caps();
-    // Leaves half of the messenger's limit for messages.
+    // Drafts use at most half of the messenger's limit, so that messages can use the other half.
     Duration::from_millis((2 * caps.edit_every_ms.max(caps.send_every_ms)).max(DRAFT_EVERY_MS))
 }
 
@@ -42,7 +42,7 @@ impl Inner {
                     false
                 });
                 inner.pause(DRAFT_LOOK).await;
-                // Each piece of text from a model would wake this task, so it polls while answers are being written.
+                // Polls while answers are being written, because otherwise each piece of text from a model would wake this task.
                 tokio::select! {
                     () = inner.stop.cancelled() => return,
                     () = inner.writing.notified(), if !is_any => {}
@@ -97,7 +97,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Edits a draft, unless the outbox has something else for its conversation.
+    /// Edits a draft, unless other messages for its conversation are in the outbox.
     async fn change_draft(
         self: &Arc<Self>,
         live: &Live,
@@ -127,7 +127,7 @@ impl Inner {
                 tracing::debug!(%failure, channel = live.account.name, "a draft could not be changed");
             }
             inner.drafts.end(&answer, changed.map(|()| to_json(&message)));
-            // The next message waits for the messenger's pause.
+            // Pauses before the next message, as the messenger requires.
             let caps = live.platform.caps();
             inner.pause(Duration::from_millis(caps.edit_every_ms.max(caps.send_every_ms))).await;
         });
@@ -151,7 +151,7 @@ impl Inner {
         Ok(live.platform.render(&text, &[]).into_iter().next())
     }
 
-    /// Called after a chat was deleted, which may leave a draft without an answer.
+    /// Notes that a chat was deleted, which may leave a draft without an answer.
     pub(crate) fn note_removed(&self) {
         self.has_removed.store(true, Ordering::Relaxed);
         self.wake.notify_one();
@@ -171,7 +171,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The row that replaces a draft by a short text.
+    /// The row that replaces a draft with a short text.
     pub(crate) fn replacement(&self, live: &Live, target: &Target, draft: i64, text: &str) -> NewOutgoing {
         let language = target.user.map(|user| self.chats.language(user)).unwrap_or_default();
         let rendered = live.platform.render(&Styled::plain(&language.translated(text)), &[]).swap_remove(0);

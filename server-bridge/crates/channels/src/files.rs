@@ -13,7 +13,7 @@ use crate::house::Live;
 use crate::limits::{FILE_TIMEOUT, MEDIA_MAX, MEDIA_MAX_BYTES};
 
 impl Inner {
-    /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored, in the user's language.
+    /// Stores the files of a message; returns their paths, and a sentence for each file that could not be stored, in the user's language.
     pub(crate) async fn store_media(
         &self,
         platform: &dyn Platform,
@@ -70,7 +70,7 @@ impl Inner {
         Ok(format!("{} on {}", stored.path, stored.place))
     }
 
-    /// A file of a chat's workspace, to send.
+    /// Reads a file of a chat's workspace, to send it.
     pub(crate) async fn file(
         &self,
         user: UserId,
@@ -92,7 +92,7 @@ impl Inner {
         Ok(FileOut { name: name.to_owned(), bytes, is_image })
     }
 
-    /// Sends a message that a file was not sent, and why.
+    /// Sends a message with the reason why a file was not sent.
     pub(crate) async fn tell_no_file(&self, live: &Live, row: &Outgoing, why: &str) -> Result<()> {
         let target = Target {
             conversation: row.conversation.clone(),

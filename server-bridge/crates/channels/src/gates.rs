@@ -1,11 +1,11 @@
-//! Questions of a group's gates in the conversations that belong to the group.
+//! Questions of a group's gates in the conversations that are bound to the group.
 //!
 //! ```text
-//!   a gate opens ─▶ a message with buttons, or with the commands that answer it ─▶ pressed or written ─▶ the group takes the first answer
-//!                                                                                                        of somebody who may give it
-//!   the buttons go, and one line says who answered what ◀── the answer is on record, wherever it was given ◀──────────┘
+//!   a gate opens ─▶ a message with buttons, or with the commands that answer it ─▶ pressed or written ─▶ the group accepts the first
+//!                                                                                                        answer of a person who may give it
+//!   the buttons are removed, and one line shows the answer and its author ◀── the answer is on record, wherever it was given ◀──┘
 //! ```
-//! Everybody in the conversation sees the buttons, so the group decides at each press if its author may answer, as on the page.
+//! Everybody in the conversation sees the buttons, so the group checks at each press whether the person may answer, as on the page.
 
 use api::chain::{GateAnswer, GateView};
 use api::language::Language;
@@ -24,10 +24,10 @@ use crate::offers::{Offer, offer};
 use crate::outgoing::LOG;
 use crate::questions::{Choice, FOR_OTHERS, GateChoice, NO_LONGER};
 
-/// A gate waits as long as its run does.
+/// The time until which a gate's buttons are valid: a gate waits as long as its run.
 const FOR_EVER_MS: i64 = i64::MAX;
 
-/// What the button of an answer says; `None` for one that needs words.
+/// The label of an answer's button; `None` for an answer that needs words.
 fn label(reply: &GateReply) -> Option<&'static str> {
     match reply {
         GateReply::Approve => Some("Approve"),
@@ -43,7 +43,7 @@ fn question(chain: &str, question: &str) -> String {
     format!("The chain {chain} asks:\n{question}")
 }
 
-/// The commands that answer a gate, in the last lines of its message; above buttons only those that take words.
+/// The commands that answer a gate, in the last lines of its message; if there are buttons, only the commands that take words.
 fn commands(gate: &GateView, has_buttons: bool) -> String {
     let id = gate.id;
     if has_buttons {
@@ -65,13 +65,13 @@ fn commands(gate: &GateView, has_buttons: bool) -> String {
     text
 }
 
-/// A gate as people read it.
+/// The text of a gate for people.
 fn gate_text(open: &OpenGate, language: Language, has_buttons: bool) -> Styled {
     let text = question(&open.chain, &open.gate.question) + &commands(&open.gate, has_buttons);
     Styled::plain(&language.translated(&text))
 }
 
-/// How a question ended, in one line.
+/// One line about the end of a question.
 fn outcome(ended: &EndedQuestion) -> String {
     let gate = ended.gate;
     match (&ended.reply, &ended.answered_by) {
@@ -80,13 +80,13 @@ fn outcome(ended: &EndedQuestion) -> String {
     }
 }
 
-/// The answer to a gate that a text begins with, and what follows it.
+/// The answer to a gate whose command a text begins with, and the text after the command.
 pub(crate) fn gate_command(text: &str) -> Option<(GateReply, &str)> {
     let answers = text.strip_prefix('/')?;
     GateReply::known().find_map(|reply| after_word(answers, reply.as_str()).map(|rest| (reply, rest)))
 }
 
-/// The messages of a gate that waits, where the log with this mark is shown. `rest` replaces what does not fit.
+/// The messages of an open gate for the conversation that shows the log with this mark. `rest` replaces the part that does not fit.
 pub(crate) fn asking_rows(
     live: &Live,
     target: &Target,
@@ -119,7 +119,7 @@ pub(crate) fn asking_rows(
     rows
 }
 
-/// The messages that tell how a question ended: its own one without its buttons where messages can be changed, and a new one.
+/// The messages about the end of a question: its own message without the buttons, where messages can be changed, and a new one.
 pub(crate) fn ended_rows(
     live: &Live,
     target: &Target,
@@ -135,7 +135,7 @@ pub(crate) fn ended_rows(
         let with_line = |asked: &str| platform.render(&Styled::plain(&format!("{asked}\n\n→ {line}")), &[]);
         let mut changed = with_line(&asked);
         if ended.part > 0 || changed.len() > 1 {
-            // This message is the last of several: it cannot show the whole question.
+            // This message is the last of several, so it cannot show the whole question.
             changed = with_line(asked.lines().next().unwrap_or_default());
         }
         let source = format!("{LOG}{mark}/ended/{}", ended.outbox_id);
@@ -150,7 +150,7 @@ pub(crate) fn ended_rows(
 }
 
 impl Inner {
-    /// Passes what a person wrote after the command of an answer to the group.
+    /// Answers a gate with a command that a person wrote; `text` is the part after the command's word.
     pub(crate) async fn write_gate(
         &self,
         incoming: &Incoming<'_>,
@@ -168,13 +168,13 @@ impl Inner {
         };
         let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         match self.answer_gate(user, group, gate, GateAnswer { reply, text }).await {
-            // The conversation is told as all others are.
+            // The outcome is shown in this conversation in the same way as in all others.
             Ok(()) => Ok(Handled::silent()),
             Err(error) => self.refused(incoming, user, error),
         }
     }
 
-    /// Passes a press in a conversation that belongs to a group to the group; returns the text for the person who pressed.
+    /// Passes a press in a conversation that is bound to a group on to the group; returns the text for the person who pressed.
     pub(crate) async fn press_gate(
         &self,
         incoming: &Incoming<'_>,

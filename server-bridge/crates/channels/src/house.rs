@@ -1,4 +1,4 @@
-//! The state that this crate shares: accounts that have a task, and the services that they use.
+//! The state that the modules of this crate share: the accounts that have a task, and the services that they use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, DRAFT_AFTER, FILES_AT_ONCE, MEDI
 use crate::logs::GroupLogs;
 use crate::watch::Watch;
 
-/// The services of the server that channels need besides its chats.
+/// The services and settings of the server that channels need in addition to its chats.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The messengers.
@@ -49,27 +49,27 @@ pub(crate) struct Inner {
     pub(crate) logs: OnceLock<Arc<dyn GroupLogs>>,
     /// The accounts that have a task, by id.
     pub(crate) live: Mutex<HashMap<i64, Live>>,
-    /// True once any account exists. Until then the work task does not query the database.
+    /// True once any account exists. Until then, the work task does not query the database.
     pub(crate) has_any: AtomicBool,
-    /// Wakes the task that gives lines of work their tasks.
+    /// Wakes the task that starts a task for each line of work.
     pub(crate) wake: Arc<Notify>,
     pub(crate) inbox_lanes: Lanes,
     pub(crate) outbox_lanes: Lanes,
     pub(crate) at_once: Arc<Semaphore>,
     /// The permits of each owner of accounts.
     owners: Mutex<HashMap<UserId, Arc<Semaphore>>>,
-    /// Places in memory for files that are sent, and for files of messages.
+    /// Permits for files that are in memory: for files to send, and for files of messages.
     pub(crate) files_out: Semaphore,
     pub(crate) files_in: Semaphore,
     /// Chat messages whose questions were asked, answered or given up.
     pub(crate) changes: Changes,
     pub(crate) drafts: Drafts,
-    /// Wakes the task that shows drafts, when a model has written text.
+    /// Wakes the task that shows drafts when a model has written text.
     pub(crate) writing: Notify,
     /// True after a chat was deleted, which may leave a draft without an answer.
     pub(crate) has_removed: AtomicBool,
     pub(crate) subscription: Mutex<Option<Subscription>>,
-    /// The start of this server. An earlier server may have sent messages just before.
+    /// When this server started. An earlier server may have sent messages just before that.
     pub(crate) begun: Instant,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -77,7 +77,8 @@ pub(crate) struct Inner {
 }
 
 impl Surroundings {
-    /// All messengers that this version knows. Platforms reach the open internet, and these hosts at any address.
+    /// The services with all messengers that this version knows. Platforms may connect to the public internet, and to the `reachable` hosts
+    /// at any address.
     pub fn new(reachable: &[String], public_url: Option<String>, home: PathBuf) -> Self {
         Self {
             kinds: platforms::KINDS,
@@ -94,15 +95,15 @@ impl Surroundings {
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub(crate) state: ChannelState,
-    /// The name under which it was last connected.
+    /// The bot's name at its last connection.
     pub(crate) connected_as: String,
-    /// Since when it is in this state.
+    /// When the account entered this state, in Unix milliseconds.
     pub(crate) since_ms: Option<i64>,
-    /// When something last came from the messenger.
+    /// When something last arrived from the messenger, in Unix milliseconds.
     pub(crate) last_traffic_ms: Option<i64>,
-    /// Why it was last not connected.
+    /// The last reason why the account was not connected.
     pub(crate) last_error: String,
-    /// Why messages may have been missed.
+    /// The reason why messages may have been missed.
     pub(crate) gap: String,
 }
 
@@ -125,19 +126,19 @@ pub(crate) struct Live {
     pub(crate) account: Arc<ChannelAccount>,
     pub(crate) platform: Arc<dyn Platform>,
     pub(crate) status: Arc<Mutex<Status>>,
-    /// False if its platform cannot be made of its settings.
+    /// False if its platform cannot be created from its settings.
     pub(crate) is_usable: bool,
-    /// Ends its task.
+    /// Cancelling it ends the account's task.
     pub(crate) stop: CancellationToken,
 }
 
 impl Live {
-    /// Changes its status.
+    /// Changes the account's status.
     pub(crate) fn note(&self, change: impl FnOnce(&mut Status)) {
         change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Sets the channel's state; notes the time if the state changed, and the error if there is one.
+    /// Sets the channel's state; records the time if the state changed, and the error if there is one.
     pub(crate) fn becomes(&self, state: ChannelState, now_ms: i64, error: Option<String>) {
         self.note(|status| {
             if status.state != state {
@@ -152,7 +153,7 @@ impl Live {
 }
 
 impl Inner {
-    /// The shared state, before any account is connected.
+    /// Creates the shared state, before any account is connected.
     pub(crate) fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
         let wake = Arc::new(Notify::new());
         Self {
@@ -202,7 +203,7 @@ impl Inner {
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
     }
 
-    /// Makes the platform of an account; the inner error says why it cannot be made.
+    /// Creates the platform of an account; the inner error is the reason why it cannot be created.
     pub(crate) async fn platform_of(
         &self,
         account: &ChannelAccount,
@@ -234,12 +235,12 @@ impl Inner {
         self.lock_live().get(&account).cloned()
     }
 
-    /// The account with this id, if it has a task and its platform could be made.
+    /// The account with this id, if it has a task and its platform could be created.
     pub(crate) fn usable(&self, account: i64) -> Option<Live> {
         self.live(account).filter(|live| live.is_usable)
     }
 
-    /// The status of an account; `None` without a task.
+    /// The status of an account; `None` if the account has no task.
     pub(crate) fn status(&self, account: i64) -> Option<Status> {
         let live = self.live(account)?;
         let status = live.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -247,7 +248,7 @@ impl Inner {
     }
 }
 
-/// Plain data as JSON.
+/// Writes plain data as JSON.
 pub(crate) fn to_json(data: &impl serde::Serialize) -> String {
     serde_json::to_string(data).expect("texts and numbers are always JSON")
 }

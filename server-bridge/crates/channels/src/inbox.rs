@@ -1,4 +1,4 @@
-//! Commits what arrives, before the messenger is told that it was taken.
+//! Commits arriving events before their receipt is acknowledged to the messenger.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::error::Result as Done;
 use crate::house::{Inner, Live, to_json};
 use crate::limits::FULL_TOLD_EVERY_MS;
 
-/// Takes what arrives at one account.
+/// Accepts the events that arrive at one account.
 pub(crate) struct AccountInbox {
     inner: Arc<Inner>,
     live: Live,
@@ -33,7 +33,7 @@ impl AccountInbox {
         Self { inner: Arc::clone(inner), live: live.clone() }
     }
 
-    /// Tells a person who is linked that their messages in a conversation are dropped: once an hour.
+    /// Informs a linked person, once an hour, that their messages in a conversation are dropped.
     async fn tell_full(&self, lane: &ChannelLane, events: &[Event]) -> Done<()> {
         let (store, account) = (&self.inner.store, &self.live.account);
         let is_of =
@@ -57,7 +57,7 @@ impl AccountInbox {
 }
 
 /// True for events that get no answer: those of bots and of this account, edited messages, and group messages without a mention. A code
-/// in a group is always handled, because it has to end.
+/// in a group is always handled, because it has to be made invalid.
 fn is_ignored(event: &Event) -> bool {
     let is_group = event.conversation.is_group;
     match &event.what {
@@ -74,7 +74,7 @@ fn is_ignored(event: &Event) -> bool {
 impl Inbox for AccountInbox {
     fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            // A newer task owns the account and its cursor.
+            // If the account was changed, a newer task is responsible for it and its cursor.
             let is_current = self
                 .inner
                 .live(self.live.account.id)
@@ -88,14 +88,17 @@ impl Inbox for AccountInbox {
                 person: event.sender.id.clone(),
                 event_json: to_json(event),
             };
-            // The messenger would send an event that can never be stored again and again.
+            // Events that can never be stored are left out, because the messenger would deliver them again and again.
             let is_sound = |event: &NewEvent| {
                 let ids = [&event.platform_id, &event.conversation, &event.person];
                 let is_sound = ids.iter().all(|id| !id.is_empty() && id.len() <= CHANNEL_ID_MAX_BYTES)
                     && event.event_json.len() <= CHANNEL_EVENT_MAX_BYTES;
                 if !is_sound {
                     let channel = &self.live.account.name;
-                    tracing::warn!(channel, "an event was left out because it is too long or has no ids");
+                    tracing::warn!(
+                        channel,
+                        "an event was left out because it is too long or its ids are missing or too long"
+                    );
                 }
                 is_sound
             };
@@ -109,7 +112,7 @@ impl Inbox for AccountInbox {
             })?;
             for lane in &taken.full {
                 if let Err(error) = self.tell_full(lane, &events).await {
-                    tracing::error!(%error, "a person could not be told that their messages are dropped");
+                    tracing::error!(%error, "a person could not be informed that their messages are dropped");
                 }
             }
             if taken.added > 0 || !taken.full.is_empty() {
@@ -150,7 +153,7 @@ impl Inbox for AccountInbox {
     }
 }
 
-/// An account whose platform cannot be made, for this reason.
+/// The platform of an account whose own platform cannot be created, for this reason.
 pub(crate) struct Unusable(pub(crate) String);
 
 impl Unusable {

@@ -1,10 +1,10 @@
-//! From an event to what is done for it: who sent it, and what it is.
+//! Handles an event, according to its sender and its content.
 //!
 //! ```text
 //!   a group? ─▶ a mention ─▶ may write? ─▶ a code? ─▶ linked? ─▶ the group is on? ─▶ an answer? ─▶ /send ─▶ posted
 //!                                                        └─▶ bound to a group of people and agents (`bound`)
 //! ```
-//! A person who is not linked reaches no chat and no model. In a direct conversation they get one neutral line an hour, in groups nothing.
+//! A person who is not linked reaches no chat and no model. In a direct conversation they get one neutral line an hour, in groups no answer.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::outgoing::Payload;
 /// The reply to a person who is not linked.
 const STRANGER: &str = "This bot answers only people who are linked with it. If you have an account on its Sandbridge server, get a code there and send it here.";
 
-/// The outcome of an event.
+/// The outcome of handling an event.
 pub(crate) enum Handled {
     /// The event is handled: the server waits for these answers and sends these messages.
     Done(Vec<NewAnswer>, Vec<NewOutgoing>),
@@ -45,12 +45,12 @@ pub(crate) struct Incoming<'a> {
     pub(crate) live: &'a Live,
     pub(crate) row: &'a ChannelEvent,
     pub(crate) event: &'a Event,
-    /// True if an earlier message of the same person waits for the chat's queue. Messages for the model must not overtake it.
+    /// True if an earlier message of the same person is waiting for the chat's queue. Messages for the model must not overtake it.
     pub(crate) is_behind: bool,
 }
 
 impl Incoming<'_> {
-    /// Where an answer goes.
+    /// The target of an answer to the event.
     pub(crate) fn target(&self, user: Option<&User>) -> Target {
         Target {
             conversation: self.event.conversation.id.clone(),
@@ -60,21 +60,21 @@ impl Incoming<'_> {
         }
     }
 
-    /// An answer at once, in a language.
+    /// An immediate answer, translated into the language.
     pub(crate) fn say(&self, user: Option<&User>, language: Language, text: &str) -> Handled {
         let text = language.translated(text);
         let payloads = parts(&*self.live.platform, &Styled::plain(&text), "…");
         Handled::Done(Vec::new(), self.rows(user, payloads))
     }
 
-    /// The rows of an answer at once.
+    /// The rows of an immediate answer.
     pub(crate) fn rows(&self, user: Option<&User>, payloads: Vec<Payload>) -> Vec<NewOutgoing> {
         self.target(user).rows(self.live.account.id, &format!("said/{}", self.row.id), payloads)
     }
 }
 
 impl Inner {
-    /// Works on everything that one person said in one conversation.
+    /// Handles all waiting events of one person in one conversation.
     pub(crate) async fn work_on(self: &Arc<Self>, lane: &ChannelLane) -> Result<()> {
         let (mut after, mut is_behind) = (0, false);
         loop {
@@ -223,7 +223,7 @@ impl Inner {
         })
     }
 
-    /// Forgets a conversation that the bot was taken out of.
+    /// Forgets a conversation that the bot was removed from.
     pub(crate) async fn close(&self, live: &Live, conversation: &str) -> Result<()> {
         let bound = self.store.channel_binding(live.account.id, conversation).await?;
         self.store.close_conversation(&live.account, conversation).await?;
@@ -263,12 +263,12 @@ impl Inner {
             }
             (true, true, _) => "Write /group on, /group off, or /group use with the title of a group.",
         };
-        // The reply belongs to no user, because nothing is sent to users in a group that is off.
+        // The reply is recorded without a user, because messages for users are not sent to a group that is off.
         Ok(incoming.say(None, self.chats.language(user.id), text))
     }
 }
 
-/// What follows a command's word; `None` for another command.
+/// The text after a command's word; `None` for another command.
 pub(crate) fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(word)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())

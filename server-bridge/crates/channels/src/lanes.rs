@@ -14,14 +14,14 @@ pub(crate) struct Lanes {
     wake: Arc<Notify>,
 }
 
-/// The right to work on a line, until it is dropped.
+/// The exclusive right to work on a line, until it is dropped.
 pub(crate) struct Working {
     lanes: Lanes,
     lane: ChannelLane,
 }
 
 impl Lanes {
-    /// No lines; `wake` is notified when one ends that is wanted again.
+    /// Creates an empty set; `wake` is notified when the task of a line ends that was requested again.
     pub(crate) fn new(wake: &Arc<Notify>) -> Self {
         Self { busy: Arc::default(), wake: Arc::clone(wake) }
     }

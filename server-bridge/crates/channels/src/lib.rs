@@ -1,13 +1,13 @@
 //! Channels: people use their chats from messengers. They are the same chats that the page shows.
 //!
 //! ```text
-//!   event ─▶ inbox (committed, then acknowledged) ─▶ who? ─▶ what is posted, on record ─▶ posted to the user's chat, once
+//!   event ─▶ inbox (committed, then acknowledged) ─▶ sender ─▶ the post, on record ─▶ posted to the user's chat, once
 //!                                                                                             │
 //!   messenger ◀─ sent in order, with a key ◀─ outbox ◀─ rendered when it is complete ◀─ its turn or its command
 //! ```
-//! An account is a bot on a messenger; crate `platforms` talks to it. If the server dies between two steps, the next one continues from
-//! the stored rows: nothing is lost, and nothing is posted twice. A message whose sending has no known outcome is sent again with the same
-//! key, and is marked where the messenger knows no keys.
+//! An account is a bot on a messenger; crate `platforms` talks to messengers. If the server dies between two steps, the next server
+//! continues from the stored rows: nothing is lost, and nothing is posted twice. If it is unknown whether a message was sent, the message
+//! is sent again with the same key, or with a mark if the messenger does not support keys.
 //!
 //! Only people who are linked with a user are answered. To link, the page shows a code and the person sends it to the bot, never the reverse.
 //!
@@ -16,17 +16,17 @@
 //! | `house` | the shared state: accounts that have a task, services |
 //! | `service` | [`Channels`]: listing, changing, testing accounts; links |
 //! | `document` | the settings of accounts, and their check |
-//! | `supervisor` | a task for each account: connecting, again and again |
-//! | `pace` | how long to wait before the next try |
+//! | `supervisor` | a task for each account, which connects it and reconnects |
+//! | `pace` | the pauses before the next try |
 //! | `lanes` | one task for each line of work |
-//! | `work` | the task that gives the lines their tasks |
-//! | `inbox` | commits what arrives |
+//! | `work` | the task that starts the tasks of the lines |
+//! | `inbox` | commits arriving events |
 //! | `incoming` | from an event to a message in a chat |
-//! | `posting` | posting it once |
-//! | `bound` | conversations that belong to a group of people and agents: what is said there |
-//! | `bindings` | listing such conversations for the people of the group, and how they end |
+//! | `posting` | posting a message once |
+//! | `bound` | messages in conversations that are bound to a group of people and agents |
+//! | `bindings` | listing such conversations for the members of the group, and ending their bindings |
 //! | `showing` | the log of the group in such a conversation |
-//! | `gates` | the questions of the group's chains there, the answers to them, and how they ended |
+//! | `gates` | the questions of the group's chains in such a conversation, their answers and outcomes |
 //! | `logs` | the interface to these groups |
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
@@ -35,11 +35,11 @@
 //! | `offers` | choices below messages, as buttons or numbers |
 //! | `settings` | the settings of a chat as buttons |
 //! | `questions` | questions and cards as messengers show them |
-//! | `changes` | edits of messages that ask a question |
+//! | `changes` | chat messages whose questions have to be checked |
 //! | `answers` | complete answers as messages for the messenger |
 //! | `drafting` | the state of drafts, without I/O |
 //! | `drafts` | drafts: answers that are shown while they are written |
-//! | `words` | texts: quotations, outputs of commands |
+//! | `words` | composes texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
 //! | `watch`, `notice` | the settings of notices for administrators; a notice |

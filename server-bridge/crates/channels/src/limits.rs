@@ -8,9 +8,9 @@ pub const RECONNECT_MIN: Duration = Duration::from_secs(1);
 pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
 /// After a connection that lasted this long, the pauses start again with the first one.
 pub const STEADY: Duration = Duration::from_secs(60);
-/// Connections that end within this time …
+/// A connection that ends within this time counts as a fast end.
 pub const FAST_END: Duration = Duration::from_secs(5);
-/// … this often in a row are followed by the longest pause.
+/// This many fast ends in a row are followed by the longest pause.
 pub const FAST_ENDS: u32 = 3;
 /// The pause after the messenger refused the account, which usually has to be changed before it works again.
 pub const REFUSED_PAUSE: Duration = Duration::from_secs(300);
@@ -18,20 +18,20 @@ pub const REFUSED_PAUSE: Duration = Duration::from_secs(300);
 pub const WAIT_MAX: Duration = Duration::from_secs(3600);
 /// How long one request to send may take before its outcome counts as unknown.
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a message may have an unknown outcome where the messenger knows no keys: it is repeated once.
+/// How many tries of a message may have an unknown outcome if the messenger does not support keys: one repetition.
 pub const UNKEYED_TRIES: i64 = 2;
-/// How often a message may have an unknown outcome where the messenger knows keys.
+/// How many tries of a message may have an unknown outcome if the messenger supports keys.
 pub const KEYED_TRIES: i64 = 20;
-/// How long sending a file may take: the platform's own limit, and that of a message.
+/// How long sending a file may take: the sum of the platform's own limit and the limit of a message.
 pub const FILE_TIMEOUT: Duration =
     Duration::from_secs(platforms::limits::TRANSFER_TIMEOUT.as_secs() + SEND_TIMEOUT.as_secs());
 /// How many files are in memory at the same time, in each direction.
 pub const FILES_AT_ONCE: usize = 4;
 /// How long storing all files of one message may take.
 pub const MEDIA_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a person is told that their messages are dropped, in milliseconds.
+/// The shortest time between two messages that inform a person about dropped messages, in milliseconds.
 pub const FULL_TOLD_EVERY_MS: i64 = 3_600_000;
-/// How many codes of one message in a group are ended at most.
+/// The maximum number of codes in one group message that are made invalid.
 pub const CODES_MAX: usize = 50;
 /// How often the server looks for events that administrators are notified of.
 pub const NOTICE_EVERY: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ pub const NOTICES_MAX_AGE_MS: i64 = 7 * 24 * 3_600_000;
 pub const AWAY_MS: i64 = 15 * 60_000;
 /// The shortest time between two notices about the same runner, in milliseconds.
 pub const RUNNER_AWAY_AGAIN_MS: i64 = 6 * 3_600_000;
-/// How long after its start a server reports the start, in milliseconds.
+/// The age up to which a server's start is reported, in milliseconds.
 pub const STARTED_TOLD_MS: i64 = 3_600_000;
 /// The shortest time between two notices about starts, in milliseconds.
 pub const STARTED_AGAIN_MS: i64 = 10 * 60_000;
@@ -59,45 +59,46 @@ pub const FAILED_RUNS_MS: i64 = 24 * 3_600_000;
 pub const LOW_DISK_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long an answer must be in progress before a draft of it is shown.
 pub const DRAFT_AFTER: Duration = Duration::from_secs(2);
-/// How often drafts are brought up to date.
+/// How often the server checks whether drafts have to be edited.
 pub const DRAFT_LOOK: Duration = Duration::from_millis(250);
 /// The shortest time between two edits of drafts of one account, in milliseconds; most messengers require more.
 pub const DRAFT_EVERY_MS: u64 = 20;
-/// The most answers in progress for which drafts are kept.
+/// The limit on answers in progress for which drafts are kept.
 pub const DRAFTS: i64 = 1_000;
-/// After so many failed edits in a row, a draft stays unchanged until its answer is complete.
+/// After this many failed edits in a row, a draft stays unchanged until its answer is complete.
 pub const DRAFT_FAILURES: usize = 3;
 /// How long one edit of a draft may take.
 pub const DRAFT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often an edit is tried.
+/// The maximum number of tries of an edit.
 pub const EDIT_TRIES: i64 = 5;
-/// The most messages that one answer is sent as.
+/// The maximum number of messages that one answer is split into.
 pub const PARTS_MAX: usize = 5;
-/// Answers of questions without buttons are numbered on from question to question in a conversation, and from 1 again after this.
+/// The number of a choice after which the next question starts again at 1: where there are no buttons, the numbers continue from question to
+/// question in a conversation.
 pub const PLACES_MAX: i64 = 90;
-/// The most entries of a group's log that are put into the outbox at once.
+/// The limit on entries of a group's log that are put into the outbox at once.
 pub const LOG_ENTRIES: i64 = 20;
 /// While this many messages to a conversation are waiting, no further entries of its group's log are put into the outbox.
 pub const LOG_WAITING: i64 = 20;
-/// The most of one log entry that is shown, in characters; it is also limited to [`PARTS_MAX`] messages.
+/// How much of one log entry is shown, in characters; an entry is also limited to [`PARTS_MAX`] messages.
 pub const LOG_TEXT_MAX_CHARS: i64 = 48 * 1024;
-/// The hexadecimal digits of a binding's mark.
+/// The number of hexadecimal digits of a binding's mark.
 pub const MARK_DIGITS: usize = 16;
-/// The hexadecimal digits of a binding's id for clients.
+/// The number of hexadecimal digits of a binding's id for clients.
 pub const BINDING_ID_DIGITS: usize = 16;
-/// The hexadecimal digits of a send id in a log, including the binding's mark: the longest that a send id may be.
+/// The number of hexadecimal digits of a send id in a log, including the binding's mark: the maximum length of a send id.
 pub const SEND_ID_DIGITS: usize = 64;
-/// How long a question waits in a chat that is reached from a messenger.
+/// How long a question waits in a chat that is used from a messenger, in milliseconds.
 pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;
 /// How long a code can be used, in milliseconds.
 pub const CODE_LIFETIME_MS: i64 = 600_000;
-/// How long finished rows are kept, in milliseconds: 8 days, longer than any messenger repeats an event.
+/// How long finished rows are kept, in milliseconds: 8 days, longer than any messenger keeps repeating an event.
 pub const KEPT_MS: i64 = 8 * 24 * 3_600_000;
 /// How often finished rows are removed, in milliseconds.
 pub const PURGE_EVERY_MS: i64 = 3_600_000;
-/// How long the task of all lines sleeps at most.
+/// The longest sleep of the task that starts the tasks of the lines.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(20);
-/// How long that task waits after the database failed.
+/// How long the task that starts the tasks of the lines waits after the database failed.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// How many lines of work are read from the database at once.
 pub const LANES: i64 = 1_000;
@@ -105,13 +106,13 @@ pub const LANES: i64 = 1_000;
 pub const BATCH: i64 = 100;
 /// How many people's messages are worked on at the same time.
 pub const AT_ONCE: usize = 32;
-/// How many of them at most belong to accounts of one owner.
+/// How many people's messages to accounts of one owner are worked on at the same time.
 pub const AT_ONCE_PER_OWNER: usize = 4;
-/// The most files of a message that are stored.
+/// The limit on files of a message that are stored.
 pub const MEDIA_MAX: usize = 10;
 /// The largest file of a message, in bytes.
 pub const MEDIA_MAX_BYTES: u64 = 32 * 1024 * 1024;
-/// The longest quotation that is handed on, in bytes.
+/// The longest quotation that is passed on, in bytes.
 pub const QUOTED_MAX_BYTES: usize = 4 * 1024;
 /// The longest output of a command that is sent, in bytes.
 pub const OUTPUT_MAX_BYTES: usize = 12 * 1024;
@@ -119,11 +120,11 @@ pub const OUTPUT_MAX_BYTES: usize = 12 * 1024;
 pub const MESSAGE_MAX_BYTES: usize = 32 * 1024;
 /// How many messages of one account for one user may wait to be sent before the tool `Message` is refused.
 pub const WAITING_MAX: i64 = 200;
-/// The most entries of an account's list of people, and the longest of them, in bytes.
+/// The limit on entries of an account's list of people, and on the length of an entry, in bytes.
 pub const ALLOW_MAX: usize = 500;
 /// The longest value of an account's settings, in bytes.
 pub const VALUE_MAX_BYTES: usize = 8 * 1024;
-/// How many questions' messages are settled at the start.
+/// The limit on questions that are settled when the server starts.
 pub const OPEN_ASKS: i64 = 10_000;
-/// How many changes of messages may wait to be looked at.
+/// The limit on changed messages that wait to be checked.
 pub const CHANGES_WAITING: usize = 10_000;

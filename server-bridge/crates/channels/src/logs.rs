@@ -9,7 +9,7 @@ use crate::error::Result;
 /// A group whose log may be shown on a messenger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownGroup {
-    /// The id.
+    /// Its id.
     pub id: i64,
     /// Its title.
     pub title: String,
@@ -20,7 +20,7 @@ pub struct ShownGroup {
 pub struct OpenGate {
     /// The name of its chain.
     pub chain: String,
-    /// The gate.
+    /// The gate, with its question and the possible answers.
     pub gate: GateView,
 }
 
@@ -29,7 +29,7 @@ pub trait GroupLogs: Send + Sync {
     /// Finds a group by number or title, if the user may show its log on a messenger.
     ///
     /// # Errors
-    /// [`crate::Error`] that says why not.
+    /// [`crate::Error`] with the reason why the user may not.
     fn named<'a>(&'a self, user: &'a User, name: &'a str) -> BoxFuture<'a, Result<ShownGroup>>;
 
     /// Returns a group if the user may show its log on a messenger.
@@ -38,7 +38,7 @@ pub trait GroupLogs: Send + Sync {
     /// [`crate::Error`] of the kind `forbidden` or `not_found` if the user no longer may.
     fn shown<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<ShownGroup>>;
 
-    /// True if a user who may read a group's log may have it shown on a messenger too.
+    /// True if the user, who may read a group's log, may also show it on a messenger.
     ///
     /// # Errors
     /// [`crate::Error`] of the kind `not_found` if the user is not in the group.
@@ -50,11 +50,11 @@ pub trait GroupLogs: Send + Sync {
     /// [`crate::Error::Store`].
     fn note<'a>(&'a self, group: i64, text: &'a str) -> BoxFuture<'a, Result<()>>;
 
-    /// Posts a person's message and asks the agents that it mentions; a repeated send id posts nothing. Returns a remark for the author,
-    /// if there is any.
+    /// Posts a person's message and asks the agents that it mentions; nothing is posted for a repeated send id. Returns a remark for the
+    /// author, if there is any.
     ///
     /// # Errors
-    /// [`crate::Error`] of the kind `not_found` if the user is not in the group; otherwise one that says what to change.
+    /// [`crate::Error`] of the kind `not_found` if the user is not in the group; otherwise an error with what to change.
     fn post<'a>(
         &'a self,
         user: &'a User,
@@ -69,10 +69,10 @@ pub trait GroupLogs: Send + Sync {
     /// [`crate::Error::Store`].
     fn open_gates(&self, group: i64, after: i64) -> BoxFuture<'_, Result<Vec<OpenGate>>>;
 
-    /// Answers a gate: the first answer counts; the same one of the same person again changes nothing.
+    /// Answers a gate. The first answer counts; the same answer of the same person again changes nothing.
     ///
     /// # Errors
-    /// [`crate::Error`] that says why the answer does not count.
+    /// [`crate::Error`] with the reason why the answer does not count.
     fn answer_gate<'a>(
         &'a self,
         user: &'a User,

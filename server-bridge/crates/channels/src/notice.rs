@@ -1,4 +1,4 @@
-//! Notices for administrators. Their text is made, in the recipient's language, when they are sent.
+//! Notices for administrators. A notice's text is composed, in the recipient's language, when the notice is sent.
 
 use api::language::Language;
 use platforms::{Platform, Styled};
@@ -44,13 +44,13 @@ impl About {
     }
 }
 
-/// A notice, whose text is made when it is sent.
+/// A notice, whose text is composed when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notice {
     about: About,
     /// Names and numbers, which are not translated.
     lines: Vec<String>,
-    /// How many further events it does not name.
+    /// The number of further events that the notice does not name.
     more: usize,
 }
 
@@ -71,7 +71,7 @@ impl Notice {
         text
     }
 
-    /// Renders the notice as a single message: it is shorter than any messenger's limit.
+    /// Renders the notice as a single message, since it is shorter than any messenger's limit.
     pub(crate) fn message(&self, platform: &dyn Platform, language: Language) -> platforms::Outgoing {
         platform.render(&Styled::plain(&self.text(language)), &[]).swap_remove(0)
     }

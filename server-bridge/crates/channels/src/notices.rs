@@ -4,8 +4,8 @@
 //!   every 30 s: events on record ─▶ those not yet reported here ─▶ recorded as reported, together with a message in the outbox
 //!                                                                         └─▶ sent if its user is still an administrator
 //! ```
-//! All events are read from the database or checked again, so a crash loses none and reports none twice. Events of one kind that are
-//! found together share a message. Notices name users, their runners and automations, and contain nothing that people wrote.
+//! All events are read from the database or checked again, so a crash loses no event and no event is reported twice. Events of one kind
+//! that are found together share a message. Notices name users, their runners and automations, but contain no texts that people wrote.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ struct Fact {
     at_ms: i64,
 }
 
-/// The events of one kind; each subject is reported once per `window_ms`.
+/// Converts the events of one kind to facts; each subject is reported once per `window_ms`.
 fn facts(about: About, word: &str, window_ms: i64, troubles: Vec<Trouble>) -> impl Iterator<Item = Fact> {
     troubles.into_iter().map(move |trouble| {
         let Trouble { id, owner, name, at_ms } = trouble;
@@ -93,7 +93,7 @@ impl Inner {
         Ok(found)
     }
 
-    /// The name of this server where several share a database; otherwise empty.
+    /// The name of this server if several share a database; otherwise empty.
     fn place(&self) -> &str {
         self.store.node().unwrap_or_default()
     }
@@ -191,7 +191,7 @@ impl Inner {
 }
 
 impl Channels {
-    /// Sends the server's notices to the conversation of this link of an administrator, and to no other of theirs; or stops that.
+    /// Sends the server's notices to the conversation of this link of an administrator, and to no other of their conversations; or stops that.
     ///
     /// # Errors
     /// [`Error::Refused`] if the user is not an administrator or has no such link, or if bots can only reply on its messenger.

@@ -11,22 +11,22 @@ use crate::questions::Choice;
 
 /// The choices below a message.
 pub(crate) struct Offer {
-    /// Empty where the messenger has no buttons.
+    /// The buttons; empty if the messenger has no buttons.
     pub(crate) buttons: Vec<Button>,
     /// The stored record of each choice.
     pub(crate) presses: Vec<NewPress>,
-    /// Lines with numbers; empty where a messenger has buttons.
+    /// Lines with numbers; empty if the messenger has buttons.
     pub(crate) numbers: String,
 }
 
 impl Inner {
-    /// Until when a question can be answered that is asked now, in Unix milliseconds.
+    /// The time until which a question that is asked now can be answered, in Unix milliseconds.
     pub(crate) fn ask_until_ms(&self) -> i64 {
         self.store.now_ms() + ASK_PATIENCE_MS
     }
 }
 
-/// Choices, numbered from `first` on, each with a token of its own. They can be made until this time, in Unix milliseconds.
+/// Creates the choices, numbered from `first` on, each with its own token. They are valid until this time, in Unix milliseconds.
 pub(crate) fn offer(
     platform: &dyn Platform,
     language: Language,

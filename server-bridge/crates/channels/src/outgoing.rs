@@ -1,11 +1,11 @@
-//! Sending what is in the outbox, in order within a conversation, at the messenger's pace.
+//! Sends the messages in the outbox, in order within a conversation, at the messenger's pace.
 //!
-//! | the messenger … | what follows |
+//! | the messenger … | next step |
 //! |---|---|
-//! | took it | the next one, after the messenger's pause |
-//! | was not asked, or wants a pause | the same again, later; it does not count as a try |
-//! | did not say | the same again with the same key, 20 tries at most; without keys once, and marked |
-//! | refuses it | it is not sent; the record says why. An answer that cannot replace its draft is sent as a new message |
+//! | accepted the message | the next message, after the messenger's pause |
+//! | was not reached, or requires a pause | the same message again, later; this does not count as a try |
+//! | did not confirm | the same message again with the same key, 20 tries at most; without keys once more, with a mark |
+//! | refuses the message | it is not sent, and the reason is recorded. An answer that cannot replace its draft is sent as a new message |
 
 use std::time::Duration;
 
@@ -22,37 +22,37 @@ use crate::limits::{EDIT_TRIES, FILE_TIMEOUT, KEYED_TRIES, SEND_TIMEOUT, UNKEYED
 use crate::notice::Notice;
 use crate::pace::Pace;
 
-/// What a row of the outbox sends.
+/// The content of a row of the outbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Payload {
-    /// A message, as its platform rendered it.
+    /// A message that its platform has rendered.
     Message {
-        /// The message.
+        /// The rendered message.
         message: platforms::Outgoing,
-        /// For a question: its text, which is shown with its outcome later.
+        /// For a question: its text, which is shown again with the outcome later.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
     },
     /// A file of a chat's workspace, which is read when it is sent.
     File {
-        /// The chat.
+        /// The chat's id.
         chat: String,
-        /// The path.
+        /// The file's path.
         path: String,
     },
     /// A notice of the server for an administrator.
     Notice {
-        /// The notice.
+        /// The notice, whose text is composed when it is sent.
         notice: Notice,
     },
 }
 
-/// What follows a try.
+/// The next step after a try.
 enum Next {
     /// The next message, after the messenger's pause.
     GoOn,
-    /// The same message again, after a pause of its own.
+    /// The same message again, after the usual pause between tries.
     Again,
     /// The same message again, after this pause.
     After(Duration),
@@ -66,7 +66,7 @@ enum Tried {
     NoFile(String),
 }
 
-/// How often a message is tried whose earlier tries have no known outcome.
+/// The maximum number of tries of a message whose earlier tries have no known outcome.
 fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
     match (is_edit, is_keyed) {
         (true, _) => EDIT_TRIES,
@@ -95,13 +95,13 @@ fn must_arrive(row: &Outgoing) -> bool {
 }
 
 impl Inner {
-    /// Sends everything that is to be sent to a conversation.
+    /// Sends all waiting messages to a conversation.
     pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
         let mut pace = Pace::default();
         let mut is_of_log = false;
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
-            // A killed server may have sent something just before this one began.
+            // A killed server may have sent something just before this server started.
             let distance = Duration::from_millis(live.platform.caps().send_every_ms);
             self.pause(distance.saturating_sub(self.begun.elapsed())).await;
             let Some(row) = self.store.next_outgoing(lane).await? else {
@@ -128,7 +128,7 @@ impl Inner {
     }
 
     async fn send_row(&self, live: &Live, row: &Outgoing) -> Result<Next> {
-        // An earlier try has no known outcome: the messenger did not say, or the server died.
+        // An earlier try has no known outcome: the messenger did not confirm it, or the server died.
         let is_unknown = row.state == OutState::Sending;
         let is_edit = row.edit_of.is_some();
         let is_keyed = live.platform.caps().idempotent;
@@ -139,7 +139,7 @@ impl Inner {
                 return self.send_anew(row, true).await;
             }
             let why = format!(
-                "the messenger did not say whether it took the message, even after {} tries",
+                "the messenger did not confirm whether it accepted the message, even after {} tries",
                 row.tries
             );
             return self.give_up(live, row, &why).await;
@@ -265,7 +265,7 @@ impl Inner {
         Ok(match failure {
             // The row stays in the state "sending".
             Failure::Unknown(_) => {
-                tracing::warn!(channel, text, "the messenger did not say whether it took a message");
+                tracing::warn!(channel, text, "the messenger did not confirm whether it accepted a message");
                 Next::Again
             }
             Failure::TooFast { wait_ms } => {
@@ -284,7 +284,7 @@ impl Inner {
                 );
                 return self.send_anew(row, false).await;
             }
-            // The message is sent again without reply data, which works on messengers that accept messages that answer nothing.
+            // The message is sent again without reply data, which works on messengers that accept messages other than replies.
             Failure::Expired if row.reply_json != "null" => {
                 self.store.unsend(row.id, "null").await?;
                 Next::After(Duration::ZERO)

@@ -1,4 +1,4 @@
-//! How long to wait before the next try. No clock here: times come as arguments.
+//! Computes how long to wait before the next try. This module reads no clock; times are arguments.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::limits::{FAST_END, FAST_ENDS, RECONNECT_MAX, RECONNECT_MIN, STEADY};
 pub(crate) struct Pace {
     /// The last pause, without jitter.
     last: Duration,
-    /// How many connections in a row ended at once.
+    /// The number of connections in a row that ended soon after they began.
     fast_ends: u32,
 }
 
 impl Pace {
-    /// The pause after a connection that lasted so long. `jitter` is between 0 and 1.
+    /// The pause after a connection that lasted this long. `jitter` is between 0 and 1.
     pub(crate) fn ended(&mut self, lasted: Duration, jitter: f64) -> Duration {
         self.fast_ends = if lasted < FAST_END { self.fast_ends + 1 } else { 0 };
         if lasted >= STEADY {
@@ -28,14 +28,14 @@ impl Pace {
         self.next(jitter)
     }
 
-    /// The pause after a try that failed: each is twice the one before. `jitter` is between 0 and 1.
+    /// The pause after a failed try: each pause is twice as long as the one before. `jitter` is between 0 and 1.
     pub(crate) fn next(&mut self, jitter: f64) -> Duration {
         self.last = (self.last * 2).clamp(RECONNECT_MIN, RECONNECT_MAX);
-        // A random part between half and all of the pause, so that many accounts do not connect at the same moment.
+        // Randomly between half of the pause and the whole pause, so that many accounts do not connect at the same moment.
         self.last.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
     }
 
-    /// After a success.
+    /// Starts again with the shortest pause, after a success.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }

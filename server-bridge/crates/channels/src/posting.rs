@@ -1,6 +1,6 @@
-//! Posting what a person wrote to their chat, once.
+//! Posts a person's messages to their chat, each once.
 //!
-//! The server records a message before posting it. After a crash it posts the same text under the same id, and the chat recognizes the
+//! The server records a message before posting it. After a crash, it posts the same text under the same id, and the chat recognizes the
 //! id.
 
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use crate::words::with_quotation;
 /// The lines of the help in addition to the chat's own commands.
 const HELP: &str = "/settings  choose this chat's runner, model and approval mode here\n/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that\n/group use NAME  show the log of a group of people and agents here, and post messages from here to it\n/notices on  get the server's notices here (only for administrators); /notices off stops them";
 
-/// What is posted.
+/// A message to post.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Post {
     text: String,
     #[serde(default)]
     attachments: Vec<String>,
-    /// The card that it answers: the message that shows it, and the answer.
+    /// The card that the message answers: the chat message that shows the card, and the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     card: Option<(i64, CardReply)>,
 }
 
 impl Post {
-    /// True if a model answers it, so that it may have to wait for the chat's queue.
+    /// True if a model answers the message, so that it may have to wait for the chat's queue.
     fn is_for_model(&self) -> bool {
         !self.text.trim_start().starts_with(['!', '/'])
     }
@@ -83,7 +83,7 @@ impl Inner {
         self.post_once(incoming, user, chat, &post).await
     }
 
-    /// Goes on with a message whose posting an earlier try began.
+    /// Continues with a message whose posting was begun by an earlier try.
     pub(crate) async fn post_again(self: &Arc<Self>, incoming: &Incoming<'_>) -> Result<Handled> {
         let Incoming { row, is_behind, .. } = incoming;
         let post = row.post_json.as_deref().and_then(|json| serde_json::from_str::<Post>(json).ok());
@@ -161,7 +161,8 @@ impl Inner {
         Ok(Handled::Done(answers, incoming.rows(Some(user), payloads)))
     }
 
-    /// The messages that answer a message: those that came with it, or, for one whose answer an earlier server began, those on record.
+    /// The messages that answer a posted message: those that were returned when it was posted, or, if an earlier server posted it, those on
+    /// record.
     pub(crate) async fn answers_to(
         &self,
         user: &User,

@@ -1,4 +1,4 @@
-//! Presses on buttons: who pressed which one, and what that answers.
+//! Handles presses on buttons, by the person who pressed and the choice that the button stands for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::questions::{Choice, FOR_OTHERS, NO_LONGER};
 const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Inner {
-    /// Takes a press on a button.
+    /// Handles the event of a press on a button, and shows its outcome to the person who pressed.
     pub(crate) async fn pressed(
         self: &Arc<Self>,
         incoming: &Incoming<'_>,
@@ -52,7 +52,7 @@ impl Inner {
         Ok(handled)
     }
 
-    /// The answer on record that a press gives, if it belongs to this message of this conversation.
+    /// The recorded choice that a press stands for, if it belongs to this message of this conversation.
     pub(crate) async fn known_press(
         &self,
         incoming: &Incoming<'_>,
@@ -103,7 +103,7 @@ impl Inner {
                 let text = self.take(incoming, user, &ask, reply, &label).await?;
                 Ok((text, Handled::silent()))
             }
-            // A gate is answered in conversations of its group alone.
+            // A gate can be answered only in conversations that are bound to its group.
             Some(Choice::Gate(_)) | None => none(NO_LONGER),
         }
     }

@@ -1,4 +1,4 @@
-//! Questions and cards as messengers show them, and what a press on one gives.
+//! Questions and cards in the form that messengers show, and the choices that presses stand for.
 
 use agent::ask::Reply;
 use api::card::CardReply;
@@ -18,9 +18,9 @@ pub(crate) const FOR_OTHERS: &str = "This question is for somebody else.";
 pub(crate) struct Question {
     /// The first line of the question.
     pub(crate) title: String,
-    /// Everything that the user is asked to allow, or the question.
+    /// The question, or everything that the user is asked to allow.
     pub(crate) detail: String,
-    /// The card that it is; `None` for a question.
+    /// The card; `None` for a question.
     pub(crate) card: Option<Card>,
     /// The answers to choose from.
     pub(crate) options: Vec<(String, Choice)>,
@@ -45,16 +45,16 @@ pub(crate) struct Setting {
     pub(crate) command: String,
 }
 
-/// What a press on the button of a group's gate answers.
+/// The answer to a group's gate that a press stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GateChoice {
-    /// The gate.
+    /// The gate's id.
     pub(crate) gate: i64,
-    /// The answer.
+    /// The answer to the gate.
     pub(crate) reply: GateReply,
 }
 
-/// What a press gives.
+/// The choice that a press stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
@@ -69,13 +69,13 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// What a press on record gives; `None` for one of a later version.
+    /// The choice that a recorded press stands for; `None` if a later version recorded it.
     pub(crate) fn of(press: &Press) -> Option<Self> {
         serde_json::from_str(&press.reply_json).ok()
     }
 }
 
-/// A card with more lines below it, such as numbers to answer with, or its answer.
+/// A card with more lines below it, such as the numbers to answer with, or the answer.
 pub(crate) fn with_lines(card: &Card, lines: &str) -> Card {
     let mut card = card.clone();
     if !lines.trim().is_empty() {

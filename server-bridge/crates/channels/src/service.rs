@@ -1,4 +1,4 @@
-//! Accounts on messengers and links with them: listing, changing, testing.
+//! Accounts on messengers and links with them: listing, changing and testing them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,12 +27,12 @@ use crate::views;
 pub struct Channels(pub(crate) Arc<Inner>);
 
 impl Channels {
-    /// The channels of these chats. No account is connected before [`Channels::start`].
+    /// Creates the channels of these chats. No account is connected before [`Channels::start`].
     pub fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
         Self(Arc::new(Inner::new(chats, store, around)))
     }
 
-    /// Connects all accounts that are enabled, and works on what an earlier server left.
+    /// Connects all enabled accounts, and continues the work that an earlier server left.
     pub fn start(&self) {
         self.0.listen();
         self.0.begin_work();
@@ -85,10 +85,10 @@ impl Channels {
         })
     }
 
-    /// Makes an account, or changes the one with this name, and connects it.
+    /// Creates an account, or changes the one with this name, and connects it.
     ///
     /// # Errors
-    /// [`Error::Refused`] that says what to change; [`Error::Store`].
+    /// [`Error::Refused`], with what to change; [`Error::Store`].
     pub async fn put(&self, user: &User, name: &str, put: ChannelPut) -> Result<ChannelView> {
         let inner = &self.0;
         store::Name::parse(name)?;
@@ -111,7 +111,7 @@ impl Channels {
             check_change(kind, (&Document::of(known).values, &values), &kept, &put.values)?;
         }
         let document = Document { values, allow: put.allow };
-        // The platform is made here only to check the values; its errors contain no secrets.
+        // The platform is created here only to check the values; its errors contain no secrets.
         platform(kind, &document, &secrets, &inner.around.reach).map_err(Error::invalid)?;
         let document_json = to_json(&document);
         let secrets_json = to_json(&secrets);
@@ -132,7 +132,7 @@ impl Channels {
     /// Removes an account with its links and its waiting messages; the chats stay.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the user has none of this name.
+    /// [`Error::Refused`] if the user has no account with this name.
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
         if self.0.store.remove_channel(user.id, name).await?.is_none() {
             return Err(Error::refused("not_found", format!("you have no channel {name:?} of your own")));
@@ -163,7 +163,7 @@ impl Channels {
         })
     }
 
-    /// Makes a code that links the person who sends it with this user. It is valid for 10 minutes and one use; an earlier code ends.
+    /// Creates a code that links the person who sends it with this user. It is valid once, for 10 minutes; an earlier code becomes invalid.
     ///
     /// # Errors
     /// [`Error::Store`] for an account that the user may not link to.
@@ -189,7 +189,7 @@ impl Channels {
         Ok(())
     }
 
-    /// Handles a delivery to an account's own address, for messengers that deliver by HTTP: the body of the answer.
+    /// Handles a delivery to an account's own address, for messengers that deliver by HTTP; returns the body of the answer.
     ///
     /// # Errors
     /// [`Error::Refused`]: `not_found` for an account that is not connected, `unauthorized` for a wrong signature, `invalid`, and
@@ -221,7 +221,7 @@ impl Inner {
     }
 }
 
-/// Wakes the task of all lines when a turn has ended: its answer is complete, and its chat has room again.
+/// Wakes the work task when a turn has ended: the answer is complete, and the chat can take further messages.
 impl Hook for Channels {
     fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) && self.0.has_any.load(Ordering::Relaxed) {

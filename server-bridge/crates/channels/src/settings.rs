@@ -3,7 +3,7 @@
 //! ```text
 //!   /settings ─▶ a message with buttons for each setting ─▶ pressed ─▶ the chat's own command, posted once ─▶ the message shows its answer
 //! ```
-//! A press counts once, for the person who asked, and only while the conversation is still with the same chat.
+//! A press counts once, for the person who asked, and only while the conversation is still connected to the same chat.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Shows the logs of groups in the conversations that are bound to them.
 //!
-//! Entries are put into the outbox in one transaction with the position up to which the log is shown. The outbox takes a few entries
-//! at a time: the log itself is the queue. Entries that were not sent when a binding ends are never sent.
+//! Entries are put into the outbox in the same transaction that stores the position up to which the log is shown. The outbox takes a few
+//! entries at a time, because the log itself serves as the queue. Entries that have not been sent when a binding ends are never sent.
 
 use api::language::Language;
 use platforms::Styled;
@@ -15,7 +15,7 @@ use crate::house::{Inner, Live};
 use crate::limits::{LANES, LOG_ENTRIES, LOG_TEXT_MAX_CHARS, LOG_WAITING};
 use crate::outgoing::LOG;
 
-/// The text of an entry for people: the author, then the text; the author has a separate line if the text has several.
+/// The text of an entry for people: the author, then the text; the author is on a separate line if the text has several lines.
 fn entry_text(entry: &EntryToShow, language: Language, rest: &str) -> Styled {
     let text = match entry.kind {
         EntryKind::Agent => Styled::markdown(&entry.text),
@@ -57,11 +57,11 @@ impl Inner {
         let Some(bound) = self.holds(live, binding).await? else { return Ok(()) };
         let binding = &bound.binding;
         let language = self.chats.language(bound.owner.id);
-        // The entries about a gate are written before it opens. Reading the gates first makes sure that these entries are read too.
+        // The entries about a gate are written before the gate opens. So the gates are read first: the entries are then read too.
         let gates = logs.open_gates(binding.group, binding.shown_gate).await?;
         let entries = self.store.entries_to_show(binding, LOG_ENTRIES, LOG_TEXT_MAX_CHARS).await?;
         let has_more = i64::try_from(entries.len()).is_ok_and(|count| count >= LOG_ENTRIES);
-        // What follows from an answer is in the log after it: the answers are read after the log, and shown before it.
+        // The entries that follow from an answer are written after it. So the answers are read after the log, and shown before it.
         let ended = self.store.ended_questions(binding).await?;
         let target = Target::unasked(&binding.conversation, true, None);
         let rest = self.rest_of_log(binding.group, language);
@@ -90,7 +90,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if a message of a log may be sent: its binding is the conversation's current one, and is valid.
+    /// True if a message of a log may be sent: its binding is the conversation's current binding, and is valid.
     pub(crate) async fn is_still_bound(&self, live: &Live, row: &Outgoing, mark: &str) -> Result<bool> {
         let binding = self.store.channel_binding(row.account_id, &row.conversation).await?;
         match binding.filter(|binding| binding.mark == mark) {

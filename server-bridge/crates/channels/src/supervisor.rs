@@ -1,4 +1,4 @@
-//! A task for each account: it connects, waits, and connects again, as long as the account is enabled.
+//! A task for each account, which connects, waits when the connection ends, and reconnects, as long as the account is enabled.
 //!
 //! ```text
 //!   connecting ─▶ connected ─▶ down ─(1 s … 60 s)─▶ connecting

@@ -1,4 +1,4 @@
-//! Channels over chats with a scripted model, and a messenger in this process that fails in every way.
+//! Channels over chats with a scripted model, and a messenger in this process that can fail in every way.
 
 mod asks;
 mod bound;
@@ -30,13 +30,13 @@ use crate::limits::DRAFT_AFTER;
 use crate::{Channels, Surroundings};
 use messenger::{KINDS, Messenger};
 
-/// The deadline for everything here.
+/// The deadline for everything in these tests.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// How long the files of one message may take.
 const MEDIA_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Waits until something holds.
+/// Waits until `look` finds something.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looking = async {
         loop {
@@ -54,7 +54,7 @@ fn echo() -> ScriptedModel {
     ScriptedModel::start(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())))
 }
 
-/// The settings of the server besides its chats.
+/// The services and settings of the server other than its chats.
 fn around() -> Surroundings {
     Surroundings {
         kinds: KINDS,
@@ -66,7 +66,7 @@ fn around() -> Surroundings {
     }
 }
 
-/// A server with an administrator, a user, and an account on a messenger that the administrator shares.
+/// A server with an administrator, a user, and an account on a messenger, which the administrator shares.
 struct World {
     store: Store,
     chats: ChatService,
@@ -83,7 +83,7 @@ impl World {
         Self::with(model, messenger, around()).await
     }
 
-    /// A world whose server has these settings.
+    /// Creates a world whose server has these settings.
     async fn with(model: ScriptedModel, messenger: Messenger, around: Surroundings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store = Store::open_in_memory().await.unwrap();
@@ -121,7 +121,7 @@ impl World {
         (chats, channels)
     }
 
-    /// Saves the account.
+    /// Saves the account, enabled or not.
     async fn put(&self, enabled: bool) {
         let values = BTreeMap::from([("token".to_owned(), self.messenger.register())]);
         let put = ChannelPut { kind: "fake".to_owned(), values, allow: Vec::new(), enabled, shared: true };
@@ -151,7 +151,7 @@ impl World {
         .await;
     }
 
-    /// Waits for a text in a conversation that contains this.
+    /// Waits until a conversation shows a text that contains this part.
     async fn reads(&self, conversation: &str, part: &str) -> messenger::Shown {
         let what = format!("{part:?} in {conversation}");
         until(&what, async || {
@@ -160,10 +160,10 @@ impl World {
         .await
     }
 
-    /// Waits until everything that arrived was worked on and sent.
+    /// Waits until all arrived events have been handled and all messages have been sent.
     async fn rests(&self) {
         until("nothing is on its way", async || {
-            // In the order in which things go on.
+            // In the order in which work moves from one stage to the next.
             let is_at_rest = self.messenger.is_delivered()
                 && self.store.inbox_lanes(1).await.unwrap().is_empty()
                 && self.store.outbox_lanes(1).await.unwrap().is_empty();

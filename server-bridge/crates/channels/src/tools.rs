@@ -1,4 +1,4 @@
-//! The tool `Message`, with which an agent sends a text to its user's messengers and to nobody else.
+//! The tool `Message`, with which an agent sends a text to its user's messengers and nowhere else.
 
 use agent::PortError;
 use agent::approval::Access;
@@ -32,7 +32,7 @@ impl Channels {
         chats.tools().put(Typed::<Message>::new(self.clone()));
     }
 
-    /// Sends a text to a user's own messengers; returns where it goes.
+    /// Sends a text to a user's own messengers; returns the names of the channels.
     async fn message(&self, user: &User, text: &str, channel: &str) -> Result<Vec<String>> {
         let inner = &self.0;
         if text.trim().is_empty() || text.len() > MESSAGE_MAX_BYTES {

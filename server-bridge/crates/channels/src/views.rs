@@ -12,10 +12,10 @@ use crate::document::Document;
 use crate::house::Status;
 use crate::limits::BINDING_ID_DIGITS;
 
-/// The path of the addresses that messengers deliver to.
+/// The beginning of the paths that messengers deliver to.
 pub(crate) const DELIVERIES: &str = "/api/v1/channel-deliveries/";
 
-/// A messenger.
+/// The view of a kind of messenger.
 pub(crate) fn kind(kind: &Kind) -> ChannelKind {
     let setup = |setup: &platforms::Setup| ChannelSetup {
         key: setup.key.to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn delivers(kinds: &[Kind], account: &ChannelAccount) -> bool {
     kinds.iter().any(|kind| kind.name == account.kind)
 }
 
-/// An account; its settings only for its owner.
+/// The view of an account; only its owner sees its settings.
 pub(crate) fn account(
     account: &ChannelAccount,
     is_own: bool,
@@ -76,7 +76,7 @@ pub(crate) fn account(
     }
 }
 
-/// A link.
+/// The view of a link.
 pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
     ChannelLinkView {
         id: link.id,
@@ -90,14 +90,14 @@ pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
     }
 }
 
-/// The id of a binding for clients. It does not tell the mark, with which a client could have its own messages left out.
+/// The id of a binding for clients. It does not reveal the mark, with which a client could keep its messages from being shown.
 pub(crate) fn binding_id(binding: &ChannelBinding) -> String {
     let mut id = hex(&Sha256::digest(&binding.mark));
     id.truncate(BINDING_ID_DIGITS);
     id
 }
 
-/// A conversation that belongs to a group.
+/// The view of a conversation that is bound to a group.
 pub(crate) fn binding(
     kinds: &[Kind],
     account: &ChannelAccount,

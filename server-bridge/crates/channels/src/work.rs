@@ -1,6 +1,6 @@
-//! The task that gives each line of work a task of its own: what arrived, answers that are complete, what is to be sent.
+//! The work task, which starts a separate task for each line of work: arrived events, complete answers, and messages to send.
 //!
-//! The task finds all work in the database, so a lost wake-up delays work by 20 s at most.
+//! The work task finds all work in the database, so a lost wake-up delays work by 20 s at most.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::house::Inner;
 use crate::limits::{BATCH, KEPT_MS, LANES, LONGEST_SLEEP, PURGE_EVERY_MS, RETRY_PAUSE};
 
 impl Inner {
-    /// Connects the accounts and begins to work, until the server stops.
+    /// Connects the accounts and starts the work task, until the server stops.
     pub(crate) fn begin_work(self: &Arc<Self>) {
         let inner = Arc::clone(self);
         self.tasks.spawn(async move {
@@ -38,7 +38,7 @@ impl Inner {
 
     /// Starts tasks for all work that is due.
     async fn beat(self: &Arc<Self>, is_begun: &mut bool, purged_ms: &mut i64) -> Result<()> {
-        // Checked each time, because an owner may have been removed or may no longer be an administrator.
+        // Synchronised each time, because an owner may have been removed or may no longer be an administrator.
         self.sync().await?;
         if !*is_begun {
             self.look_at_all().await?;
@@ -68,7 +68,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Handles what one person said in one conversation, unless a task is already doing so.
+    /// Handles the waiting events of one person in one conversation, unless a task is already doing so.
     fn receive(self: &Arc<Self>, lane: &ChannelLane) {
         let Some(live) = self.live(lane.account_id) else { return };
         let seats = self.seats_of(live.account.user);
@@ -108,7 +108,7 @@ impl Inner {
         });
     }
 
-    /// Waits so long, or until the server stops.
+    /// Waits for this duration, or until the server stops.
     pub(crate) async fn pause(&self, duration: Duration) {
         tokio::select! {
             () = sleep(duration) => {}

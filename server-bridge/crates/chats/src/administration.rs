@@ -11,14 +11,14 @@ use crate::limits::TURNS_AT_ONCE_MAX;
 use crate::server_settings::{BASE_PROMPT, CONTEXT_MODE, EMBEDDER, TURNS_AT_ONCE, Values};
 use crate::{ChatEvent, Error, Result};
 
-/// The name of a change in the audit trail.
+/// The name of such a change in the audit trail.
 const AUDITED: &str = "server.settings";
 /// The audit trail's value for a setting that was reset.
 const TAKEN_BACK: &str = "default";
 
 impl ChatService {
-    /// Sets the server's home directory: its `AGENTS.md` goes into the prompt of every agent of every user, and a file in it may
-    /// replace the base prompt. Both are read again at each turn. Called once, when the server starts.
+    /// Sets the server's home directory. Its `AGENTS.md` is part of the prompt of every agent of every user, and a file in it may replace
+    /// the base prompt; both are read again at each turn. Called once, when the server starts.
     #[must_use]
     pub fn with_home(self, home: PathBuf) -> Self {
         self.0.settings.set_home(home);
@@ -30,11 +30,10 @@ impl ChatService {
         self.0.server_settings().await
     }
 
-    /// Changes settings of the whole server, from the next answers on: stores and audits them, and sends an event to all
-    /// administrators.
+    /// Changes settings of the whole server, with effect from the next answers on: stores and audits them, and sends an event to all administrators.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an invalid value; nothing is changed then; [`Error::Store`].
+    /// [`Error::Refused`] for an invalid value, in which case nothing is changed; [`Error::Store`].
     pub async fn change_server_settings(
         &self,
         by: &User,
@@ -74,7 +73,7 @@ impl ChatService {
 }
 
 impl House {
-    /// Applies the stored settings. Called when the server starts, before anything is answered.
+    /// Applies the stored settings. Called when the server starts, before any message is answered.
     pub(crate) async fn load_settings(&self) -> store::Result<()> {
         let values = Values::of_rows(&self.store.server_settings().await?);
         self.apply(values);
@@ -97,7 +96,7 @@ impl House {
         }
     }
 
-    /// The settings with a change.
+    /// The settings after a change.
     async fn changed(&self, by: &User, before: &Values, change: ServerSettingsChange) -> Result<Values> {
         let mut values = before.clone();
         if let Some(number) = change.turns_at_once {

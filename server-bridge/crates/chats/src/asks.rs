@@ -1,4 +1,4 @@
-//! Answers to questions in messages: taken here, from any surface.
+//! Answers to questions in messages; an answer may come from any surface.
 
 use agent::ask::{Kind, Reply};
 use store::{AskAnswered, AuditEntry, ChatId, GivenAnswer, MessageId, User, UserId};
@@ -7,22 +7,22 @@ use crate::house::ChatService;
 use crate::limits::ANSWER_BYTES;
 use crate::{Error, Result};
 
-/// The text for a user whose answer came while the server goes on with the turn that asks.
+/// The text for a user whose answer arrives after a restart, before the server has resumed the turn that asks.
 pub const ASKS_AGAIN: &str =
-    "the server was restarted, and asks this again as soon as the answer goes on; answer it then";
+    "the server was restarted, and asks this again when it resumes the answer; answer it then";
 
-/// The origin of an answer, as the record and the audit trail name it: `page`, `cli`, a key's or a channel's name.
+/// The origin of an answer, as the record and the audit trail name it: `page`, `cli`, or the name of a key or a channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface<'a>(pub &'a str);
 
 impl ChatService {
-    /// Takes a user's answer to a question in one of their chats: records it with its audit entry, then acts on it. The first of
-    /// several answers counts.
+    /// Takes a user's answer to a question in one of their chats: records it with its audit entry, then acts on it. If there are several
+    /// answers, the first one counts.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for one that is too long; [`Error::Store`] for a chat that is gone or another user's;
-    /// [`Error::Refused`] if nothing waits for it (`not_found`), if another one came first (`conflict`), and while the question is
-    /// about to be asked again after a restart of the server (`busy`).
+    /// [`Error::Invalid`] for an answer that is too long; [`Error::Store`] for a chat that was deleted or belongs to another user;
+    /// [`Error::Refused`] if the question does not wait for an answer (`not_found`), if another answer came first (`conflict`), and while
+    /// the question is about to be asked again after a restart of the server (`busy`).
     pub async fn answer(
         &self,
         user: &User,
@@ -37,7 +37,7 @@ impl ChatService {
             return Err(Error::Refused { kind: "invalid", text });
         }
         let kind = reply.kind();
-        // An answer that is no longer awaited has no effect, so it is not recorded as one that had.
+        // An answer that is no longer awaited has no effect, so it is not recorded as one that took effect.
         let is_waited_for = self.0.asks.is_waited_for(user.id, message, kind);
         let answer_json = serde_json::to_string(&reply).expect("words and flags are always JSON");
         let given = GivenAnswer { answer_json, surface: surface.0.to_owned() };
@@ -53,7 +53,7 @@ impl ChatService {
         };
         match answered {
             AskAnswered::Now => {
-                // The asker may have been stopped since; then the answer is only recorded.
+                // The turn that asked may have been stopped meanwhile; then the answer is only recorded.
                 self.0.asks.deliver(user.id, message, reply);
                 Ok(())
             }
@@ -70,8 +70,8 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// True if a question is on record and nothing waits for its answer yet: the server was restarted, and the turn that asks goes on
-    /// in a moment. What it then asks about may have changed, so an earlier answer does not count.
+    /// True if a question is on record and nothing waits for its answer yet: the server was restarted, and is about to resume the turn
+    /// that asks. The turn may then ask about something that has changed, so an earlier answer does not count.
     ///
     /// # Errors
     /// [`store::Error::Database`].
@@ -95,7 +95,7 @@ fn entry(user: &User, message: MessageId, reply: &Reply, surface: Surface<'_>) -
     }
 }
 
-/// The message for a user whose answer came second.
+/// The message for a user whose answer was the second one.
 fn already(before: &GivenAnswer) -> String {
     let outcome = serde_json::from_str::<Reply>(&before.answer_json).map(|reply| reply.outcome());
     let outcome = outcome.unwrap_or("answered");

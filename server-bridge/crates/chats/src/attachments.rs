@@ -1,4 +1,4 @@
-//! Files attached to a message: they are stored where the chat's work goes, and its agent opens them there.
+//! Files attached to a message: they are stored in the workspace where the chat's work is done, and its agent opens them there.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use crate::limits::{
 };
 use crate::{ChatService, Error, Result};
 
-/// Their folder in the workspace: each file gets its own directory there, so that it keeps its name.
+/// The folder for attachments in the workspace: each file gets its own directory in it, so that the file keeps its name.
 const DIRECTORY: &str = ".sandbridge/attachments";
 /// The length of a file's beginning that identifies an image, in bytes.
 const IMAGE_MARK_BYTES: usize = 12;
@@ -21,25 +21,25 @@ const IMAGE_MARK_BYTES: usize = 12;
 /// An attached file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
-    /// Relative to the workspace; this path goes into the message.
+    /// The path relative to the workspace, which is part of the message.
     pub path: String,
-    /// Its name, as it is stored.
+    /// The file's name, as it is stored.
     pub name: String,
-    /// Its place: a runner's name, `__docker__` or `none`.
+    /// The place that has the file: a runner's name, `__docker__` or `none`.
     pub place: String,
-    /// Its size.
+    /// The file's size.
     pub size_bytes: u64,
-    /// True if the agent can look at it.
+    /// True if the file is an image that the agent can see.
     pub is_image: bool,
 }
 
 impl ChatService {
-    /// Stores a file where the chat's work goes, for a message that will name its path among its attachments; audited.
+    /// Stores a file where the chat's work is done, for a message that will name the file's path among its attachments; audited.
     /// `size_bytes` is the size that the sender declares.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] if there is no place for it, for more
-    /// than [`ATTACHMENT_BYTES`], for an upload that broke off, and with the sandbox's error.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user; [`Error::Refused`] if there is no place for the file, for
+    /// a file larger than [`ATTACHMENT_BYTES`], for an upload that broke off, and with the sandbox's error.
     pub async fn attach<E: Display>(
         &self,
         user: &User,
@@ -64,11 +64,11 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// A file of the place where the chat's work goes, as a whole; audited.
+    /// Reads a whole file of the place where the chat's work is done; audited.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] if there is no place, for a file beyond
-    /// `most_bytes`, and with the sandbox's error.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user; [`Error::Refused`] if there is no place, for a file
+    /// larger than `most_bytes`, and with the sandbox's error.
     pub async fn read_file(&self, user: &User, chat: &ChatId, path: &str, most_bytes: u64) -> Result<Bytes> {
         let sandbox = self.sandbox(user, chat).await?;
         let read = read_whole(&sandbox, path, most_bytes).await;
@@ -93,7 +93,7 @@ async fn read_whole(sandbox: &Sandbox, path: &str, most_bytes: u64) -> Result<By
     let mut content = BytesMut::new();
     while let Some(piece) = reader.next().await {
         content.extend_from_slice(&piece.map_err(refused)?);
-        // It may grow while it is read.
+        // The file may grow while it is read.
         if content.len() as u64 > most_bytes {
             return Err(too_large());
         }
@@ -101,10 +101,10 @@ async fn read_whole(sandbox: &Sandbox, path: &str, most_bytes: u64) -> Result<By
     Ok(content.freeze())
 }
 
-/// The text of a message with the paths attached to it.
+/// The text of a message, followed by the paths attached to it.
 ///
 /// # Errors
-/// [`Error::Refused`] for too many, for paths that are not attachments, and for a command, which would take them as arguments.
+/// [`Error::Refused`] for too many paths, for paths that are not attachments, and for a command, which would take the paths as arguments.
 pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     if paths.len() > ATTACHMENTS {
         return Err(invalid(format!("a message has at most {ATTACHMENTS} attachments")));
@@ -118,9 +118,7 @@ pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     // Two slashes escape a literal one.
     let is_command = begun.starts_with('!') || begun.starts_with('/') && !begun.starts_with("//");
     if is_command && !paths.is_empty() {
-        return Err(invalid(
-            "a command takes no attachments; send them with a message of their own, and the command separately",
-        ));
+        return Err(invalid("a command takes no attachments; send them in a separate message"));
     }
     let lines: Vec<String> = paths.iter().map(|path| format!("[attached: {path}]")).collect();
     Ok(match (text.trim_end(), lines.as_slice()) {
@@ -148,9 +146,9 @@ fn named(line: &str) -> Option<&str> {
     line.strip_prefix("[attached: ")?.strip_suffix(']').filter(|reference| is_reference(reference))
 }
 
-/// True if it names an attachment: the path that an upload answered with, and the place where the mention gives one.
+/// True if a text names an attachment: the path that an upload returned, and the place if the mention gives one.
 fn is_reference(reference: &str) -> bool {
-    // A name holds no space.
+    // A stored name contains no space.
     let (path, place) = match reference.split_once(" on ") {
         Some((path, place)) => (path, Some(place)),
         None => (reference, None),
@@ -162,7 +160,7 @@ fn is_reference(reference: &str) -> bool {
     is_path(path) && place.is_none_or(is_place)
 }
 
-/// True if an upload could have answered with it: the directory, eight hexadecimal digits and a name.
+/// True if an upload could have returned this path: the directory, eight hexadecimal digits and a name.
 fn is_path(path: &str) -> bool {
     let inner = path.strip_prefix(DIRECTORY).and_then(|rest| rest.strip_prefix('/'));
     inner.and_then(|inner| inner.split_once('/')).is_some_and(|(own, name)| {
@@ -171,7 +169,7 @@ fn is_path(path: &str) -> bool {
     })
 }
 
-/// Passes the content on to its destination; returns the size, and true if it begins like an image.
+/// Passes the content on to the file; returns the size, and true if the content begins like an image.
 async fn receive<E: Display>(
     sandbox: &Sandbox,
     path: &str,
@@ -186,7 +184,7 @@ async fn receive<E: Display>(
         let chunk = chunk
             .map_err(|error| invalid(format!("the upload broke off ({error}); attach the file again")))?;
         written_bytes += chunk.len() as u64;
-        // Dropping the writer leaves no file.
+        // Dropping the writer removes the incomplete file.
         if written_bytes > ATTACHMENT_BYTES {
             return Err(too_large());
         }
@@ -198,7 +196,7 @@ async fn receive<E: Display>(
     Ok((writer.finish().await.map_err(refused)?, is_image(&beginning)))
 }
 
-/// Hides attachments from version control, with the file that also hides long outputs.
+/// Hides attachments from version control with an ignore file, which also hides long outputs.
 async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
         return Ok(());
@@ -227,8 +225,7 @@ fn is_image(beginning: &[u8]) -> bool {
         || begins(b"RIFF") && beginning.get(8..12) == Some(b"WEBP")
 }
 
-/// A name that is a single path component and displays as it is; a name that is too long is cut in the middle, so that it
-/// keeps its extension.
+/// A name that is a single path component and is displayed unchanged. A name that is too long is cut in the middle, so that it keeps its extension.
 fn safe_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain =

@@ -9,10 +9,10 @@ use tools::Clients;
 use crate::ChatEvent;
 use crate::told::{Board, Told};
 
-/// Receives the events of users' chats. It must not block: each subscriber keeps its own cursor and buffer.
+/// Receives the events of users' chats. It must not block: each subscriber has its own cursor and buffer.
 pub type Subscriber = Arc<dyn Fn(UserId, &ChatEvent) + Send + Sync>;
 
-/// Sends the chats' events to every subscriber. Cheap to clone; every clone is the same.
+/// Sends the chats' events to every subscriber. Cheap to clone; all clones share the same subscribers.
 #[derive(Clone, Default)]
 pub struct Bus(Arc<Shared>);
 
@@ -22,14 +22,14 @@ struct Shared {
     subscribers: RwLock<Vec<Subscriber>>,
 }
 
-/// A subscription, which ends when this is dropped.
+/// A subscription, which ends when this value is dropped.
 pub struct Subscription {
     bus: Weak<Shared>,
     subscriber: Subscriber,
 }
 
 impl Bus {
-    /// Sends each event from now on to `subscriber` as well, until the returned subscription is dropped.
+    /// Sends each later event to `subscriber` as well, until the returned subscription is dropped.
     #[must_use = "a subscription ends when it is dropped"]
     pub fn subscribe(&self, subscriber: Subscriber) -> Subscription {
         self.0.subscribers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&subscriber));
@@ -58,7 +58,7 @@ impl Bus {
         }
     }
 
-    /// True if anything was sent live for a message in progress.
+    /// True if any event was sent for a message in progress.
     pub(crate) fn knows(&self, message: MessageId) -> bool {
         self.0.board.knows(message)
     }
@@ -68,7 +68,7 @@ impl Bus {
         self.0.board.of(message)
     }
 
-    /// Forgets a message that is gone.
+    /// Forgets the live text of a message that no longer needs it.
     pub(crate) fn forget(&self, message: MessageId) {
         self.0.board.write().forget(message);
     }

@@ -1,9 +1,9 @@
-//! Answers to cards: each is taken once, and posted as the person's own message.
+//! Answers to cards: each card is answered once, and the answer is posted as the person's own message.
 //!
 //! ```text
-//!   the card's message ─▶ offered? ─▶ posted under an id made of the card's message ─▶ on record in that message, with an audit entry
+//!   the card's message ─▶ offered? ─▶ posted under an id made from the card's message ─▶ on record in that message, with an audit entry
 //! ```
-//! The id makes a second answer a conflict, even if the server died before the first one was on record in the card.
+//! Because of the id, a second answer is a conflict, even if the server died before the first one was on record in the card.
 
 use api::card::{CardAnswer, CardDocument, CardReply};
 use api::document::{AgentDocument, ToolData};
@@ -15,10 +15,10 @@ use crate::sends::{Answered, Saying};
 use crate::stored::to_json;
 use crate::{ChatEvent, Error, Result, Surface, document};
 
-/// The action of the audit trail.
+/// The name of the action in the audit trail.
 const ACTION: &str = "card.answer";
 
-/// The card that a message shows as sent; `None` for any other message.
+/// The card that a message shows, if it was sent; `None` for any other message.
 pub fn card_of(message: &Message) -> Option<CardDocument> {
     match document::agent(message)? {
         AgentDocument::Tool { data: Some(ToolData::Card { card }), .. }
@@ -31,13 +31,13 @@ pub fn card_of(message: &Message) -> Option<CardDocument> {
 }
 
 impl ChatService {
-    /// Takes a user's answer to a card in one of their chats, and posts it as their message. The first of several answers counts; the
-    /// same one again from the same surface gets the result of the first.
+    /// Takes a user's answer to a card in one of their chats, and posts it as their message. If there are several answers, the first one
+    /// counts; the same answer again from the same surface gets the result of the first.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat or a message that is gone or another user's; [`Error::Refused`] if the message shows no card, or the
-    /// card asks nothing (`not_found`), if the answer is not one that the card offers (`invalid`), or if another answer came first
-    /// (`conflict`); further as for [`ChatService::say`].
+    /// [`Error::Store`] for a chat or a message that was deleted or belongs to another user; [`Error::Refused`] if the message shows no
+    /// card or a card without a question (`not_found`), if the card does not offer the answer (`invalid`), or if another answer came
+    /// first (`conflict`); others as for [`ChatService::say`].
     pub async fn answer_card(
         &self,
         user: &User,
@@ -81,7 +81,7 @@ impl ChatService {
             return Err(already(answer));
         }
         if !is_again && !cards::open(&card) {
-            return Err(Error::refused("not_found", "this card asks nothing"));
+            return Err(Error::refused("not_found", "this card asks no question"));
         }
         let text = match cards::message(&card, reply) {
             Ok(text) => text,
@@ -139,7 +139,7 @@ fn is_same(answer: &CardAnswer, reply: &CardReply, surface: Surface<'_>) -> bool
     answer.reply == *reply && answer.surface == surface.0
 }
 
-/// The message for a user whose answer came second.
+/// The message for a user whose answer was the second one.
 fn already(answer: &CardAnswer) -> Error {
     let CardAnswer { label, surface, .. } = answer;
     Error::refused(

@@ -8,22 +8,22 @@ use crate::commands::runner;
 use crate::limits::CHOICES_MAX;
 use crate::{ChatService, Result};
 
-/// A setting and its options.
+/// A setting of a chat and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// The command that sets it, without the slash.
+    /// The command that changes the setting, without the slash.
     pub command: &'static str,
-    /// The current value, as the command takes it.
+    /// The current value, in the form that the command takes.
     pub now: String,
-    /// The possible values, as the command takes them.
+    /// The possible values, in the form that the command takes.
     pub options: Vec<String>,
 }
 
 impl ChatService {
-    /// The settings of a chat with their options: its runner, its model, its approval mode.
+    /// The settings of a chat with their options: its runner, its model and its approval mode.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn choices(&self, user: &User, chat: &ChatId) -> Result<Vec<Choices>> {
         let house = &self.0;
         let bound = house.store.chat(user.id, chat).await?.runner;
@@ -46,7 +46,7 @@ impl ChatService {
     }
 }
 
-/// Adds the option that falls back to the user's own settings.
+/// The choices of a setting, including the option that falls back to the user's own settings.
 fn choices(command: &'static str, now: Option<String>, mut options: Vec<String>, none: &str) -> Choices {
     options.truncate(CHOICES_MAX - 1);
     options.push(none.to_owned());

@@ -1,4 +1,4 @@
-//! A chat's details for clients, beside its messages.
+//! A chat's details for clients, in addition to its messages.
 
 use sandbox::Sandbox;
 use store::{Chat, ChatId, User};
@@ -10,9 +10,9 @@ use execs::{chat_route_request, sandbox_user};
 /// How full the window of a chat's model is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextUse {
-    /// The model, as `SUBSCRIPTION/MODEL`.
+    /// The model's name, as `SUBSCRIPTION/MODEL`.
     pub model: String,
-    /// The approximate tokens that the next call begins with.
+    /// The approximate size of the next request, in tokens.
     pub used_tokens: usize,
     /// The size of the window, in tokens.
     pub window_tokens: usize,
@@ -21,11 +21,11 @@ pub struct ContextUse {
 /// A chat and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
-    /// The chat.
+    /// The chat itself.
     pub chat: Chat,
-    /// The model's mode of approval, by its name.
+    /// The name of the chat's approval mode.
     pub approval: String,
-    /// The model that was chosen for it, or else for all chats; `None` if the first subscription answers.
+    /// The model chosen for the chat, or else for all chats of the user; `None` if the first subscription answers.
     pub model: Option<String>,
     /// True if any model is available to this user.
     pub has_model: bool,
@@ -33,7 +33,7 @@ pub struct Detail {
     pub cwd: String,
     /// True if an answer or a command is in progress.
     pub is_busy: bool,
-    /// How full the window of its model is; `None` if no model is available.
+    /// How full the window of the chat's model is; `None` if no model is available.
     pub context: Option<ContextUse>,
     /// For a sub-agent's chat, the chat whose agent called it.
     pub parent: Option<ChatId>,
@@ -43,7 +43,7 @@ impl ChatService {
     /// A chat with its details.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn detail(&self, user: &User, id: &ChatId) -> Result<Detail> {
         let store = &self.0.store;
         Ok(Detail {
@@ -61,7 +61,7 @@ impl ChatService {
     /// How full the window of a chat's model is; `None` if no model is available there.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn context_use(&self, user: &User, chat: &ChatId) -> Result<Option<ContextUse>> {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
@@ -94,10 +94,10 @@ impl ChatService {
         self.0.models.has_any(&self.0, user).await
     }
 
-    /// The sandbox that a chat's work goes to.
+    /// The sandbox where a chat's work is done.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] with the router's reason.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user; [`Error::Refused`] with the router's reason.
     pub async fn sandbox(&self, user: &User, chat: &ChatId) -> Result<Sandbox> {
         let route_request = chat_route_request(&self.0.store, user.id, Some(chat)).await?;
         let found = self.0.router.for_user(&sandbox_user(user), &route_request).await;

@@ -6,14 +6,14 @@ use store::{Message, MessageRole};
 
 /// A message's parsed document.
 pub(crate) enum Document {
-    /// Of [`MessageRole::Exec`].
+    /// The document of a message with the role [`MessageRole::Exec`].
     Exec(Box<ExecDocument>),
-    /// Of [`MessageRole::Assistant`].
+    /// The document of a message with the role [`MessageRole::Assistant`].
     Agent(Box<AgentDocument>),
 }
 
 impl Document {
-    /// Parses the document of a message; `None` if it has none, or one of a later version that this one cannot read.
+    /// Parses the document of a message; `None` if it has none, or one of a later version that cannot be read here.
     pub(crate) fn of(message: &Message) -> Option<Self> {
         let json = message.document_json.as_deref()?;
         match message.role {

@@ -1,4 +1,4 @@
-//! The setting that names the embedder of the whole server: the one built in, a model of an administrator's subscription, or none.
+//! The setting that names the embedder of the whole server: the built-in one, a model of an administrator's subscription, or none.
 
 use std::str::FromStr;
 
@@ -21,9 +21,9 @@ const OF_USER: &str = " of user ";
 /// The chosen embedder.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Chosen {
-    /// Search goes by words alone.
+    /// No embedder: search uses words only.
     None,
-    /// The built-in one.
+    /// The embedder built into the server.
     #[default]
     BuiltIn,
     /// A model of a subscription.
@@ -41,7 +41,7 @@ pub(crate) struct Remote {
 }
 
 impl Chosen {
-    /// Reads what an administrator wrote: `none`, `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`.
+    /// Parses an administrator's input: `none`, `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`.
     pub(crate) fn parse(text: &str, by: UserId) -> Result<Self> {
         match text {
             NONE => return Ok(Self::None),
@@ -80,7 +80,7 @@ impl Chosen {
     }
 }
 
-/// The stored form: the shown form, and for a subscription the user's id.
+/// The stored form: the shown form, followed for a subscription by the user's id.
 impl std::fmt::Display for Chosen {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.shown())?;

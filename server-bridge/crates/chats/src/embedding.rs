@@ -11,12 +11,12 @@ use crate::embedder::{Chosen, Remote};
 use crate::house::{ChatService, House};
 use crate::{Error, Result};
 
-/// The text that an embedder is tried with.
+/// A text for trying an embedder.
 const TRIAL: &str = "ready";
 
 impl ChatService {
-    /// Gives the embedder of the whole server, to whoever makes vectors and compares them. The built-in one may lack its file, and a provider may
-    /// not answer: only its use shows that.
+    /// Access to the embedder of the whole server, for code that makes vectors and compares them. The built-in embedder may lack its
+    /// file, and a provider may not answer: this becomes known only when it is used.
     pub fn embedders(&self) -> Embedders {
         let house = Arc::downgrade(&self.0);
         Arc::new(move |earlier| {
@@ -28,14 +28,14 @@ impl ChatService {
         })
     }
 
-    /// Embeds memories until `shutdown`.
+    /// Embeds memories until `shutdown` is cancelled.
     pub async fn embed_memories(&self, shutdown: CancellationToken) {
         self.0.meaning.run(shutdown).await;
     }
 }
 
 impl House {
-    /// The embedder that is set, or the one that an earlier setting named; `None` if search goes by words alone.
+    /// The embedder that is set, or the one that `earlier` names; `None` if search uses words only.
     async fn guarded_embedder(&self, earlier: Option<&str>) -> Result<Option<Guarded>> {
         let chosen = match earlier {
             None => self.settings.values().embedder.unwrap_or_default(),
@@ -67,7 +67,7 @@ impl House {
         self.models.embedder(&self.services, &user, subscription, *protocol, model).await
     }
 
-    /// Why the embedder cannot be used, and what that means. `None` if nothing is known to prevent it; a provider is not asked.
+    /// The reason why the embedder cannot be used, and the effect of that. `None` if no obstacle is known; a provider is not asked.
     pub(crate) async fn embedder_problem(&self, chosen: &Chosen) -> Option<String> {
         let why = match self.embedder(chosen).await {
             Ok(Some(Embedder::BuiltIn(built_in))) if let Some(absent) = built_in.absent() => {
@@ -80,8 +80,8 @@ impl House {
         Some(format!("{why}; until then, search goes by words alone"))
     }
 
-    /// Reads an embedder that an administrator chose, and tries it once. Vectors of another dimension that a model of its name made before are
-    /// removed: they cannot be compared with its vectors, and choosing it again is how they are made anew.
+    /// Parses an administrator's choice of an embedder, and tries it once. Earlier vectors of a model with the same name but another
+    /// dimension are removed, because they cannot be compared with its vectors; choosing the embedder again makes them again.
     pub(crate) async fn chosen_embedder(&self, by: &User, text: &str) -> Result<Chosen> {
         let chosen = Chosen::parse(text.trim(), by.id)?;
         if let Some(embedder) = self.embedder(&chosen).await? {

@@ -1,4 +1,4 @@
-//! Errors, split by who is to blame.
+//! Errors of the chat service, divided by their cause.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -6,19 +6,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every error of the chat service. A command that fails is not an error here; its outcome is in its message.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's fault: the text breaks a rule.
+    /// The request's text breaks a rule.
     #[error("the message {rule}")]
     Invalid {
-        /// The rule it breaks, as the rest of a sentence.
+        /// The broken rule, as the rest of a sentence: `is empty`.
         rule: &'static str,
     },
-    /// The caller's or the machine's fault; the store's error tells them apart.
+    /// The store refused the request or failed; its own error tells which.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// Like [`Error::Store`], for a request of the engine.
+    /// Like [`Error::Store`], for a request to a port of the engine.
     #[error(transparent)]
     Port(#[from] agent::PortError),
-    /// It cannot be done in the current state.
+    /// The request cannot be carried out in the current state.
     #[error("{text}")]
     Refused {
         /// The reason, for programs.
@@ -26,7 +26,7 @@ pub enum Error {
         /// The reason for people, with what to do next.
         text: String,
     },
-    /// There is no such model.
+    /// No model has this name.
     #[error("there is no model {name:?}; see `/models` or `sandbridge model list`")]
     UnknownModel {
         /// The name that was given.
@@ -37,10 +37,10 @@ pub enum Error {
         "no model is set up; add one of your own with `sandbridge model add`, or ask the server's administrator"
     )]
     NoModel,
-    /// A model cannot be asked, or did not answer.
+    /// A model cannot be asked, or it did not answer.
     #[error("{0}")]
     Model(#[from] llm::Error),
-    /// The server is being stopped and takes no more messages.
+    /// The server is stopping and accepts no more messages.
     #[error("the server is stopping; send the message again in a moment")]
     Stopping,
 }

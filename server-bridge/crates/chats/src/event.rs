@@ -6,14 +6,14 @@ use store::{Chat, ChatId, Message, MessageId};
 /// The stream that a command wrote to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// Its standard output.
+    /// The command's standard output.
     Stdout,
-    /// Its standard error.
+    /// The command's standard error.
     Stderr,
 }
 
 impl Channel {
-    /// The name on the wire.
+    /// The stream's name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
@@ -25,14 +25,14 @@ impl Channel {
 /// The part of a model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Its text.
+    /// The text of the answer.
     Text,
-    /// It thinks.
+    /// The model's reasoning.
     Reasoning,
 }
 
 impl Part {
-    /// The name on the wire, distinct from those of [`Channel`].
+    /// The part's name on the wire, distinct from those of [`Channel`].
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -44,32 +44,32 @@ impl Part {
 /// A change in one of a user's chats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatEvent {
-    /// A message is new, or changed: the last event with its id is the valid one.
+    /// A message is new or was changed: the last event with its id is the valid one.
     Message(Message),
-    /// A running command wrote something, to be appended to its message until the message itself changes.
+    /// A running command wrote more output, to be appended to its message until the message itself changes.
     Output {
-        /// The conversation.
+        /// The conversation's id.
         chat: ChatId,
         /// The message that shows the command.
         message: MessageId,
-        /// The stream it wrote to.
+        /// The stream that the command wrote to.
         channel: Channel,
-        /// The output, decoded.
+        /// The output, decoded as text.
         text: String,
-        /// The length of the message's earlier live text, in UTF-16 code units; counted when it is sent.
+        /// The length of the message's earlier live text, in UTF-16 code units; it is set when the event is sent.
         at: u64,
     },
     /// A model wrote more text, shown like [`ChatEvent::Output`].
     Said {
-        /// The conversation.
+        /// The conversation's id.
         chat: ChatId,
-        /// The message that shows its answer.
+        /// The message that shows the model's answer.
         message: MessageId,
-        /// True if the answer has text or reasoning.
+        /// The part of the answer that the text belongs to.
         part: Part,
         /// The added text.
         text: String,
-        /// Like that of [`ChatEvent::Output`].
+        /// The length of the earlier live text, as in [`ChatEvent::Output`].
         at: u64,
     },
     /// A conversation is new, or its title, binding or time changed.
@@ -82,14 +82,14 @@ pub enum ChatEvent {
     ServerSettings(ServerSettings),
 }
 
-/// The immediate result of posting a message. The rest comes as [`ChatEvent`]s.
+/// The immediate result of posting a message. Everything else follows as [`ChatEvent`]s.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Posted {
     /// The user's stored message, and the answer to it.
     pub messages: Vec<Message>,
     /// The conversation that the message created, for the client to switch to.
     pub chat: Option<Chat>,
-    /// If the message had no effect: the reason, for programs; its answer has it in words.
+    /// The reason, for programs, if the message had no effect; the answer contains it in words.
     pub error: Option<&'static str>,
     /// The text that was taken back, for the client to put back into its input.
     pub input: Option<String>,

@@ -26,7 +26,7 @@ pub(crate) fn running(exec_id: &store::ExecId, command: &str, runner: Option<Str
     }
 }
 
-/// Records how the command ended.
+/// Records in the document how the command ended.
 pub(crate) fn apply(document: &mut ExecDocument, outcome: &store::ExecOutcome) {
     document.status = word(outcome.status);
     document.exit_code = outcome.exit_code;
@@ -54,7 +54,7 @@ pub(crate) fn outcome(document: &ExecDocument) -> Option<store::ExecOutcome> {
     })
 }
 
-/// The stored form.
+/// The document's stored form.
 pub(crate) fn to_json(document: &ExecDocument) -> String {
     serde_json::to_string(document).expect("a struct of texts and numbers is always valid JSON")
 }

@@ -1,4 +1,4 @@
-//! Export of chats as a file, written while it is read: a chat may be larger than the memory.
+//! Exports a chat as a file, page by page: a chat may be larger than the memory.
 
 use api::document::AgentDocument;
 use serde_json::json;
@@ -12,9 +12,9 @@ use crate::{ChatService, Result};
 /// The format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// The whole chat, for programs.
+    /// The whole chat as JSON, for programs.
     Json,
-    /// A text for people.
+    /// A Markdown text, for people.
     Markdown,
 }
 
@@ -37,7 +37,7 @@ impl ChatService {
     /// Begins the export of a whole chat.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn export(&self, user: &User, chat: &ChatId, format: Format) -> Result<Export> {
         let chat = self.chat(user.id, chat).await?;
         Ok(Export { service: self.clone(), chat, format, next: Next::Beginning })
@@ -95,7 +95,7 @@ impl Export {
                 let comma = if is_first || messages.is_empty() { "" } else { "," };
                 format!("{comma}{}", messages.join(","))
             }
-            // Messages that were taken back are left out.
+            // The text for people leaves out messages that were taken back.
             Format::Markdown => messages.iter().filter(|message| !message.undone).map(markdown).collect(),
         }
     }
@@ -132,7 +132,7 @@ fn markdown(message: &Message) -> String {
     }
 }
 
-/// The unchanged text between fences that are longer than any within it.
+/// The unchanged text between fences that are longer than any fence within it.
 fn fenced(text: &str) -> String {
     if text.is_empty() {
         return String::new();

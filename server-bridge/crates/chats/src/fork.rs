@@ -1,4 +1,4 @@
-//! Copying a chat, to continue it twice.
+//! Copies a chat, so that it can be continued twice.
 
 use store::{Chat, ChatId, MessageId, TurnId, User};
 
@@ -7,14 +7,14 @@ use crate::undo::Turns;
 use crate::{ChatEvent, ChatService, Error, Result};
 
 impl ChatService {
-    /// Copies a user's chat, either whole or only up to and including the results of the message `up_to`. The copy continues
-    /// like the chat: it has its place, directory, model and approval mode, its summaries, its task list and its named
-    /// sub-agents. It asks again for what was allowed for good, and an undo in it restores no files, as it changed none. It
-    /// appears once it is complete.
+    /// Copies a user's chat, either whole or only up to and including the results of the message `up_to`. The copy continues like the
+    /// chat: it has the same place, directory, model and approval mode, the same summaries, task list and named sub-agents. Permissions
+    /// given for good are not copied, and an undo in the copy restores no files, because the copy changed none. The copy appears once it
+    /// is complete.
     ///
     /// # Errors
-    /// [`Error::Refused`] with `not_found` for a message that had no effect there; [`Error::Store`] for a chat that is gone or
-    /// another user's; [`Error::Stopping`].
+    /// [`Error::Refused`] with `not_found` for a message that had no effect there; [`Error::Store`] for a chat that was deleted or
+    /// belongs to another user; [`Error::Stopping`].
     pub async fn fork(&self, user: &User, chat: &ChatId, up_to: Option<MessageId>) -> Result<Chat> {
         let _tracked = self.0.tasks.token();
         if self.0.is_stopping(user.id) {
@@ -31,7 +31,7 @@ pub(crate) async fn fork(service: &House, user: &User, chat: &ChatId, up_to: Opt
         Some(up_to) => Some(last_turn(service, user, chat, up_to).await?),
     };
     let (store, user_id, chat) = (service.store.clone(), user.id, chat.clone());
-    // Runs to its end, whether its caller waits or not: half a copy is of no use.
+    // This runs to its end even if the caller stops waiting, because half a copy is of no use.
     let copying = service.tasks.spawn(async move { store.fork_chat(user_id, &chat, last).await });
     let copy = copying.await.unwrap_or_else(|panicked| std::panic::resume_unwind(panicked.into_panic()))?;
     service.tell(user.id, ChatEvent::Chat(copy.clone()));
@@ -43,7 +43,7 @@ async fn last_turn(service: &House, user: &User, chat: &ChatId, up_to: Turns) ->
     let unknown =
         || Error::refused("not_found", "That is not an answered message of this chat; /rewind lists those.");
     match up_to {
-        // There is nothing before the first.
+        // If all messages are left out, no turn is copied.
         Turns::Last(count) if count == past.len() => Ok(TurnId(0)),
         Turns::Last(count) => past.get(count).map(|turn| turn.id).ok_or_else(unknown),
         Turns::From(message) => {

@@ -1,4 +1,4 @@
-//! The house: the shared state of this crate, and its common operations: storing a message, and sending changes.
+//! [`House`], the shared state of this crate, and its common operations: storing a message, and sending changes.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -27,11 +27,11 @@ use crate::sending::Sending;
 use crate::server_settings::LiveSettings;
 use crate::{ChatEvent, Result, exec_document};
 
-/// Answers what users write into chats. Cheap to clone; every clone is the same service.
+/// Answers the messages that users write in chats. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct ChatService(pub(crate) Arc<House>);
 
-/// The house: the shared state for answers in chats. Everything here builds on it; it builds on nothing here.
+/// The shared state for answers in chats. The rest of the crate depends on it; it depends on nothing else in the crate.
 pub(crate) struct House {
     pub(crate) running: Running,
     pub(crate) sending: Sending,
@@ -42,14 +42,14 @@ pub(crate) struct House {
     pub(crate) asks: Waiters,
     /// The running sub-agents.
     pub(crate) at_work: AtWork,
-    /// The services that tools get, used everywhere else too: the store, the machines, the execs.
+    /// The services that tools get, which the rest of the crate uses too: the store, the machines, the execs.
     pub(crate) services: Services,
     pub(crate) tools: Registry,
     /// The slash commands of extensions.
     pub(crate) commands: CommandSources,
-    /// The hooks at the points of turns.
+    /// The hooks that run at points of turns.
     pub(crate) hooks: Hooks,
-    /// The prompt before and beside a conversation.
+    /// The parts of the prompt.
     pub(crate) prompt: PromptParts,
     pub(crate) tasks: TaskTracker,
     pub(crate) stops: Stops,
@@ -57,7 +57,7 @@ pub(crate) struct House {
     pub(crate) settings: Arc<LiveSettings>,
     pub(crate) languages: Arc<Languages>,
     pub(crate) rules: RuleBook,
-    /// The approvals of what workspaces define; none before extensions are there.
+    /// The approvals of definitions in workspaces; unset before extensions set it.
     pub(crate) trusts: OnceLock<Arc<dyn Trusts>>,
     /// Spawns the queued background turn of the sub-agent with this chat, unless it is already in progress.
     pub(crate) begin_background: fn(&Arc<House>, &store::User, &ChatId),
@@ -72,7 +72,7 @@ impl Deref for House {
 }
 
 impl House {
-    /// A text of the server in this user's language.
+    /// Translates a text of the server into this user's language.
     pub(crate) fn in_words_of(&self, user: UserId, text: &str) -> String {
         self.languages.of(user).translated(text).into_owned()
     }
@@ -95,7 +95,7 @@ impl House {
         self.tell_chat(user.id, chat).await
     }
 
-    /// Adds an audit entry for a user's action. A failure is only logged: the action is done.
+    /// Adds an audit entry for a user's action. A failure is only logged, because the action has been carried out.
     pub(crate) async fn note(
         &self,
         user: &store::User,
@@ -116,15 +116,15 @@ impl House {
         }
     }
 
-    /// Sends an event to the user's clients that a chat, but not its messages, has changed.
+    /// Notifies the user's clients that a chat, but not its messages, has changed.
     pub(crate) async fn tell_chat(&self, user: UserId, chat: &ChatId) -> Result<()> {
         let chat = self.store.chat(user, chat).await?;
         self.tell(user, ChatEvent::Chat(chat));
         Ok(())
     }
 
-    /// Stops the work in progress in a chat and its sub-agents in the background. The stop is recorded, so a restarted server does not
-    /// resume them. Queued work goes on.
+    /// Stops the work in progress in a chat, and its sub-agents in the background. The stop is recorded, so a restarted server does not
+    /// resume them. Queued work continues.
     pub(crate) async fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         self.stop_one(user, chat).await + self.stop_background(user, chat).await
     }
@@ -133,13 +133,13 @@ impl House {
     pub(crate) async fn stop_one(&self, user: UserId, chat: &ChatId) -> usize {
         let stopped = self.running.cancel(user, chat) + self.stop_answer(user, chat);
         if let Err(error) = self.store.cancel_turn(user, chat).await {
-            tracing::error!(%error, %chat, "the stop of an answer could not be recorded; the answer goes on if the server ends now");
+            tracing::error!(%error, %chat, "the stop of an answer could not be recorded; the answer is resumed if the server ends now");
         }
-        // A sub-agent that is being resumed after a restart may have read its record just before.
+        // A sub-agent that is being resumed after a restart may have read its record just before, so it is cancelled here too.
         stopped + self.at_work.cancel(user, chat)
     }
 
-    /// Stops what is in progress and what is queued in a chat.
+    /// Stops the work in progress and the queued work of a chat.
     pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
         self.running.cancel(user, chat) + self.stop_answers(user, chat)
     }
@@ -149,7 +149,7 @@ impl House {
         let open = match self.store.background_open(user, chat).await {
             Ok(open) => open,
             Err(error) => {
-                tracing::error!(%error, %chat, "the sub-agents in the background could not be found, and go on");
+                tracing::error!(%error, %chat, "the sub-agents in the background could not be found, so they continue");
                 return 0;
             }
         };
@@ -165,7 +165,7 @@ impl House {
         self.asks.is_waited_for_at_all(user, message)
     }
 
-    /// True if the server is stopping, or is not this user's home any more.
+    /// True if the server is stopping, or is no longer this user's home.
     pub(crate) fn is_stopping(&self, user: UserId) -> bool {
         self.stops.is_stopping(user)
     }
@@ -174,7 +174,7 @@ impl House {
         self.bus.send(user, event);
     }
 
-    /// Stores a message without a command and sends its event. A notice is stored in its user's language.
+    /// Stores a message that does not show a command, and sends its event. A notice is stored in its user's language.
     pub(crate) async fn say(
         &self,
         user: UserId,
@@ -186,7 +186,7 @@ impl House {
         self.say_as_it_is(user, chat, role, notice.as_deref().unwrap_or(text)).await
     }
 
-    /// The same with a text that is in its user's language already, or has words of theirs that are not to be translated.
+    /// Like [`Self::say`], for a text that is already in its user's language, or contains words of theirs that must not be translated.
     pub(crate) async fn say_as_it_is(
         &self,
         user: UserId,
@@ -199,7 +199,7 @@ impl House {
         Ok(message)
     }
 
-    /// Gives the message of a command a new text and document, and sends its event.
+    /// Gives the message that shows a command a new text and document, and sends its event.
     pub(crate) async fn show(
         &self,
         user: UserId,
@@ -218,7 +218,7 @@ impl House {
         self.queue.is_working(user, chat)
     }
 
-    /// True if a chat is to be compressed; asking resets it.
+    /// True if a chat is to be compressed; this call resets the request.
     pub(crate) fn takes_compression(&self, user: UserId, chat: &ChatId) -> bool {
         self.queue.take_compression(user, chat)
     }

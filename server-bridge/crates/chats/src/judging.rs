@@ -1,7 +1,7 @@
-//! Judgements for hooks: the answer of a model, or of an agent that may read files of the workspace first, in a few rounds.
+//! Judgements for hooks: the answer of a model, or of an agent that may first read files of the workspace, in a few rounds.
 //!
-//! The agent has three tools, which only read. If a rule denies or asks about one of its calls, the call is denied, since nobody is asked.
-//! Hooks do not run for these calls.
+//! The agent has three tools, which only read. If a rule denies or asks about one of its calls, the call is denied, because no one can be
+//! asked. Hooks do not run for these calls.
 
 use agent::approval::{Access, Ruling};
 use agent::engine::Ports;
@@ -21,7 +21,7 @@ use crate::house::ChatService;
 use crate::limits::{JUDGE_CALLS, JUDGE_RESULT_BYTES, JUDGE_ROUNDS, JUDGE_TOKENS};
 use crate::stored::Stored;
 
-/// The tools of a hook's agent.
+/// The tools of a hook's agent, by name.
 const READERS: [&str; 3] = ["Read", "Glob", "Grep"];
 
 impl Judge for ChatService {
@@ -49,7 +49,7 @@ impl Judge for ChatService {
     }
 }
 
-/// Checks a call of a hook, or of a hook's agent, by the rules. Nobody is asked, so a call that a rule asks about is denied.
+/// Checks a call of a hook, or of a hook's agent, against the rules. No one can be asked, so a call that a rule asks about is denied.
 async fn permitted(ports: &Ports, tool: &str, subject: Subject<'_>) -> Result<(), String> {
     match ports.permissions.ruling(tool, subject, false).await.map_err(|error| error.to_string())? {
         Ruling::Silent | Ruling::Allow => Ok(()),
@@ -134,7 +134,7 @@ impl Judging<'_> {
         Err(format!("the hook's agent gave no answer within {rounds} rounds; shorten its task"))
     }
 
-    /// The result of a call; the error is a text for the model too.
+    /// The result of a call; an error is a text for the model as well.
     async fn call(&self, call: &ToolCall) -> Result<String, String> {
         let Question { user, chat, root, turn, .. } = *self.question;
         let understood = self.tools.understand(call)?;

@@ -1,13 +1,13 @@
-//! Chats: their messages, and what answers them: slash commands, `!command`, and the agent.
+//! Chats: their messages, and how messages are answered: by slash commands, `!command` and the agent.
 //!
-//! A [`ChatService`] takes a user's message to a chat, stores it, and answers. Later changes (above all a running command's output)
-//! are sent as [`ChatEvent`]s, which a front end passes on to the user's clients. The place where a command runs is never decided
-//! here: a `RouteRequest` is built from the chat's binding and the user's setting, and the router returns a sandbox handle that hides
-//! the machine behind it.
+//! A [`ChatService`] takes a user's message to a chat, stores it, and answers. Later changes, above all a running command's output, are
+//! sent as [`ChatEvent`]s, which a front end passes on to the user's clients. The place where a command runs is never decided here: a
+//! `RouteRequest` is built from the chat's binding and the user's setting, and the router returns a handle of a sandbox, which hides the
+//! actual machine.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `house` | the shared state of this crate |
+//! | `house` | `House`: the shared state of this crate |
 //! | `service` | [`ChatService`]: post, cancel, recover, shut down |
 //! | `languages` | each user's language for the server's texts |
 //! | `manage` | creating, finding, naming and reading chats |
@@ -18,36 +18,36 @@
 //! | `views` | chats and messages as documents of the HTTP API |
 //! | `choices` | a chat's settings and their options, for front ends with buttons |
 //! | `commands/` | one file per command, and their table |
-//! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
-//! | `recover` | continues what an earlier server left running |
+//! | `shell/` | a `!command` while it runs: the live view, head and tail, the file with the whole output |
+//! | `recover` | continues commands that were running when an earlier run of the server ended |
 //! | [`models`] | the choice of a chat's model: the server's own, the users' own, and their stand-ins |
 //! | `model_choices` | the models of chats, for the tool that shows and chooses one |
 //! | [`subscriptions`] | the users' own models: listing, adding, trying, choosing |
 //! | `queue`, `turns/` | the queue of turns in each chat, and answering them |
 //! | `stored/` | the engine's ports over the database, the router and the clients' events |
-//! | `prompt/` | the prompt before and beside the conversation: one file per part |
+//! | `prompt/` | the parts of the prompt, one file each |
 //! | `undo/`, `fork` | taking back turns and their files; copying a chat to continue it |
 //! | `tasks` | background commands of a deleted chat |
-//! | `administration`, `server_settings` | server-wide settings that administrators change while it runs |
+//! | `administration`, `server_settings` | server-wide settings that administrators change while the server runs |
 //! | `embedder`, `embedding` | the embedder of the whole server |
 //! | `memorise` | proposals from chats that ended, by the swift model |
 //! | `memories` | a user's memories, as the user sees and changes them |
 //! | `preferences` | a user's settings for every agent |
-//! | `rule_book/`, `rules` | permission rules, in front of the approval mode; listing, adding and trying them |
-//! | `detail` | a chat's details for clients, beside its messages |
+//! | `rule_book/`, `rules` | permission rules, which apply before the approval mode; listing, adding and trying them |
+//! | `detail` | a chat's details for clients, in addition to its messages |
 //! | `running` | the running commands of each chat, their limit and their cancellation |
 //! | `sending`, `sends` | handling a repeated message only once |
 //! | `exec_document` | the document of a message that shows a command |
 //! | `asks` | answers to questions in messages, from any surface |
 //! | `cards` | answers to cards, from any surface |
 //! | `bus` | [`Bus`]: sends the chats' events to every subscriber |
-//! | `transcript` | head and tail of an output |
+//! | `transcript` | the beginning and the end of an output |
 //! | `told` | the live text of messages in progress, for clients that connect later |
 //! | `event`, `error` | the events, and the errors |
 //! | [`limits`] | every limit and timeout |
 //!
-//! A new chat command: a file in `commands/` and a row of its table. A new part of the prompt: a file in `prompt/` and a line of its
-//! list.
+//! To add a chat command, add a file in `commands/` and a row to its table. To add a part of the prompt, add a file in `prompt/` and a
+//! line to its list.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

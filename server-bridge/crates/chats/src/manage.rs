@@ -8,51 +8,50 @@ use crate::limits::{
 use crate::told::Told;
 use crate::{ChatEvent, ChatService, Error, Result};
 
-/// The wanted chats: all, the most recently active first, or those that contain some words.
+/// A search for chats: all, the most recently active first, or those that contain some words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Find<'a> {
-    /// The words; all of them must be in the title or in one message.
+    /// The words to find; all of them must be in the title or in one message.
     pub words: &'a [&'a str],
-    /// Only those that come after this one in the order.
+    /// Limits the result to chats that come after this one in the order.
     pub before: Option<&'a ChatId>,
-    /// The maximum number of chats to return, at most [`CHAT_PAGE_ROWS`], or with words [`CHAT_SEARCH_ROWS`]; these apply if
-    /// `None`.
+    /// Limit on the number of chats to return, at most [`CHAT_PAGE_ROWS`], or with words [`CHAT_SEARCH_ROWS`]; these are the defaults.
     pub limit: Option<u32>,
 }
 
 /// A chat that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The chat.
+    /// The chat itself.
     pub chat: Chat,
-    /// The first match in a message, unless the title has the words.
+    /// The first match in a message, unless the title contains the words.
     pub excerpt: Option<Excerpt>,
 }
 
 /// A match in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The message.
+    /// The id of the message.
     pub message: MessageId,
     /// The word, with the text around it.
     pub text: String,
 }
 
-/// The wanted messages of a chat.
+/// The part of a chat's messages to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// The last ones.
+    /// The last messages.
     Last,
-    /// Those before this one.
+    /// The messages before this one.
     Before(MessageId),
-    /// Those after this one, the oldest of them.
+    /// The messages after this one, the oldest first.
     After(MessageId),
 }
 
-/// A message, with its live text so far.
+/// A message with its live text so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The message.
+    /// The message itself.
     pub message: Message,
     /// The live text that its own text does not contain yet.
     pub live: Vec<Told>,
@@ -86,12 +85,12 @@ impl ChatService {
     /// A user's chat.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn chat(&self, user: UserId, chat: &ChatId) -> Result<Chat> {
         Ok(self.0.store.chat(user, chat).await?)
     }
 
-    /// Begins a chat.
+    /// Creates a chat.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -101,7 +100,7 @@ impl ChatService {
         Ok(chat)
     }
 
-    /// The user's empty chat, or a new one: two requests for a new chat leave only one empty one.
+    /// The user's empty chat, or a new one, so that two requests for a new chat leave only one empty chat.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -114,8 +113,8 @@ impl ChatService {
     /// Gives a chat a title.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an empty one; [`Error::Store`] for one that is too long, and for a chat that is gone or another
-    /// user's.
+    /// [`Error::Refused`] for an empty title; [`Error::Store`] for a title that is too long, and for a chat that was deleted or belongs
+    /// to another user.
     pub async fn rename(&self, user: &User, chat: &ChatId, title: &str) -> Result<Chat> {
         let title = title.trim();
         if title.is_empty() {
@@ -126,11 +125,11 @@ impl ChatService {
         Ok(chat)
     }
 
-    /// Some of a chat's messages, the oldest first, [`MESSAGE_PAGE_ROWS`] of them unless `limit` says otherwise; and true if
-    /// there are more in that direction.
+    /// A page of a chat's messages, the oldest first: [`MESSAGE_PAGE_ROWS`] unless `limit` is given. The flag is true if there are more
+    /// messages in that direction.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn messages(
         &self,
         user: UserId,
@@ -153,7 +152,7 @@ impl ChatService {
     /// The sub-agents that a chat's agent called, the oldest first.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn sub_agents(&self, user: UserId, chat: &ChatId) -> Result<Vec<SubAgent>> {
         Ok(self.0.store.sub_agents(user, chat).await?)
     }

@@ -11,14 +11,14 @@ use crate::{ChatService, Error, Result};
 /// How a user's agents remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// The mode.
+    /// The mode of memory.
     pub mode: Mode,
     /// True if the swift model proposes memories from chats that have ended.
     pub from_chats: bool,
 }
 
 impl ChatService {
-    /// The agents of groups that the user owns. The user sees their memories.
+    /// The user's own agents in groups, whose memories the user sees.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -63,8 +63,8 @@ impl ChatService {
         Ok(self.0.store.proposed_memories(user).await?)
     }
 
-    /// All memories and proposals of a holder, in the order in which they were added; with a query, only those that share words or the
-    /// meaning with it, the best match first.
+    /// All memories and proposals of a holder, in the order in which they were added; with a query, only those that share words with it
+    /// or are close to it in meaning, the best match first.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -92,7 +92,7 @@ impl ChatService {
     /// A memory, and its earlier texts, the latest first.
     ///
     /// # Errors
-    /// [`Error::Store`] if the memory is gone or another user's.
+    /// [`Error::Store`] if the memory was deleted or belongs to another user.
     pub async fn memory(&self, user: UserId, id: i64) -> Result<(MemoryItem, Vec<MemoryRevision>)> {
         let store = &self.0.store;
         let holder = store.holder_of_memory(user, id).await?;
@@ -102,7 +102,7 @@ impl ChatService {
     /// Stores a memory that the user wrote, for themselves or for an agent of theirs. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] for a text that is empty or too long, and beyond 1,000 memories.
+    /// [`Error::Store`] for a text that is empty or too long, and if there are already 1,000 memories.
     pub async fn keep_memory(&self, user: &User, agent: Option<i64>, wanted: &Write<'_>) -> Result<Written> {
         let store = &self.0.store;
         let written =
@@ -114,7 +114,7 @@ impl ChatService {
     /// Changes a memory for the user. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if the memory is gone or another user's, and for a text that is empty or too long.
+    /// [`Error::Store`] if the memory was deleted or belongs to another user, and for a text that is empty or too long.
     pub async fn change_memory(
         &self,
         user: &User,
@@ -135,10 +135,10 @@ impl ChatService {
         Ok(changed)
     }
 
-    /// Accepts a proposal; returns what is kept. Audited.
+    /// Accepts a proposal; returns the memory that is kept. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if the proposal is gone, another user's or a memory already, and beyond 1,000 memories.
+    /// [`Error::Store`] if the proposal was deleted, belongs to another user or is already a memory, and if there are already 1,000 memories.
     pub async fn accept_memory(&self, user: &User, id: i64) -> Result<MemoryItem> {
         let holder = self.0.store.holder_of_memory(user.id, id).await?;
         let kept = self.0.store.accept_memory(holder, id).await?;
@@ -149,7 +149,7 @@ impl ChatService {
     /// Deletes a memory or a proposal with all of its earlier texts. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the memory is gone or another user's; [`Error::Store`].
+    /// [`Error::Refused`] if the memory was deleted or belongs to another user; [`Error::Store`].
     pub async fn forget_memory(&self, user: &User, id: i64) -> Result<()> {
         let forgotten = match self.0.store.holder_of_memory(user.id, id).await {
             Ok(holder) => self.0.store.forget_memories(holder, &[id]).await,
@@ -167,7 +167,7 @@ impl ChatService {
     }
 
     /// Deletes all memories and proposals of the user, or of an agent of theirs, that contain all words of `about` in their text, their
-    /// name or an earlier text; returns how many. Audited.
+    /// name or an earlier text; returns the number of deleted ones. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] for a text without words; [`Error::Store`].

@@ -8,7 +8,7 @@ use tools::ModelChoices;
 
 use crate::house::{ChatService, House};
 
-/// The models of a service's chats; it does not keep the service alive.
+/// Access to the models of a service's chats, without keeping the service alive.
 pub(crate) struct Choices(pub(crate) Weak<House>);
 
 impl ModelChoices for Choices {
@@ -34,5 +34,5 @@ impl ModelChoices for Choices {
 }
 
 fn stops() -> String {
-    "the server stops".to_owned()
+    "the server is stopping".to_owned()
 }

@@ -1,7 +1,7 @@
 //! The images among a message's attachments, for models with vision.
 //!
-//! They become parts of the message in addition to its text, which names the paths: a model without vision uses those, and is
-//! asked without the images if its provider refuses them.
+//! They are added to the message in addition to its text, which names the paths. A model without vision uses the paths; if its provider
+//! refuses the images, the model is asked without them.
 
 use llm::Content;
 use sandbox::Sandbox;
@@ -35,8 +35,7 @@ pub(crate) async fn of_message(house: &House, user: &User, chat: &ChatId, text: 
     images
 }
 
-/// The machine that an attachment is on: the one that it names, or the chat's. This neither starts a machine nor waits for
-/// one.
+/// The machine that has an attachment: the one that the attachment names, or the chat's. This neither starts a machine nor waits for one.
 async fn sandbox(house: &House, user: &User, chat: &ChatId, place: Option<&str>) -> Option<Sandbox> {
     let store = &house.store;
     let request = match place {

@@ -13,7 +13,7 @@ const INSTRUCTIONS: &str = "agent_instructions";
 pub struct Preferences {
     /// Instructions for every agent, in all chats; at most 32 KiB.
     pub instructions: Option<String>,
-    /// The language to answer in, in any words; the user's own if not set. At most 64 characters, on one line.
+    /// The language to answer in, in any words; the user's own language if not set. At most 64 characters, on one line.
     pub language: Option<String>,
     /// The mode of a new chat; `ask` if not set.
     pub approval: Option<Mode>,
@@ -31,10 +31,10 @@ impl ChatService {
         Ok(Preferences { instructions, language, approval })
     }
 
-    /// Replaces all of them; a missing or empty one is reset. They take effect with the next turn. Audited.
+    /// Replaces all settings; a missing or empty one is reset. They take effect with the next turn. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for one that is too long; [`Error::Store`].
+    /// [`Error::Refused`] for a setting that is too long; [`Error::Store`].
     pub async fn set_preferences(&self, user: &User, wanted: &Preferences) -> Result<Preferences> {
         let kept = |text: &Option<String>| {
             text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -59,7 +59,7 @@ impl ChatService {
         Ok(Preferences { instructions, language, approval: wanted.approval })
     }
 
-    /// What a user allowed for good, in all of their chats; the newest first.
+    /// The permissions that a user gave for good, in all of their chats; the newest first.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -67,10 +67,10 @@ impl ChatService {
         Ok(self.0.store.approval_rules(user).await?)
     }
 
-    /// Revokes what a user allowed for good: the next such call needs approval again. Audited.
+    /// Revokes a permission given for good: the next such call needs approval again. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a rule that is gone or another user's; [`Error::Store`].
+    /// [`Error::Refused`] for a permission that was revoked or belongs to another user; [`Error::Store`].
     pub async fn revoke_approval_rule(&self, user: &User, rule: i64) -> Result<()> {
         let Some(tool) = self.0.store.revoke_approval_rule(user.id, rule).await? else {
             return Err(Error::refused(

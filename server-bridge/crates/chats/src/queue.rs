@@ -12,9 +12,9 @@ use crate::limits::TURNS_QUEUED;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     pub(crate) turn: TurnId,
-    /// The message that shows its answer.
+    /// The message that shows the turn's answer.
     pub(crate) message: MessageId,
-    /// True if an earlier server began it.
+    /// True if the turn began in an earlier run of the server.
     pub(crate) goes_on: bool,
     /// True for the turn of a sub-agent in the background, which is queued in its own chat.
     pub(crate) is_background: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Job {
     Turn(Waiting),
-    /// Replaces the earlier conversation by a summary.
+    /// Replaces the earlier conversation with a summary.
     Compress,
     /// Notifies the chat's agent of sub-agents that have ended, unless a turn has already done so.
     Tell,
@@ -32,28 +32,28 @@ pub(crate) enum Job {
 
 type Key = (UserId, ChatId);
 
-/// The queues of all chats. Cheap to clone; every clone is the same.
+/// The queues of all chats. Cheap to clone; all clones share the same queues.
 #[derive(Clone, Default)]
 pub(crate) struct Queue(Arc<Mutex<HashMap<Key, Line>>>);
 
 #[derive(Default)]
 struct Line {
-    /// Each with the token that stops it.
+    /// The queued turns, each with the token that stops it.
     waiting: VecDeque<(Waiting, CancellationToken)>,
-    /// Places that were taken and not filled yet.
+    /// The number of places that were taken and are not filled yet.
     reserved: usize,
     has_worker: bool,
-    /// True if its user wants it compressed.
+    /// True if the chat's user wants it compressed.
     is_to_be_compressed: bool,
-    /// True if its agent has to be notified of sub-agents that have ended.
+    /// True if the chat's agent has to be notified of sub-agents that have ended.
     is_to_be_told: bool,
     /// The turn in progress.
     turn: Option<TurnId>,
-    /// Stops the job in progress.
+    /// The token that stops the job in progress.
     current: Option<CancellationToken>,
 }
 
-/// A place in a chat's queue, given back when dropped unfilled.
+/// A place in a chat's queue; it is given back if it is dropped before it is filled.
 pub(crate) struct Place {
     queue: Queue,
     key: Key,
@@ -65,25 +65,25 @@ pub(crate) struct Worker {
     key: Key,
 }
 
-/// The result of holding up a queue.
+/// The result of an attempt to hold a queue.
 pub(crate) enum Hold {
-    /// Messages that arrive meanwhile wait for this worker.
+    /// The queue is held: messages that arrive meanwhile wait for this worker.
     Held(Worker),
-    /// Something is in progress.
+    /// A job is in progress.
     GoesOn,
-    /// Something is in progress that is being stopped.
+    /// A job is in progress and is being stopped.
     Ends,
 }
 
 impl Queue {
-    /// Takes a place; `None` if too many are queued.
+    /// Takes a place; `None` if too many turns are queued.
     pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
         let mut lines = self.lock();
         let line = lines.entry((user, chat.clone())).or_default();
         (!line.is_full()).then(|| self.place(line, user, chat))
     }
 
-    /// Takes a place for a turn that is on record already, however many are queued.
+    /// Takes a place for a turn that is already on record, regardless of the limit.
     pub(crate) fn restore(&self, user: UserId, chat: &ChatId) -> Place {
         self.place(self.lock().entry((user, chat.clone())).or_default(), user, chat)
     }
@@ -98,7 +98,7 @@ impl Queue {
         self.lock().values().filter(|line| line.has_worker).count()
     }
 
-    /// True if a chat of a user has a worker, or a place that was taken and not filled yet.
+    /// True if a chat of a user has a worker, or a place that was taken and is not filled yet.
     pub(crate) fn is_at_work_for(&self, user: UserId) -> bool {
         self.lock().iter().any(|((owner, _), line)| *owner == user && (line.has_worker || line.reserved > 0))
     }
@@ -115,14 +115,14 @@ impl Queue {
         self.lock().entry((user, chat.clone())).or_default().is_to_be_told = true;
     }
 
-    /// True if a chat is to be compressed; asking resets it.
+    /// True if a chat is to be compressed; this call resets the request.
     pub(crate) fn take_compression(&self, user: UserId, chat: &ChatId) -> bool {
         let mut lines = self.lock();
         let line = lines.get_mut(&(user, chat.clone()));
         line.is_some_and(|line| std::mem::take(&mut line.is_to_be_compressed))
     }
 
-    /// A worker for a chat's queue, unless it has one.
+    /// A worker for a chat's queue; `None` if it already has one.
     pub(crate) fn employ(&self, user: UserId, chat: &ChatId) -> Option<Worker> {
         let key = (user, chat.clone());
         let mut lines = self.lock();
@@ -130,7 +130,7 @@ impl Queue {
         (!std::mem::replace(&mut line.has_worker, true)).then(|| Worker { queue: self.clone(), key })
     }
 
-    /// A worker that holds up a chat's queue, if nothing is in progress in it.
+    /// A worker that holds a chat's queue, if nothing is in progress in it.
     pub(crate) fn hold(&self, user: UserId, chat: &ChatId) -> Hold {
         let key = (user, chat.clone());
         let mut lines = self.lock();
@@ -149,8 +149,8 @@ impl Queue {
         line.is_some_and(|line| line.has_worker || !line.waiting.is_empty())
     }
 
-    /// Stops the turn in progress, or the next one if there is none; the turns queued after it go on. Returns the number
-    /// that were not stopped before: one or none.
+    /// Stops the turn in progress, or the next one if there is none; turns queued after it are not affected. Returns the number of turns
+    /// that were not already stopped: one or none.
     pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         let line = lines.get(&(user, chat.clone()));
@@ -159,7 +159,7 @@ impl Queue {
         next.map_or(0, cancel)
     }
 
-    /// Stops the turn in progress and all queued ones; returns the number that were not stopped before.
+    /// Stops the turn in progress and all queued turns; returns the number that were not already stopped.
     pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
         let lines = self.lock();
         lines.get(&(user, chat.clone())).map_or(0, |line| line.tokens().map(cancel).sum())
@@ -184,14 +184,14 @@ impl Queue {
 }
 
 impl Place {
-    /// Queues a turn in this place, unless it is queued or in progress already.
+    /// Queues a turn in this place, unless it is already queued or in progress.
     pub(crate) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
             let is_known = |(other, _): &(Waiting, _)| other.turn == waiting.turn;
             if line.turn == Some(waiting.turn) || line.waiting.iter().any(is_known) {
                 return;
             }
-            // In the order of their records, whichever of two gets here first.
+            // Turns are in the order of their records, regardless of which one gets here first.
             let later = |(other, _): &(Waiting, _)| other.turn > waiting.turn;
             let at = line.waiting.iter().position(later).unwrap_or(line.waiting.len());
             line.waiting.insert(at, (waiting, CancellationToken::new()));
@@ -204,17 +204,17 @@ impl Line {
         self.waiting.len() + self.reserved >= TURNS_QUEUED
     }
 
-    /// True if there is work besides the queued turns.
+    /// True if there is work in addition to the queued turns.
     fn has_more(&self) -> bool {
         self.is_to_be_compressed || self.is_to_be_told
     }
 
-    /// The tokens of all jobs here, starting with the one in progress.
+    /// The tokens of all jobs of a chat, starting with the job in progress.
     fn tokens(&self) -> impl Iterator<Item = &CancellationToken> {
         self.current.iter().chain(self.waiting.iter().map(|(_, cancelled)| cancelled))
     }
 
-    /// True if all jobs here were stopped, so that nothing will be in progress soon.
+    /// True if all jobs of a chat were stopped, so that nothing will be in progress soon.
     fn ends(&self) -> bool {
         self.reserved == 0
             && self.tokens().next().is_some()
@@ -222,7 +222,7 @@ impl Line {
     }
 }
 
-/// Cancels; returns 1, or 0 if that was done before.
+/// Cancels a token; returns 1, or 0 if it was already cancelled.
 fn cancel(token: &CancellationToken) -> usize {
     let is_news = !token.is_cancelled();
     token.cancel();
@@ -241,11 +241,11 @@ impl Drop for Place {
 }
 
 impl Worker {
-    /// The next job, and the token that stops it; `None` ends the work.
+    /// The next job, and the token that stops it; `None` if the worker's work ends.
     pub(crate) fn next(&self) -> Option<(Job, CancellationToken)> {
         let mut lines = self.queue.lock();
         let line = lines.get_mut(&self.key)?;
-        // A queued turn compresses first.
+        // A queued turn does the compression first.
         if let Some((waiting, cancelled)) = line.waiting.pop_front() {
             line.current = Some(cancelled.clone());
             line.turn = Some(waiting.turn);
@@ -268,14 +268,14 @@ impl Worker {
 }
 
 impl Worker {
-    /// Ends the work; what is queued stays on record.
+    /// Ends the worker's work; queued turns stay on record.
     pub(crate) fn leave(self) {
         self.queue.lock().remove(&self.key);
     }
 }
 
 impl Drop for Worker {
-    /// A worker that ended early, by a panic, leaves the rest to the next one.
+    /// A worker that ends early, because of a panic, leaves the rest of the work to the next one.
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Some(line) = self.queue.lock().get_mut(&self.key)

@@ -1,4 +1,4 @@
-//! Continues what an earlier server left running.
+//! Continues commands that were running when an earlier run of the server ended.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::shell::{Begin, Run};
 use crate::{Result, document, exec_document};
 use execs::Ending;
 
-/// Starts a task for each exec, of a user or of all users, that is on record as running; returns the number of those that a message shows.
+/// Starts a task for each exec, of a user or of all users, that is on record as running; returns the number of execs that a message shows.
 pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<usize> {
     trust::recover(service, of).await?;
     let mut count = 0;
@@ -18,7 +18,7 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
         let Some(message) = exec.message else { continue };
         let message = match service.store.message(exec.user, message).await {
             Ok(message) => message,
-            // No message shows the command any more; it is ended all the same.
+            // No message shows the command any more; it is ended nevertheless.
             Err(store::Error::NotFound { .. }) => {
                 service.execs.follow(user, exec);
                 continue;
@@ -37,12 +37,12 @@ async fn go_on(service: &Arc<House>, user: User, exec: Exec, message: Message) -
     let mut document = document::exec(&message)
         .unwrap_or_else(|| exec_document::running(&exec.exec_id, &exec.command, exec.runner.clone()));
     if let Some(outcome) = exec_document::outcome(&document) {
-        // A server of an earlier version got no further than the message.
+        // The message already shows the end: a server of an earlier version wrote it and died before it recorded the end.
         let ending = Ending::on_record(outcome);
         let _recorded = service.execs.end_of_record(&user, &exec, &ending).await?;
         return Ok(None);
     }
-    // A wait of an earlier server is of no interest any more.
+    // The message may mention a wait in an earlier run of the server, which no longer matters.
     document.error = None;
     let route_request = execs::route_request(&service.store, user.id, exec.runner.as_deref()).await?;
     let slot = service.running.take_over(user.id, &message.chat);

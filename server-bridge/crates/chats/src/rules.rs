@@ -14,7 +14,7 @@ use crate::stored::Stored;
 use crate::{Error, Result};
 
 impl ChatService {
-    /// The rules that hold for a user: the administrator's, the user's own in the order in which they were added, also those of
+    /// The rules that apply to a user: the administrator's, the user's own in the order in which they were added, including those for
     /// single chats, those of the workspace of their active place if it can be reached, and the built-in ones.
     ///
     /// # Errors
@@ -57,11 +57,10 @@ impl ChatService {
         Ok(views)
     }
 
-    /// Adds a rule of a user's. Audited.
+    /// Adds a rule for a user. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a rule that is malformed or can never match; [`Error::Store`] for one that is too long, and if
-    /// there are too many.
+    /// [`Error::Refused`] for a rule that is malformed or can never match; [`Error::Store`] for a rule that is too long, and if there are too many.
     pub async fn add_rule(&self, user: &User, new: &NewRule) -> Result<RuleView> {
         let effect = match &new.effect {
             words::RuleEffect::Deny => RuleEffect::Deny,
@@ -95,10 +94,10 @@ impl ChatService {
         Ok(view(added))
     }
 
-    /// Removes a rule of a user's: it no longer applies from the next call on. Audited.
+    /// Removes a user's rule: it no longer applies from the next call on. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a rule that is gone or another user's; [`Error::Store`].
+    /// [`Error::Refused`] for a rule that was removed or belongs to another user; [`Error::Store`].
     pub async fn remove_rule(&self, user: &User, id: i64) -> Result<()> {
         let house = &self.0;
         let removed = house.store.remove_permission_rule(user.id, id).await?;
@@ -113,8 +112,7 @@ impl ChatService {
         Ok(())
     }
 
-    /// What the rules would do with a call of a user's model. Nothing is run, counted or looked up on a machine: links are not
-    /// followed.
+    /// The decision of the rules on a call of a user's model. Nothing is run or counted, and no machine is asked, so symbolic links are not followed.
     ///
     /// # Errors
     /// [`Error::Refused`] for a call without a tool or one that is too long; [`Error::Store`].
@@ -153,8 +151,8 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// For each of these files of the workspace of a user's chat, true if the rules keep the chat's model from reading it. Nobody is asked,
-    /// so a rule that asks keeps it from that as well.
+    /// For each of these files of the workspace of a user's chat, true if the rules keep the chat's model from reading it. No one is
+    /// asked, so a rule that asks counts as one that denies.
     ///
     /// # Errors
     /// [`agent::PortError`] if the machine or the database cannot be reached.
@@ -166,7 +164,7 @@ impl ChatService {
     ) -> agent::PortResult<Vec<bool>> {
         const TOOL: &str = "Read";
         const WORKSPACE: &str = ".";
-        // Rules belong to a chat; no turn is at work.
+        // Rules belong to a chat, so no turn is needed.
         let permissions = Stored::top(&self.0, user, chat, TurnId(0)).ports().permissions;
         match permissions.ruling(TOOL, Subject::Reads(WORKSPACE), false).await? {
             Ruling::Silent | Ruling::Allow => permissions.hidden(TOOL, WORKSPACE, paths).await,
@@ -187,7 +185,7 @@ impl ChatService {
     }
 }
 
-/// A rule of a workspace's file, or the file if it cannot be read.
+/// A rule of a workspace's file, or the file itself if it cannot be read.
 fn of_file(entry: Entry) -> RuleView {
     RuleView {
         id: None,

@@ -12,7 +12,7 @@ use crate::transcript::Transcript;
 /// A command's output so far, shared between its writer and requests for the chat's messages.
 pub(crate) type SharedTranscript = Arc<Mutex<Transcript>>;
 
-/// The running commands of all chats. Cheap to clone; every clone is the same list.
+/// The running commands of all chats. Cheap to clone; all clones share the same list.
 #[derive(Clone, Default)]
 pub(crate) struct Running(Arc<Mutex<State>>);
 
@@ -30,18 +30,18 @@ struct Entry {
     transcript: SharedTranscript,
 }
 
-/// A command's place in the list, given back when dropped.
+/// A command's place in the list; it is given back when this is dropped.
 pub(crate) struct Slot {
     running: Running,
     key: u64,
-    /// Cancelled when its user wants the command to stop.
+    /// Cancelled when the user wants the command to stop.
     pub(crate) cancelled: CancellationToken,
-    /// The output so far.
+    /// The command's output so far.
     pub(crate) transcript: SharedTranscript,
 }
 
 impl Running {
-    /// Takes a place, or returns `None` if the chat runs as many commands as it may.
+    /// Takes a place; `None` if the chat already runs as many commands as it may.
     pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Slot> {
         let mut state = self.lock();
         let in_chat =
@@ -70,17 +70,17 @@ impl Running {
         Slot { running: self.clone(), key, cancelled, transcript }
     }
 
-    /// True if a command of a user runs.
+    /// True if any command of a user is running.
     pub(crate) fn is_running_for(&self, user: UserId) -> bool {
         self.lock().entries.values().any(|entry| entry.user == user)
     }
 
-    /// True if a command of a chat runs.
+    /// True if any command of a chat is running.
     pub(crate) fn is_running(&self, user: UserId, chat: &ChatId) -> bool {
         self.lock().entries.values().any(|entry| entry.user == user && entry.chat == *chat)
     }
 
-    /// Cancels every command of a chat; returns the number that had not been cancelled before.
+    /// Cancels every command of a chat; returns the number that had not already been cancelled.
     pub(crate) fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();
         let told = state
@@ -91,7 +91,7 @@ impl Running {
         told.count()
     }
 
-    /// The output so far of the command shown by a message, if it runs.
+    /// The output so far of the command that a message shows, if it is running.
     pub(crate) fn transcript(&self, message: MessageId) -> Option<SharedTranscript> {
         let state = self.lock();
         state

@@ -1,26 +1,26 @@
-//! Messages that are being processed, so that only one of several simultaneous repetitions is.
+//! Messages that are being processed, so that only one of several simultaneous repetitions is processed.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use store::ChatId;
 
-/// The messages in process.
+/// The messages being processed.
 #[derive(Debug, Default)]
 pub(crate) struct Sending(Mutex<HashSet<(ChatId, String)>>);
 
-/// A message in process, until this is dropped.
+/// The mark of a message that is being processed; dropping it removes the mark.
 pub(crate) struct UnderWay<'a> {
     sending: &'a Sending,
     key: (ChatId, String),
 }
 
 impl Sending {
-    /// Marks a message; `None` if it is in process already.
+    /// Marks a message; `None` if it is already being processed.
     pub(crate) fn begin(&self, chat: &ChatId, send_id: &str) -> Option<UnderWay<'_>> {
         let key = (chat.clone(), send_id.to_owned());
         let is_first = self.lock().insert(key.clone());
-        // Created only for the first one: dropping it removes the mark.
+        // Created only for the first one, because dropping it removes the mark.
         is_first.then(|| UnderWay { sending: self, key })
     }
 

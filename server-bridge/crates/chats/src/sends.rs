@@ -1,7 +1,7 @@
 //! Messages that a client may have to send again: each id is handled once.
 //!
-//! A client that got no answer cannot know if its message arrived. It sends it again under the same id and gets the answer
-//! to the first one, even after a restart of the server, since the id is recorded with the message in one step.
+//! A client that got no answer cannot know whether its message arrived. It sends the message again under the same id and gets the answer
+//! to the first one, even after a restart of the server, because the id and the message are recorded in one step.
 
 use serde::{Deserialize, Serialize};
 use store::{Author, Chat, ChatId, KnownSend, Message, MessageId, User};
@@ -13,31 +13,30 @@ use crate::{Posted, Result};
 /// A client's message, with its id.
 #[derive(Clone, Copy, Debug)]
 pub struct Saying<'a> {
-    /// A message, a slash command, or `!` and a shell command.
+    /// The text: a message, a slash command, or `!` and a shell command.
     pub text: &'a str,
-    /// Chosen by the client, 64 bytes at most; the same id in the same chat is the same message.
+    /// The message's id, chosen by the client, 64 bytes at most. The same id in the same chat is the same message.
     pub send_id: Option<&'a str>,
-    /// The paths of files that were attached to this chat for it, 16 at most; the text may be empty then.
+    /// The paths of files that were attached to this chat for the message, 16 at most; the text may then be empty.
     pub attachments: &'a [String],
     /// The author of the text. A text that is not the user's own needs a `send_id`.
     pub author: Author,
 }
 
-/// The immediate result of a message; the rest comes as [`crate::ChatEvent`]s. See [`Posted`]: a repetition gets this part
-/// of it.
+/// The immediate result of a message; everything else follows as [`crate::ChatEvent`]s. It is the part of [`Posted`] that a repetition gets, too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// The user's message and the answer, in their current state.
     pub messages: Vec<Message>,
     /// The conversation that the message created, for the client to switch to.
     pub chat: Option<Chat>,
-    /// If the message had no effect: the reason, for programs.
+    /// The reason, for programs, if the message had no effect.
     pub error: Option<String>,
     /// A text for the client to put back into its input.
     pub input: Option<String>,
 }
 
-/// The stored part of an answer: the messages themselves are read again.
+/// The stored part of an answer; the messages themselves are read again.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct AnswerDocument {
     messages: Vec<i64>,
@@ -45,12 +44,12 @@ struct AnswerDocument {
     chat: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// Cut beyond 4 KiB: the returned text is in the conversation, too.
+    /// Cut to 4 KiB: the returned text is also in the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input: Option<String>,
 }
 
-/// Stores the result. A failure is only logged: the message was handled, and a repetition still gets it.
+/// Stores the result. A failure is only logged, because the message was processed, and a repetition still gets its messages.
 pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_id: &str, posted: &Posted) {
     let document = AnswerDocument {
         messages: posted.messages.iter().map(|message| message.id.0).collect(),
@@ -63,7 +62,7 @@ pub(crate) async fn remember(service: &House, user: &User, chat: &ChatId, send_i
     };
     let json = serde_json::to_string(&document).expect("numbers and texts are always JSON");
     if let Err(error) = service.store.answer_send(user.id, chat, send_id, &json).await {
-        tracing::error!(%error, "cannot record what became of a message");
+        tracing::error!(%error, "cannot record the result of a message");
     }
 }
 
@@ -82,7 +81,7 @@ pub(crate) async fn recall(service: &House, user: &User, known: KnownSend) -> Re
         }
     }
     let chat = match chat.as_deref().map(ChatId::parse) {
-        // It may have been deleted.
+        // The chat may have been deleted.
         Some(Ok(id)) => service.store.chat(user.id, &id).await.ok(),
         Some(Err(_)) | None => None,
     };

@@ -10,13 +10,13 @@ use tokio::io::AsyncReadExt;
 use crate::embedder::Chosen;
 use crate::limits::{BASE_PROMPT_BYTES, BASE_PROMPT_NAME_BYTES};
 
-/// The keys under which the settings are stored, which are also their names in the audit trail.
+/// The keys under which the settings are stored, also used in the audit trail.
 pub(crate) const TURNS_AT_ONCE: &str = "turns_at_once";
 pub(crate) const CONTEXT_MODE: &str = "context_mode";
 pub(crate) const BASE_PROMPT: &str = "base_prompt";
 pub(crate) const EMBEDDER: &str = "embedder";
 
-/// The settings that are set; the others are as at the start of the server.
+/// The settings that were set; the others have the values from the server's start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Values {
     pub(crate) turns_at_once: Option<usize>,
@@ -31,11 +31,11 @@ pub(crate) struct Values {
 pub(crate) struct LiveSettings {
     values: RwLock<Values>,
     home: OnceLock<PathBuf>,
-    /// Held while settings are changed: the last stored value is the one that applies.
+    /// Held while settings are changed, so that the last stored value is the one that applies.
     pub(crate) changing: tokio::sync::Mutex<()>,
 }
 
-/// The reason why a file cannot replace the base prompt.
+/// The reason why a file cannot be used as the base prompt.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BasePromptError {
     #[error(
@@ -59,7 +59,7 @@ pub(crate) enum BasePromptError {
 }
 
 impl Values {
-    /// The stored settings. A value that this version does not understand counts as not set.
+    /// The settings in stored rows. A value that this version does not understand counts as not set.
     pub(crate) fn of_rows(rows: &[(String, String)]) -> Self {
         let mut values = Self::default();
         for (name, value) in rows {
@@ -84,11 +84,11 @@ impl Values {
 impl LiveSettings {
     /// Sets the server's home directory. Called once, when the server starts.
     pub(crate) fn set_home(&self, home: PathBuf) {
-        // The first call counts.
+        // Only the first call has an effect.
         let _ = self.home.set(home);
     }
 
-    /// A file of the server's home directory; `None` if the service has none.
+    /// The path of a file in the server's home directory; `None` if the service has no home directory.
     pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
         self.home.get().map(|home| home.join(name))
     }
@@ -107,7 +107,7 @@ impl LiveSettings {
         *self.values.write().unwrap_or_else(PoisonError::into_inner) = values;
     }
 
-    /// The layers that are on now.
+    /// The current context mode.
     pub(crate) fn context_mode(&self) -> ContextMode {
         self.values().context_mode.unwrap_or_default()
     }
@@ -121,7 +121,7 @@ impl LiveSettings {
     /// Reads a file as a base prompt.
     ///
     /// # Errors
-    /// [`BasePromptError`]: the reason why it cannot be used.
+    /// [`BasePromptError`], with the reason why it cannot be used.
     pub(crate) async fn read_base_prompt(&self, name: &str) -> Result<String, BasePromptError> {
         let path = self.file(name).filter(|_| is_base_prompt_name(name));
         let path = path.ok_or_else(|| BasePromptError::Name(name.to_owned()))?;
@@ -142,8 +142,8 @@ impl LiveSettings {
     }
 }
 
-/// A regular file's content, up to `limit` bytes; `None` for anything else. Its type is checked first, because opening a named
-/// pipe waits for a writer.
+/// The content of a regular file, up to `limit` bytes; `None` for anything else. The type is checked first, because opening a named pipe
+/// waits for a writer.
 pub(crate) async fn beginning(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     if !tokio::fs::metadata(path).await?.is_file() {
         return Ok(None);
@@ -153,8 +153,7 @@ pub(crate) async fn beginning(path: &Path, limit: u64) -> io::Result<Option<Vec<
     Ok(Some(content))
 }
 
-/// True if a base prompt may be read from a file of this name: only inside the home directory, and never a file that holds
-/// secrets.
+/// True if a base prompt may be read from a file with this name: only in the home directory, and never a file that contains secrets.
 fn is_base_prompt_name(name: &str) -> bool {
     name.len() <= BASE_PROMPT_NAME_BYTES
         && name.ends_with(".md")

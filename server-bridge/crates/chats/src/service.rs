@@ -40,7 +40,7 @@ use crate::bus::Bus;
 use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, recover};
 
 impl ChatService {
-    /// A service over this store and router that answers with these models and gives them this access to the internet.
+    /// A service over this store and router, with these models and this access to the internet.
     pub fn new(store: Store, router: SandboxRouter, models: ModelsConfig, internet: Internet) -> Self {
         let (tasks, stops) = (TaskTracker::new(), Stops::new(store.is_node()));
         let execs = Ledger::new(store.clone(), router.clone());
@@ -85,7 +85,7 @@ impl ChatService {
             trusts: OnceLock::new(),
             begin_background: turns::begin_soon,
         }));
-        // Tools must not keep the service alive that has them.
+        // The tools must not keep the service that owns them alive.
         let _ = service.0.services.models.set(Arc::new(Choices(Arc::downgrade(&service.0))));
         meaning.set_embedders(service.embedders());
         service
@@ -102,7 +102,7 @@ impl ChatService {
         &self.0.hooks
     }
 
-    /// The tools of all turns: an extension registers its own here. A turn keeps those it began with.
+    /// The tools of all turns: an extension registers its own here. A turn keeps the tools that it began with.
     pub fn tools(&self) -> &Registry {
         &self.0.tools
     }
@@ -112,7 +112,7 @@ impl ChatService {
         &self.0.services.library
     }
 
-    /// The parts of the prompt: an extension puts its own here.
+    /// The parts of the prompt: an extension registers its own here.
     pub fn prompt(&self) -> &PromptParts {
         &self.0.prompt
     }
@@ -127,9 +127,10 @@ impl ChatService {
         &self.0.bus
     }
 
-    /// Applies the stored settings, and continues every exec that an earlier server left running, including clients' execs, and every message that it
-    /// had not begun to answer; reports the answers that were cut off. Returns the number of chats' execs. Called when the server starts, before
-    /// anything is posted: each command waits in the background for its runner, 10 min at most.
+    /// Applies the stored settings and continues the work of an earlier run of the server: every exec that was running, including
+    /// clients' execs, and every message that was not yet being answered. Answers that were cut off are reported. Returns the number of
+    /// chats' execs. Called when the server starts, before any message is posted: each command waits in the background for its runner, 10
+    /// min at most.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -148,7 +149,7 @@ impl ChatService {
         Ok(())
     }
 
-    /// Applies the stored settings again: another node may have changed them.
+    /// Applies the stored settings again, because another node may have changed them.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -156,8 +157,8 @@ impl ChatService {
         Ok(self.0.load_settings().await?)
     }
 
-    /// Continues what an earlier server left of one user, as [`ChatService::recover`] does for all. Called when the server becomes the
-    /// user's home, before anything is posted for this user.
+    /// Continues one user's work from an earlier run of the server, as [`ChatService::recover`] does for all users. Called when the
+    /// server becomes the user's home, before any message is posted for this user.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -167,8 +168,8 @@ impl ChatService {
         self.recover_of(Some(user)).await
     }
 
-    /// Leaves everything of one user to the user's next home, as [`ChatService::stop`] does for all, and returns when nothing of it is in
-    /// progress here any more. What it still tries to change is refused by the database.
+    /// Leaves all work of one user to the user's next home, as [`ChatService::stop`] does for all users, and returns when none of it is
+    /// in progress here any more. The database refuses changes that it still tries to make.
     pub async fn end_user(&self, user: store::UserId) {
         let house = &self.0;
         house.execs.end_user(user);
@@ -196,12 +197,11 @@ impl ChatService {
         self.0.queue.is_at_work_for(user)
     }
 
-    /// Takes a user's message to one of their chats: stores it and acts on it. A command is only started; its output and its
-    /// end come as events.
+    /// Takes a user's message to one of their chats: stores it and acts on it. A command is only started; its output and its end follow as events.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that is gone or another user's, or a text
-    /// beyond 1 MiB; [`Error::Refused`] if too many messages are queued for the model; [`Error::Stopping`].
+    /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that was deleted or belongs to another user, and for a text
+    /// longer than 1 MiB; [`Error::Refused`] if too many messages are queued for the model; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
         let _tracked = self.check_saying(user, chat, text).await?;
         let expanded = self.0.expanded(user, chat, text).await?;
@@ -215,11 +215,11 @@ impl ChatService {
         self.0.answer(user, chat, said, input).await
     }
 
-    /// The same for a client that may have sent it before and got no answer: each id is handled once, and a repetition gets
-    /// the result of the first one.
+    /// Like [`ChatService::post`], for a client that may have sent the message before and got no answer: each id is processed once, and a
+    /// repetition gets the result of the first one.
     ///
     /// # Errors
-    /// As for [`ChatService::post`]; [`Error::Refused`] for another text under the same id.
+    /// As for [`ChatService::post`]; [`Error::Refused`] for a different text under the same id.
     pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
         let Saying { text, send_id, attachments, author } = saying;
         let text = with_attachments(text, attachments)?;
@@ -233,7 +233,7 @@ impl ChatService {
         };
         let _tracked = self.check_saying(user, chat, text).await?;
         let mut input = Input::parse(text);
-        // A server may return another text for the same command: a repetition keeps the first one.
+        // An extension's server may return a different text for the same command, so a repetition keeps the first text.
         let is_of_extension = matches!(input, Input::Unknown(..));
         let mut expanded = None;
         if !self.0.store.was_said(user.id, chat, send_id).await? {
@@ -257,7 +257,7 @@ impl ChatService {
                     text: "another message was sent with this send_id before; choose another one".to_owned(),
                 });
             }
-            // The server died before it acted on the message: it does so now.
+            // The server died before it acted on the message, so it acts now.
             Said::Known(known)
                 if under_way.is_some() && known.answer_json.is_none() && !known.is_followed =>
             {
@@ -277,8 +277,8 @@ impl ChatService {
         Ok(posted.into())
     }
 
-    /// Checks that a message may be posted at all. A shutdown waits until the returned token is dropped, so that no command
-    /// begins after the shutdown.
+    /// Checks that a message may be posted at all. A shutdown waits until the returned token is dropped, so that no command begins after
+    /// the shutdown.
     async fn check_saying(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<TaskTrackerToken> {
         let tracked = self.0.tasks.token();
         if self.0.is_stopping(user.id) {
@@ -289,32 +289,32 @@ impl ChatService {
         }
         if self.0.store.sub_agent(user.id, chat).await?.is_some() {
             return Err(Error::Invalid {
-                rule: "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
+                rule: "is for a sub-agent; to write to a sub-agent that has a name, use the chat whose agent called it: /agent NAME TEXT",
             });
         }
         Ok(tracked)
     }
 
-    /// Sets a chat's mode of approval: audited, with an event for the user's other windows.
+    /// Sets a chat's approval mode: audited, with an event for the user's other windows.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
         self.0.set_approval(user, chat, mode).await
     }
 
-    /// Cancels every command and the answer in progress in a chat; returns their number. Their messages show the rest.
-    /// Queued messages are answered next.
+    /// Cancels every command and the answer in progress in a chat; returns their number. Their messages show how they end. Queued
+    /// messages are answered next.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
         Ok(self.0.stop(user, chat).await)
     }
 
-    /// Puts the output so far into those messages whose command still runs. Output whose event was not sent yet stays out:
-    /// it comes as an event, and a client that already had it would show it twice.
+    /// Puts the output so far into those messages whose command still runs. Output whose event was not sent yet is left out: it follows
+    /// as an event, and a client that already had it would show it twice.
     pub fn fill_live(&self, user: UserId, messages: &mut [Message]) {
         let is_told = |message: &Message| message.role == MessageRole::Exec && self.0.bus.knows(message.id);
         for message in messages.iter_mut().filter(|message| is_told(message)) {
@@ -341,15 +341,15 @@ impl ChatService {
         self.0.services.clients.exec_ended(user, recorded);
     }
 
-    /// Leaves execs on machines that survive this server to [`ChatService::recover`], and begins to cancel the others. Later
-    /// posts are refused. Called first when the server stops: it waits for nothing.
+    /// Leaves execs on machines that survive this server to [`ChatService::recover`], and begins to cancel the others. Later posts are
+    /// refused. Called first when the server stops; it does not wait.
     pub fn stop(&self) {
-        // First: what a turn leaves when it is cut off goes on.
+        // This must be first: work that is cut off here is resumed by the next run.
         self.0.execs.stop();
         self.0.stops.all().cancel();
     }
 
-    /// The same, and returns when every task has ended and everything that was cancelled is recorded.
+    /// Like [`ChatService::stop`], and returns when every task has ended and every cancelled command is recorded.
     pub async fn shutdown(&self) {
         self.stop();
         self.0.tasks.close();
@@ -359,14 +359,14 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// Adds a notice to a user's chat, in its user's language. A failure is only logged: nothing depends on it.
+    /// Adds a notice to a user's chat, in the user's language. A failure is only logged, because nothing depends on the notice.
     pub async fn notice(&self, user: UserId, chat: &ChatId, text: &str) {
         if let Err(error) = self.0.say(user, chat, MessageRole::Notice, text).await {
             tracing::warn!(%error, %chat, "a notice could not be shown");
         }
     }
 
-    /// Records a user's language for the server's texts: messages of the server to this user use it from now on.
+    /// Records a user's language: the server's messages to this user use it from now on.
     pub fn speaks(&self, user: UserId, language: Language) {
         self.0.languages.set(user, language);
     }
@@ -376,7 +376,7 @@ impl ChatService {
         self.0.languages.of(user)
     }
 
-    /// The languages of all users, for what must not keep the service alive.
+    /// The languages of all users, for code that must not keep the service alive.
     pub fn languages(&self) -> Arc<Languages> {
         Arc::clone(&self.0.languages)
     }
@@ -399,16 +399,16 @@ impl House {
         Ok(posted)
     }
 
-    /// The text that an extension's slash command stands for; `None` if it is none.
+    /// The text that an extension's slash command stands for; `None` if the text is not such a command.
     async fn expanded(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Option<String>> {
-        // The first line has the arguments; what follows is the user's own, and goes after the text.
+        // The first line has the arguments; the lines after it are the user's own, and are added after the text.
         let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
         let Input::Unknown(word, argument) = Input::parse(first) else { return Ok(None) };
         let expanded = self.commands.text(user, chat, word, argument.unwrap_or_default()).await;
         let expanded =
             expanded.transpose().map_err(|text| Error::Refused { kind: "command_failed", text })?;
         Ok(expanded.map(|expanded| {
-            // It becomes the user's own message: they see all of it, and it must not become a command when it is taken back
+            // The text becomes the user's own message: the user sees all of it, and it must not become a command when it is taken back
             // into the input.
             let expanded = visible::lines(&expanded);
             let is_plain = !expanded.trim_start().starts_with(['!', '/']);
@@ -420,8 +420,8 @@ impl House {
         }))
     }
 
-    /// Refuses a message for the model while too many of its chat are queued, before anything of it is stored: its client
-    /// keeps it.
+    /// Refuses a message for the model if too many messages of its chat are queued. This happens before any of it is stored; the client
+    /// keeps the message.
     fn check_room(&self, user: UserId, chat: &ChatId, input: &Input<'_>) -> Result<()> {
         if matches!(input, Input::Plain(_)) && self.is_queue_full(user, chat) {
             let text = format!(

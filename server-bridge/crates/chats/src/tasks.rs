@@ -1,4 +1,4 @@
-//! A chat's tasks: its model's background commands.
+//! A chat's tasks: the background commands of its model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use agent::tool::Failure;
 use tools::limits::TASK_LIFETIME_S;
 
 impl ChatService {
-    /// Deletes a user's chat. What runs in it is cancelled, including its tasks: if their machine cannot be reached, as soon
-    /// as it is back.
+    /// Deletes a user's chat. The work in progress in it is cancelled, including its tasks: if a task's machine cannot be reached, the
+    /// task is ended as soon as it can.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn delete(&self, user: &User, chat: &ChatId) -> Result<()> {
         let _tracked = self.0.tasks.token();
         let store = &self.0.store;
@@ -25,10 +25,10 @@ impl ChatService {
         self.0.stop_all(user.id, chat);
         self.0.stop_background(user.id, chat).await;
         self.0.hooks.session_ends(user, chat, SessionEnd::Deleted).await;
-        // Recorded first: if this server stops in between, its next run goes on.
+        // Recorded first: if this server stops in between, its next run continues.
         let tasks = store.abandon_chat_tasks(user.id, chat).await?;
         store.delete_chat(user.id, chat).await?;
-        // A message posted in between no longer finds a chat; stopping first avoids that.
+        // Stopping first prevents that a message posted in between is answered in a deleted chat.
         self.0.stop_all(user.id, chat);
         for task in tasks {
             end_abandoned(&self.0, user, task);
@@ -38,7 +38,7 @@ impl ChatService {
     }
 }
 
-/// Ends a task whose chat is gone, as soon as its machine can be reached.
+/// Ends a task whose chat was deleted, as soon as its machine can be reached.
 fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
     let (service, user) = (Arc::clone(service), user.clone());
     let tasks = service.tasks.clone();
@@ -50,7 +50,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
             loop {
                 followed.available(until).await.map_err(|error| Failure::Told(error.to_string()))?;
                 match tools::tasks::kill(&service.services, &user, &task).await {
-                    // It became unreachable again.
+                    // The machine became unreachable again.
                     Err(Failure::Away { .. }) => {}
                     ended => return ended,
                 }
@@ -62,7 +62,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
                     tracing::warn!(%why, id = %task.exec_id, "a task of a deleted chat could not be ended");
                 }
             }
-            // The next run of the server goes on.
+            // The next run of the server continues.
             () = stop.cancelled() => {}
         }
     });

@@ -1,4 +1,4 @@
-//! The service with a scripted runner on an in-memory link, and a store in memory.
+//! Tests of the service with a scripted runner on an in-memory link, and a store in memory.
 
 mod approvals;
 mod background;
@@ -33,7 +33,7 @@ use tools::internet::Internet;
 use crate::{ChatEvent, ChatService, ModelsConfig, Posted, Subscription};
 use runner::ScriptedRunner;
 
-/// The deadline for everything here.
+/// The deadline for every wait in these tests.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// The pause between two checks of a condition.
@@ -97,13 +97,13 @@ impl Bench {
         self.connect_of(&self.user, name).await
     }
 
-    /// The same for another user.
+    /// Like [`Self::connect`], for another user.
     async fn connect_of(&self, user: &User, name: &str) -> ScriptedRunner {
         self.store.add_runner(user.id, &RunnerName::parse(name).unwrap()).await.unwrap();
         ScriptedRunner::connect(&self.router, &execs::sandbox_user(user).key, name).await
     }
 
-    /// Connects a runner that another server had to this one.
+    /// Connects to this server a runner that was connected to another one.
     async fn take_over(&self, runner: &mut ScriptedRunner, name: &str) {
         runner.connect_to(&self.router, &execs::sandbox_user(&self.user).key, name).await;
     }
@@ -139,7 +139,7 @@ impl Bench {
         tokio::time::timeout(DEADLINE, self.events.recv()).await.expect("an event in time").unwrap()
     }
 
-    /// Waits until the event of a running command's message, and returns it.
+    /// Waits for the event that shows a command's message as running, and returns the message.
     async fn told_running(&mut self, id: MessageId) -> Message {
         loop {
             if let ChatEvent::Message(message) = self.next_event().await
@@ -175,7 +175,7 @@ impl Bench {
         }
     }
 
-    /// The recorded exec that a message shows.
+    /// The recorded exec of the command that a message shows.
     async fn record(&self, document: &ExecDocument) -> store::Exec {
         let id = store::ExecId::parse(&document.exec_id).unwrap();
         self.store.exec(self.user.id, &id).await.unwrap()

@@ -1,7 +1,7 @@
 //! Titles of chats: the swift model names a chat once its first question is answered.
 //!
-//! Until then its first message is its title. The model's title only replaces that one, so a title given by a person stays for
-//! good. It is made in the background: no answer waits for it, and if it fails the first message stays.
+//! Until then, the first message is the chat's title. The model's title replaces only that, so a title given by a person stays for good.
+//! The title is made in the background: no answer waits for it, and if it fails, the first message stays.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn give(house: &House, user: &User, chat: &ChatId, turn: TurnId) -> Result
     Ok(())
 }
 
-/// The question and its answer, if exactly one was answered.
+/// The question and its answer, if exactly one question was answered.
 fn first_answer(messages: &[Message]) -> Option<(&str, &str)> {
     let is_answer = |message: &&Message| {
         let done = |document: AgentDocument| matches!(document, AgentDocument::Reply { status, .. } if status.as_str() == TurnStatus::Done.as_str());
@@ -59,7 +59,7 @@ fn first_answer(messages: &[Message]) -> Option<(&str, &str)> {
     questions.next().is_none().then_some((question.text.as_str(), answer.text.as_str()))
 }
 
-/// The swift model's title; `None` if the chat's models have no swift one, and if its answer is no title.
+/// The swift model's title; `None` if the chat's models have no swift one, or if the answer is not a title.
 async fn ask(
     house: &House,
     user: &User,
@@ -93,7 +93,7 @@ async fn ask(
     Ok(title(&reply.message.text))
 }
 
-/// A model's answer as a title: its first line, without the marks that models put around one.
+/// A model's answer as a title: the first line, without the marks that models put around it.
 fn title(said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     let line: String = line.chars().filter(|c| !c.is_control() || c.is_whitespace()).collect();

@@ -11,11 +11,11 @@ use crate::limits::{TOLD_KEPT_BYTES, TOLD_KEPT_OF_ALL_BYTES, TOLD_PIECE_BYTES};
 /// A piece of live text that was sent before the message itself contained it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// `stdout` or `stderr`, `text` or `reasoning`.
+    /// The name of the stream or part: `stdout`, `stderr`, `text` or `reasoning`.
     pub channel: &'static str,
     /// The length of the message's earlier live text, in UTF-16 code units, as JavaScript counts.
     pub at: u64,
-    /// The text.
+    /// The text of the piece.
     pub text: String,
 }
 
@@ -23,7 +23,7 @@ pub struct Told {
 #[derive(Debug, Default)]
 pub(crate) struct Board(Mutex<Entries>);
 
-/// The entries, the oldest message first, and their total size.
+/// The entries, the oldest message first, with their total size.
 #[derive(Debug, Default)]
 struct Entries {
     by_message: BTreeMap<MessageId, Entry>,
@@ -55,25 +55,25 @@ impl Entry {
         self.kept_bytes - before
     }
 
-    /// Drops the oldest piece; returns its bytes.
+    /// Drops the oldest piece; returns the number of bytes dropped.
     fn drop_oldest(&mut self) -> usize {
         let bytes = self.pieces.pop_front().map_or(0, |oldest| oldest.text.len() + TOLD_PIECE_BYTES);
         self.kept_bytes -= bytes;
         bytes
     }
 
-    /// Drops everything but keeps counting; returns the bytes dropped.
+    /// Drops all pieces but keeps counting; returns the number of bytes dropped.
     fn clear(&mut self) -> usize {
         self.pieces = VecDeque::new();
         std::mem::take(&mut self.kept_bytes)
     }
 }
 
-/// The locked board: events sent under the lock are in order.
+/// The locked board: events that are sent under the lock are in order.
 pub(crate) struct Writing<'a>(MutexGuard<'a, Entries>);
 
 impl Board {
-    /// Nothing else is added until this is dropped.
+    /// Locks the board: nothing else is added until the returned guard is dropped.
     pub(crate) fn write(&self) -> Writing<'_> {
         // Each change is a single step, so the data stays consistent if another thread panics.
         Writing(self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -84,7 +84,7 @@ impl Board {
         self.write().0.by_message.contains_key(&message)
     }
 
-    /// The kept part of a message: the newest.
+    /// The kept part of a message's live text, which is the newest part.
     pub(crate) fn of(&self, message: MessageId) -> Vec<Told> {
         self.write()
             .0
@@ -96,8 +96,7 @@ impl Board {
 }
 
 impl Writing<'_> {
-    /// Adds the next piece; returns its offset. If too much is kept, the oldest is dropped: of this message, then of the
-    /// others.
+    /// Adds the next piece; returns its offset. If too much is kept, the oldest pieces are dropped: first of this message, then of the others.
     pub(crate) fn add(&mut self, message: MessageId, channel: &'static str, text: &str) -> u64 {
         let Entries { by_message, kept_bytes } = &mut *self.0;
         let entry = by_message.entry(message).or_default();
@@ -117,7 +116,7 @@ impl Writing<'_> {
         at
     }
 
-    /// The message's own text is valid from now on; counting continues as long as it is in progress.
+    /// Drops the live text that the message's own text now contains; counting continues as long as the message is in progress.
     pub(crate) fn changed(&mut self, message: &Message) {
         if !Document::of(message).is_some_and(|document| document.is_under_way()) {
             return self.forget(message.id);
@@ -130,7 +129,7 @@ impl Writing<'_> {
         }
     }
 
-    /// A message is finished or gone.
+    /// Removes a message that is finished or was deleted.
     pub(crate) fn forget(&mut self, message: MessageId) {
         let entry = self.0.by_message.remove(&message);
         self.0.kept_bytes -= entry.map_or(0, |entry| entry.kept_bytes);

@@ -1,10 +1,10 @@
-//! The part of an output that its message will show: all of a short one, head and tail of a long one, in bounded memory.
+//! The part of an output that its message will show: all of a short output, the head and tail of a long one, in bounded memory.
 
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, OUTPUT_WHOLE_MAX_CHARS};
 use agent::grouped::grouped;
 use api::language::Language;
 
-/// How far the tail may grow before it is trimmed, in bytes: it is trimmed rarely, and never holds much more.
+/// How far the tail may grow before it is trimmed, in bytes. It is trimmed rarely, and never becomes much longer.
 const TAIL_SLACK_BYTES: usize = 4 * OUTPUT_TAIL_CHARS * 4;
 
 /// The head and the tail of an output, and its total length.
@@ -16,20 +16,20 @@ pub(crate) struct Transcript {
     total_chars: u64,
 }
 
-/// The note between head and tail about the rest.
+/// The note between the head and the tail about the part that is left out.
 pub(crate) enum LeftOut<'a> {
     /// The command is still running.
     SoFar,
-    /// All of it is in this file at this place.
+    /// The whole output is in this file on this machine.
     KeptIn { path: &'a str, place: &'a str },
-    /// It is a tool's result, which the model has or can ask for.
+    /// The output is a tool's result, which the model has or can read.
     OfResult,
-    /// It could not be kept, for this reason.
+    /// The output could not be kept, for this reason.
     NotKept { why: &'a str },
 }
 
 impl Transcript {
-    /// Adds the next text.
+    /// Adds the next piece of text.
     pub(crate) fn push(&mut self, text: &str) {
         let chars = text.chars().count();
         self.total_chars += chars as u64;
@@ -47,12 +47,12 @@ impl Transcript {
         }
     }
 
-    /// True if a message can no longer show all of it.
+    /// True if a message can no longer show the whole output.
     pub(crate) fn is_long(&self) -> bool {
         self.total_chars > OUTPUT_WHOLE_MAX_CHARS as u64
     }
 
-    /// The text of the message, with the note about the rest in this language.
+    /// The text of the message, with the note about the left-out part in this language.
     pub(crate) fn render(&self, left_out: &LeftOut<'_>, language: Language) -> String {
         let tail = last_chars(&self.tail, OUTPUT_TAIL_CHARS);
         if !self.is_long() {

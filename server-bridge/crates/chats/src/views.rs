@@ -40,7 +40,7 @@ pub fn message_view(message: Message) -> MessageView {
     }
 }
 
-/// The same with its live text so far.
+/// A message in the form for clients, with its live text so far.
 pub fn shown_view(Shown { message, live }: Shown) -> MessageView {
     let live =
         live.into_iter().map(|Told { channel, at, text }| LiveView { channel: channel.into(), at, text });

@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use super::failure::Failure;
 use super::interrupts;
 
-/// True if somebody is at the terminal to be asked.
+/// True if there is a person at the terminal to ask.
 pub(super) fn is_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
@@ -20,13 +20,13 @@ pub(super) async fn yes_or_no(question: &str) -> Result<bool, Failure> {
     eprint!("{question}");
     let _ = std::io::stderr().flush();
     let (sender, answer) = tokio::sync::oneshot::channel();
-    // A separate thread that is not waited for: the terminal may never give an answer.
+    // Reads on a separate thread that is not joined: the terminal may never return a line.
     std::thread::Builder::new()
         .name("answer".to_owned())
         .spawn(move || {
             let mut line = String::new();
             let read = std::io::stdin().lock().read_line(&mut line);
-            // The caller may have been interrupted.
+            // There is no receiver if the caller was interrupted.
             let _ = sender.send(read.map(|_| line));
         })
         .map_err(unread)?;

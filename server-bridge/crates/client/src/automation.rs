@@ -33,13 +33,13 @@ pub(super) struct RunOptions {
 /// An approval mode.
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
-    /// The agent reads, and changes nothing
+    /// The agent only reads, and changes nothing
     Plan,
     /// The agent asks before it changes a file or runs a command; a request that nobody answers is denied
     Ask,
     /// The agent asks before it runs a command
     AutoEdit,
-    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask
+    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule asks
     Full,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Common {
     List,
     /// List the runs of NAME, the newest first
     Runs {
-        /// Its name
+        /// The name of the schedule or trigger
         #[arg(add = names::automations())]
         name: String,
         /// Only runs older than the one with this number
@@ -68,19 +68,19 @@ pub(super) enum Common {
     },
     /// Pause NAME until you resume it
     Pause {
-        /// Its name
+        /// The name of the schedule or trigger
         #[arg(add = names::automations())]
         name: String,
     },
     /// Resume NAME after a pause; runs that were missed during the pause are not made up for
     Resume {
-        /// Its name
+        /// The name of the schedule or trigger
         #[arg(add = names::automations())]
         name: String,
     },
     /// Remove NAME with the record of its runs; its chats stay
     Remove {
-        /// Its name
+        /// The name of the schedule or trigger
         #[arg(add = names::automations())]
         name: String,
     },
@@ -108,7 +108,7 @@ impl RunOptions {
     }
 }
 
-/// Runs a subcommand of both; returns the document for programs, and the same as text.
+/// Runs a subcommand that `cron` and `trigger` share; returns the document for programs, and the same as text.
 pub(super) async fn run(
     client: &mut Client,
     kind: &AutomationKind,

@@ -1,4 +1,4 @@
-//! The body of a request: nothing, a little JSON, or a file or tree that is never in memory as a whole.
+//! The body of a request: empty, a small JSON document, or a file or tree that is never in memory as a whole.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,20 +15,20 @@ use super::limits::FILE_CHUNK_BYTES;
 
 /// The body of a request.
 pub(super) enum RequestBody {
-    /// Nothing.
+    /// No body.
     Empty,
-    /// These bytes.
+    /// Bytes in memory.
     Bytes(Bytes),
-    /// A file.
+    /// The content of a file.
     File(FileBody),
     /// A directory's archive.
     Tree(TreeBody),
 }
 
-/// A directory's archive, made while it is sent.
+/// A directory's archive, packed while it is sent.
 pub(super) struct TreeBody {
     packer: Box<Packer>,
-    /// Set once it is over; the code that waits for the answer reads it there.
+    /// The result, set once packing has ended; the code that waits for the server's answer reads it.
     packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
     moved_bytes: Arc<AtomicU64>,
     buffer: BytesMut,
@@ -44,7 +44,7 @@ impl TreeBody {
         Self { packer: Box::new(packer), packed, moved_bytes, buffer: BytesMut::new() }
     }
 
-    /// Reads on this thread, as for a file.
+    /// Reads on this thread, as [`FileBody`] does.
     fn next(&mut self) -> Option<io::Result<Bytes>> {
         if self.packed.get().is_some() {
             return None;
@@ -54,7 +54,7 @@ impl TreeBody {
         while filled < FILE_CHUNK_BYTES {
             match self.packer.read(&mut self.buffer[filled..]) {
                 Ok(0) => {
-                    // It is set only here.
+                    // This fails only if a result is set already, and it is set only here.
                     let _ = self.packed.set(Ok(self.packer.report().clone()));
                     break;
                 }
@@ -71,7 +71,7 @@ impl TreeBody {
     }
 }
 
-/// The next `n` bytes of a file.
+/// The next bytes of a file, up to an announced number.
 pub(super) struct FileBody {
     file: File,
     left_bytes: u64,
@@ -91,7 +91,7 @@ impl FileBody {
             return None;
         }
         let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(FILE_CHUNK_BYTES);
-        // Once hyper has sent a chunk its memory is free, and is used again here.
+        // Once hyper has sent a chunk, its memory is free, and is reused here.
         self.buffer.resize(wanted, 0);
         let read = loop {
             match self.file.read(&mut self.buffer[..]) {

@@ -4,7 +4,7 @@
 //!   Listener::bind ─► its address ─► the page to open ─► wait: the browser comes back, or its address is pasted ─► Answer
 //! ```
 //!
-//! The address of the redirect is not printed, since it has the code.
+//! The address of the redirect is not printed, because it contains the code.
 
 mod answer;
 mod listener;
@@ -46,7 +46,7 @@ impl Listener {
     }
 }
 
-/// True for an address that may be opened in a browser. The address comes from outside.
+/// True for an address that may be opened in a browser. The address comes from another party.
 fn is_page(url: &str) -> bool {
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
 }
@@ -104,7 +104,7 @@ async fn came(
     }
 }
 
-/// The lines of the terminal.
+/// The lines that are typed at the terminal.
 fn lines() -> Result<mpsc::Receiver<String>, Failure> {
     let (sender, lines) = mpsc::channel(1);
     // A thread that is never joined: the terminal may never return a line.
@@ -126,6 +126,6 @@ fn lines() -> Result<mpsc::Receiver<String>, Failure> {
 
 fn late() -> Failure {
     let minutes = MCP_LOGIN_PATIENCE.as_secs() / 60;
-    let message = format!("nobody logged in within {minutes} minutes; nothing was changed");
+    let message = format!("the login was not completed within {minutes} minutes; nothing was changed");
     Failure { kind: "timed_out".to_owned(), message, code: TIMED_OUT }
 }

@@ -26,7 +26,7 @@ impl Command for CancelOptions {
     }
 }
 
-/// Ends a command: TERM, grace, KILL on its whole tree.
+/// Ends a command: its whole process tree gets TERM and, after a grace period, KILL.
 async fn cancel(globals: &Globals, options: CancelOptions) -> Result<ExitCode, Failure> {
     let mut client = Client::new(&globals.session()?)?;
     let cancelled = client.cancel_exec(&options.exec_id).await?;

@@ -3,11 +3,11 @@
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// In front of each line of the server's own text, and of the pieces of an overlong one.
+/// The prefix of each line of the server's own text, and of the pieces of an overlong line.
 const OWN: &str = "  │ ";
 const OWN_REST: &str = "  │     ";
 
-/// In front of each line of the model's text, which the server marks with [`QUOTE`].
+/// The prefix of each line of the model's text, which the server marks with [`QUOTE`].
 const QUOTED: &str = "  │   | ";
 const QUOTE: &str = "  | ";
 
@@ -29,7 +29,7 @@ pub(super) fn lines(detail: &str, columns: usize) -> Vec<String> {
         let (mut gutter, rest, text) = gutters(line);
         let mut piece = String::new();
         for grapheme in text.graphemes(true) {
-            // A terminal moves on by up to eight cells for a tab.
+            // A terminal may move on by up to eight cells for a tab.
             let grapheme = if grapheme == "\t" { "    " } else { grapheme };
             let room = columns.saturating_sub(gutter.width() + 1).max(ROOM);
             if piece.width() + grapheme.width() > room {

@@ -1,4 +1,4 @@
-//! `sandbridge channel`: accounts on messengers, and the links with them.
+//! `sandbridge channel`: accounts on messengers, and the links to them.
 
 mod login;
 mod routes;
@@ -31,19 +31,19 @@ pub(crate) enum ChannelCommand {
     List,
     /// Show a channel's status: its name on the messenger, its state and when that changed, and the last error
     Status {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
     /// Ask the messenger for the name of a channel's account
     Test {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
     /// Get a code that links you when you send it to the bot in a direct message; valid for 10 minutes and one use
     Link {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
@@ -55,29 +55,29 @@ pub(crate) enum ChannelCommand {
         #[arg(value_name = "NUMBER")]
         link: i64,
     },
-    /// Send the server's notices to one of your links, and to no other one (only for administrators)
+    /// Send the server's notices to one of your links, and to no other (administrators only)
     Notices {
         /// Its number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
-        /// Stop sending them
+        /// Stop sending the notices
         #[arg(long)]
         off: bool,
     },
     /// Log in to a channel's service in a browser, so that your agents can use its tools (Feishu: Bitable, Wiki, documents, Drive) with
     /// your own rights there
     Login(LoginOptions),
-    /// Show the channels whose services you can log in to, your login, and the tools that it is for
+    /// Show the channels whose services you can log in to, your login, and the tools that it enables
     Logins,
     /// Forget your login to a channel's service: your agents can no longer use its tools
     Logout {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
     /// Remove a channel of your own, with its links; the chats stay
     Remove {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
@@ -93,13 +93,13 @@ pub(crate) struct AddOptions {
     /// A value that is not a secret; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Read the secrets from standard input instead of asking for them: a line KEY=VALUE for each
+    /// Read the secrets from standard input instead of asking for them: one line KEY=VALUE for each
     #[arg(long)]
     secrets_stdin: bool,
     /// Allow only the person with this id on the messenger, who must also be linked; may be given several times
     #[arg(long, value_name = "ID")]
     allow: Vec<String>,
-    /// Let every user link to it; for administrators
+    /// Let every user link to it (administrators only)
     #[arg(long)]
     shared: bool,
     /// Do not connect it
@@ -167,7 +167,9 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
             let words = match off {
                 true => format!("the server's notices are no longer sent to the link {link}"),
                 false => {
-                    format!("the server's notices are now sent to the link {link}, and to no other of yours")
+                    format!(
+                        "the server's notices are now sent to the link {link}, and to none of your other links"
+                    )
                 }
             };
             both(&Named { name: &link.to_string() }, words)
@@ -215,7 +217,7 @@ fn put(
         );
     }
     for line in lines {
-        // The error does not repeat the line, because it may hold a secret.
+        // The error does not repeat the line, because it may contain a secret.
         let (key, value) =
             line.split_once('=').ok_or_else(|| usage("a value has the form KEY=VALUE".to_owned()))?;
         values.insert(key.trim().to_owned(), value.trim().to_owned());

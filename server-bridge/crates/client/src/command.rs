@@ -1,4 +1,4 @@
-//! A command of the program: its arguments, what it does, and how the program learns of it.
+//! A command of the program: its arguments, its action, and its registration.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::globals::Globals;
 /// The end of a command: its exit code, or why it was not done.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// A command. The type has its arguments, and its documentation is the command's description.
+/// A command. The fields of the type are its arguments, and the type's documentation is its description.
 pub trait Command: Parser {
     /// The command's name.
     const NAME: &'static str;
@@ -19,7 +19,7 @@ pub trait Command: Parser {
     /// Does what the arguments ask for, and gives the exit code.
     ///
     /// # Errors
-    /// Why it was not done.
+    /// The reason why it was not done.
     fn run(self, globals: &Globals) -> Outcome;
 }
 
@@ -49,7 +49,7 @@ impl Registration {
     /// Runs the command with its parsed arguments.
     ///
     /// # Errors
-    /// Invalid arguments; else how the command ended.
+    /// If the arguments are invalid.
     pub(crate) fn run(self, globals: &Globals, matches: &ArgMatches) -> Result<Outcome, clap::Error> {
         (self.run)(globals, matches)
     }
@@ -58,7 +58,7 @@ impl Registration {
 /// Runs a client command on this thread alone: without a switch to another, and with the least startup cost.
 ///
 /// # Errors
-/// The command's own, and `internal` if nothing can be started.
+/// The command's own errors, and `internal` if the runtime cannot be started.
 pub(crate) fn block_on(
     command: impl Future<Output = Result<ExitCode, Failure>>,
 ) -> Result<ExitCode, Failure> {
@@ -67,7 +67,7 @@ pub(crate) fn block_on(
         .build()
         .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
     let result = runtime.block_on(command);
-    // A read of a terminal may still be pending; it must not hold up the end.
+    // A read of a terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();
     result
 }

@@ -1,7 +1,7 @@
 //! `sandbridge completions`: a completion script on standard output.
 //!
-//! The script asks this program each time: for the parser's own definitions, and for names on the server, through the server
-//! (`names`). So it is never out of date.
+//! The script asks this program each time: for the parser's own definitions, and for names on the server, through the server (`names`).
+//! Therefore it is never out of date.
 
 use std::process::ExitCode;
 
@@ -35,7 +35,7 @@ impl Command for CompletionsOptions {
     }
 }
 
-/// A shell that there is a script for.
+/// A shell for which there is a script.
 #[derive(Clone, Copy, ValueEnum)]
 enum Shell {
     /// In ~/.bashrc: source <(sandbridge completions bash)
@@ -64,7 +64,7 @@ fn run(options: CompletionsOptions) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Answers a completion script, if one asks, and ends then.
+/// If a completion script asks for completions, answers it and exits.
 pub(super) fn answer(program: impl Fn() -> clap::Command) {
     CompleteEnv::with_factory(program).var(VARIABLE).bin(PROGRAM).completer(PROGRAM).complete();
 }

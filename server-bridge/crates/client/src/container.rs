@@ -1,4 +1,4 @@
-//! `sandbridge container`: the user's own container as a whole.
+//! `sandbridge container`: the user's own container, managed as a whole.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ pub(crate) enum ContainerCommand {
     Import {
         /// The archive; only its files are used, not any image settings
         file: PathBuf,
-        /// Also replace the workspace with what the archive has in workspace/
+        /// Also replace the workspace with the archive's workspace/ directory
         #[arg(long)]
         workspace: bool,
     },
@@ -65,7 +65,7 @@ async fn run(globals: &Globals, command: ContainerCommand) -> Result<ExitCode, F
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
     let mut interrupts = Interrupts::listen()?;
-    // Dropping an export removes what it has begun to write; an import that breaks off changes nothing.
+    // Dropping an export removes what it has begun to write; an interrupted import changes nothing.
     let (line, words) = tokio::select! {
         done = done(&mut client, command) => done?,
         () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),
@@ -105,7 +105,7 @@ async fn done(client: &mut Client, command: ContainerCommand) -> Result<(String,
         }
         ContainerCommand::Export { file } => {
             let size_bytes = export(client, &file).await?;
-            both(&Became::Size(size_bytes), format!("{} holds the container's files", file.display()))
+            both(&Became::Size(size_bytes), format!("{} contains the container's files", file.display()))
         }
         ContainerCommand::Import { file, workspace } => {
             import(client, &file, workspace).await?;
@@ -119,7 +119,7 @@ async fn done(client: &mut Client, command: ContainerCommand) -> Result<(String,
     })
 }
 
-/// Without a time limit of the client: these take as long as the server's disk does.
+/// Sends a request without a time limit: these operations take as long as the server's disk needs.
 async fn send(client: &mut Client, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
     let mut body = client.send(method, path, "", RequestBody::Empty).await?.into_body();
     let mut answer = Vec::new();

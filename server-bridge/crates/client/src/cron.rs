@@ -20,7 +20,7 @@ pub(crate) enum CronCommand {
     Add(Box<AddOptions>),
     /// Run a schedule now, even if it is paused
     Run {
-        /// Its name
+        /// The schedule's name
         #[arg(add = names::automations())]
         name: String,
     },
@@ -28,7 +28,7 @@ pub(crate) enum CronCommand {
     Common(Common),
 }
 
-/// A schedule.
+/// The schedule to add or change.
 #[derive(Args)]
 pub(crate) struct AddOptions {
     /// Its name: a-z, 0-9, '_', '.' and '-'
@@ -47,14 +47,14 @@ pub(crate) struct AddOptions {
     runs: RunOptions,
 }
 
-/// When it is posted.
+/// The times at which the message is posted.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct WhenOptions {
     /// Once, such as 2026-12-01T09:00
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// Repeatedly, with this time between two runs, such as 90s, 15m, 2h or 1d; at least 60s
+    /// Repeatedly, at this interval, such as 90s, 15m, 2h or 1d; at least 60s
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
     /// By a pattern of five fields: minute, hour, day of the month, month, day of the week; '0 9 * * 1-5' is 9:00 on weekdays

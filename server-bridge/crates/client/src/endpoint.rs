@@ -16,11 +16,11 @@ use tokio_rustls::TlsConnector;
 use super::failure::Failure;
 use super::limits::CONNECT_TIMEOUT;
 
-/// Bytes both ways, encrypted or not.
+/// A stream of bytes in both directions, encrypted or not.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
-/// A connection.
+/// A connection to a server.
 pub(super) type BoxedSocket = Box<dyn Socket>;
 
 /// A server's address.

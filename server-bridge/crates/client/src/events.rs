@@ -14,7 +14,7 @@ pub(super) struct Events {
     stood: Stood,
 }
 
-/// The position in the events: where another connection continues.
+/// A position in the events, from which another connection can continue.
 pub(super) struct Stood {
     epoch: String,
     seq: u64,
@@ -27,12 +27,12 @@ struct Kind {
 }
 
 impl Events {
-    /// Begins to listen; from its return on no event is missed.
+    /// Starts to listen; no event is missed after this returns.
     pub(super) async fn open(session: &Session) -> Result<Self, Failure> {
         Ok(Self::go_on(session, None).await?.0)
     }
 
-    /// The same from an earlier connection's position; returns true if all events since then will come, each once.
+    /// Continues from an earlier connection's position; returns true if all events since then will arrive, each once.
     pub(super) async fn go_on(session: &Session, stood: Option<&Stood>) -> Result<(Self, bool), Failure> {
         let path = match stood {
             None => "/api/v1/events".to_owned(),
@@ -49,13 +49,13 @@ impl Events {
             }
         };
         if let Some(stood) = stood.filter(|_| resumed) {
-            // Missed events are still to come.
+            // The missed events are still to come.
             events.stood.seq = stood.seq;
         }
         Ok((events, resumed))
     }
 
-    /// The next readable event; an error once the server is gone, or its greeting cannot be read.
+    /// The next readable event; an error if the connection to the server is lost, or its greeting cannot be read.
     pub(super) async fn next(&mut self) -> Result<Event, Failure> {
         loop {
             let message = self.inbox.next().await?;

@@ -1,4 +1,4 @@
-//! Hooks, MCP servers, HTTP tools and trust have this in common: layers, documents, and approvals that are given to a hash.
+//! The parts that hooks, MCP servers, HTTP tools and trust share: layers, documents, and approvals that are given to a hash.
 
 use std::io::Read;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) const HASH_DIGITS: usize = 64;
 /// The digits of a hash that are shown.
 const SHORT_DIGITS: usize = 12;
 
-/// In front of each line of a text that others wrote.
+/// The prefix of each line of a text that others wrote.
 pub(super) const QUOTE: &str = "  | ";
 
 /// An approval that was given or revoked, for `--json`.
@@ -32,18 +32,18 @@ pub(super) fn short_hash(hash: &str) -> String {
     hash.chars().take(SHORT_DIGITS).collect()
 }
 
-/// What something may run that its approval does not cover, as a line; none if there is nothing.
+/// The files that something may run although its approval does not cover them, as a line; `None` if there are no such files.
 pub(super) fn unseen(what: &[String]) -> Option<String> {
     let what: Vec<String> = what.iter().map(|one| one_line(one)).collect();
     (!what.is_empty()).then(|| format!("runs files that the approval does not cover: {}", what.join(", ")))
 }
 
-/// What is wrong with something, as a line.
+/// A problem, as a line.
 pub(super) fn warning(problem: &Problem) -> String {
     format!("warning: {}", one_line(&problem.to_string()))
 }
 
-/// True for a hash, or a beginning of one that is long enough to mean it.
+/// True for a hash, or for a beginning of a hash that is long enough to identify one.
 pub(super) fn is_hash(text: &str) -> bool {
     (HASH_MIN_DIGITS..=HASH_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -52,20 +52,20 @@ pub(super) fn is_hash(text: &str) -> bool {
 pub(super) trait Approvable {
     /// Its kind, in the singular: `MCP server`.
     const KIND: &'static str;
-    /// The command that lists them.
+    /// The command that lists the things of this kind.
     const LIST: &'static str;
 
-    /// Its name.
+    /// The name, which is unique unless a layer hides another.
     fn name(&self) -> &str;
 
-    /// Its hash.
+    /// The hash that approvals refer to.
     fn hash(&self) -> &str;
 }
 
-/// The only `wanted` thing with this name, or with a hash that begins with it.
+/// The only `wanted` thing with this name, or with a hash that begins with this text.
 ///
 /// # Errors
-/// `not_found`, or `invalid` if several are meant.
+/// `not_found`, or `invalid` if several things match.
 pub(super) fn find<'a, T: Approvable>(
     all: &'a [T],
     name_or_hash: &str,
@@ -111,15 +111,15 @@ pub(super) fn layer_words(layer: &ExtensionLayer) -> &str {
     }
 }
 
-/// True if it takes effect only after an approval.
+/// True for the layers of a workspace, whose definitions take effect only after an approval.
 pub(super) fn is_of_workspace(layer: &ExtensionLayer) -> bool {
     matches!(layer, ExtensionLayer::Workspace | ExtensionLayer::WorkspaceLocal)
 }
 
-/// Asks for the approval of what was shown, unless it was given.
+/// Asks for the approval of what was shown, unless `--yes` was given.
 ///
 /// # Errors
-/// `approval_required` if it was not given, or if nobody can be asked.
+/// `approval_required` if the approval was not given, or if there is no person to ask.
 pub(super) async fn agree(what: &str, question: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());
@@ -127,7 +127,7 @@ pub(super) async fn agree(what: &str, question: &str, yes: bool) -> Result<(), F
     let required =
         |why: &str| Failure::other("approval_required", format!("{what} needs your approval: {why}"));
     if !ask::is_possible() {
-        return Err(required("pass --yes if you mean it; nobody can be asked here"));
+        return Err(required("there is no person to ask; pass --yes to approve it"));
     }
     match ask::yes_or_no(&format!("{question} [y/N] ")).await? {
         true => Ok(()),
@@ -143,7 +143,7 @@ pub(super) fn document(file: &Path) -> Result<String, Failure> {
     document_within(file, EXTENSION_DOCUMENT_BYTES)
 }
 
-/// The same with another limit, in bytes.
+/// Reads a document as [`document`] does, with another limit in bytes.
 ///
 /// # Errors
 /// As for [`document`].

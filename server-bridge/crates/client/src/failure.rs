@@ -4,29 +4,29 @@ use std::process::ExitCode;
 
 use super::line::Line;
 
-/// The command line is invalid.
+/// The exit code of an invalid command line.
 pub const USAGE: u8 = 2;
-/// It ran longer than it was allowed to.
+/// The exit code of a command that ran longer than it was allowed to.
 pub const TIMED_OUT: u8 = 124;
-/// The sandbox could not run it.
+/// The exit code of a command that the sandbox could not run.
 pub const NOT_RUN: u8 = 125;
-/// Its program cannot be executed.
+/// The exit code of a command whose program cannot be executed.
 pub const NOT_EXECUTABLE: u8 = 126;
-/// Its program does not exist.
+/// The exit code of a command whose program does not exist.
 pub const NOT_FOUND: u8 = 127;
-/// The base for a signal's number.
+/// The base of the exit code of a command that a signal ended; the signal's number is added to it.
 pub const SIGNALED: u8 = 128;
-/// Ended because its terminal was hung up.
+/// The exit code of a program that ended because its terminal was hung up.
 pub const HUNG_UP: u8 = SIGNALED + 1;
-/// Ended by Ctrl-C.
+/// The exit code of a program that Ctrl-C ended.
 pub const INTERRUPTED: u8 = SIGNALED + 2;
-/// Ended because its output has no reader any more.
+/// The exit code of a program that ended because its output no longer has a reader.
 pub const BROKEN_PIPE: u8 = SIGNALED + 13;
 
-/// Any other failure.
+/// The exit code of any other failure.
 pub const FAILED: u8 = 1;
 
-/// Why a command failed.
+/// A failure of a command.
 #[derive(Debug)]
 pub struct Failure {
     /// The kind, which programs match on.
@@ -38,17 +38,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The command line is invalid.
+    /// A failure because the command line is invalid.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { kind: "usage".to_owned(), message: message.into(), code: USAGE }
     }
 
-    /// Anything else.
+    /// A failure of any other kind.
     pub fn other(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind: kind.into(), message: message.into(), code: FAILED }
     }
 
-    /// The same in the form of `exec`: the sandbox could not run the command, for any reason.
+    /// The same failure as `exec` reports it: the sandbox could not run the command, for any reason.
     pub fn into_not_run(self) -> Self {
         let code = match (self.code, self.kind.as_str()) {
             (FAILED, "command_not_found") => NOT_FOUND,
@@ -59,7 +59,7 @@ impl Failure {
         Self { code, ..self }
     }
 
-    /// Prints it, and returns the exit code.
+    /// Prints the failure, and returns its exit code.
     pub fn report(&self, as_json: bool) -> ExitCode {
         if as_json {
             let line = Line::Error { kind: &self.kind, message: Some(&self.message) };

@@ -40,7 +40,7 @@ pub struct Globals {
 }
 
 impl Globals {
-    /// The server to talk to, and the login there.
+    /// The server to talk to, and the user's login there.
     ///
     /// # Errors
     /// `invalid` for a home directory, a setting or a `client.json` that cannot be used; `io` for a `client.json` that cannot be

@@ -1,4 +1,4 @@
-//! `sandbridge group`: people and agents in one log, and chains of agents.
+//! `sandbridge group`: people and agents who share a log, and chains of agents.
 
 mod options;
 mod routes;
@@ -28,9 +28,9 @@ use workspace::Workspace;
 pub(crate) enum GroupCommand {
     /// List the groups that you are in
     List,
-    /// Make a group that you own
+    /// Create a group that you own
     Create {
-        /// Its title
+        /// The title of the new group
         title: String,
     },
     /// Show a group: its people, agents and grants
@@ -38,11 +38,11 @@ pub(crate) enum GroupCommand {
         /// The group's number, as `sandbridge group list` shows it
         group: i64,
     },
-    /// Give a group a title
+    /// Change the title of a group
     Rename {
         /// The group's number
         group: i64,
-        /// The title
+        /// The new title
         title: String,
     },
     /// Delete a group with its log and chains; the chats of its agents stay with their owners
@@ -90,7 +90,7 @@ pub(crate) enum GroupCommand {
         #[arg(long, default_value = "member")]
         access: String,
     },
-    /// Remove a person with their agents; what they asked for is stopped
+    /// Remove a person with their agents; their requests are stopped
     RemovePerson {
         /// The group's number
         group: i64,
@@ -99,7 +99,7 @@ pub(crate) enum GroupCommand {
     },
     /// Add an agent that works on a machine of yours, or change your agent with this handle
     AddAgent(Box<AddAgent>),
-    /// Remove an agent; what it does is stopped
+    /// Remove an agent; its work is stopped
     RemoveAgent {
         /// The group's number
         group: i64,
@@ -125,7 +125,7 @@ pub(crate) enum GroupCommand {
         #[arg(long, default_value = "ask")]
         mode: String,
     },
-    /// Take a grant back; what the person asked of the agent is stopped
+    /// Revoke a grant; the person's requests to the agent are stopped
     Revoke {
         /// The group's number
         group: i64,
@@ -134,7 +134,7 @@ pub(crate) enum GroupCommand {
         /// The user's name
         name: String,
     },
-    /// The workspace of an agent: its folder, and the documents that tell it who it is
+    /// The workspace of an agent: its folder, and the documents that describe its role
     #[command(subcommand)]
     Workspace(Workspace),
     /// List the templates of agents' workspaces, or print one
@@ -145,7 +145,7 @@ pub(crate) enum GroupCommand {
         #[arg(long, value_name = "LANGUAGE", value_parser = workspace::language)]
         language: Option<Language>,
     },
-    /// Chains: steps that several agents do one after the other
+    /// Chains: steps that several agents carry out one after the other
     #[command(subcommand)]
     Chain(Chain),
 }
@@ -167,7 +167,7 @@ async fn run(globals: &Globals, command: GroupCommand) -> Result<ExitCode, Failu
         }
         GroupCommand::Create { title } => {
             let group = client.create_group(&title).await?;
-            both(&group, format!("group {} was made", group.id))
+            both(&group, format!("group {} was created", group.id))
         }
         GroupCommand::Show { group } => {
             let group = client.group(group).await?;

@@ -97,7 +97,7 @@ async fn run(globals: &Globals, command: HookCommand) -> Result<ExitCode, Failur
         HookCommand::Show => {
             let document = client.hook_document().await?;
             if !globals.json && document.text.is_none() {
-                // Standard output holds the document and nothing else: it may go into a file.
+                // Standard output gets only the document, because it may be redirected to a file.
                 output::warn("you have no document of hooks; `sandbridge hook set FILE` sets one");
                 return Ok(ExitCode::SUCCESS);
             }
@@ -222,6 +222,6 @@ mod tests {
         assert!(missing.kind == "not_found" && missing.message.contains("waits for approval"), "{missing:?}");
         assert!(find(&hooks, "ffff0000", is_approved, "was approved").is_ok());
         assert!(find(&hooks, "abcd0123", is_approved, "was approved").is_err());
-        assert!(!is_approved(&hook("0", "user", "runs")), "nobody approves their own");
+        assert!(!is_approved(&hook("0", "user", "runs")), "the user's own hooks need no approval");
     }
 }

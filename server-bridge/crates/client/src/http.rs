@@ -1,4 +1,4 @@
-//! Requests to a server, over one connection that is kept for the next.
+//! Requests to a server, over one connection that is kept for the next request.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -23,7 +23,7 @@ use super::failure::Failure;
 use super::limits::{ANSWER_MAX_BYTES, ANSWER_TIMEOUT};
 use super::session::Session;
 
-/// Talks to one server as one user.
+/// A client of one server for one user.
 pub struct Client {
     endpoint: Endpoint,
     token: Option<String>,
@@ -49,7 +49,7 @@ impl Client {
         self.language = language.or(self.language);
     }
 
-    /// Makes the next request over a new connection: after minutes without a request, a kept one may be dead without knowing it.
+    /// Makes the next request over a new connection: after minutes without a request, the kept one may have broken unnoticed.
     pub(crate) fn hang_up(&mut self) {
         self.sender = None;
     }
@@ -59,7 +59,7 @@ impl Client {
         read(&self.small(Method::GET, path, None, ANSWER_TIMEOUT).await?)
     }
 
-    /// Sends a document; the answer is read by [`read`], if there is one.
+    /// Sends a document; if the answer has a body, [`read`] parses it.
     pub(crate) async fn send_document(
         &mut self,
         method: Method,
@@ -73,7 +73,7 @@ impl Client {
         self.small(method, path, Some(body), patience).await
     }
 
-    /// Sends a request without a body; the answer is read by [`read`], if there is one.
+    /// Sends a request without a body; if the answer has a body, [`read`] parses it.
     pub(crate) async fn ask(&mut self, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
         self.small(method, path, None, ANSWER_TIMEOUT).await
     }
@@ -168,7 +168,7 @@ impl Client {
             .handshake(TokioIo::new(socket))
             .await
             .map_err(|error| self.endpoint.unreachable(&cause(&error)))?;
-        // It ends with its sender; an error shows in the request that it breaks.
+        // The task ends when its sender is dropped; a failed connection is reported by the request that uses it.
         drop(tokio::spawn(connection));
         Ok(sender)
     }
@@ -189,7 +189,7 @@ pub(super) async fn next_chunk(body: &mut Incoming) -> Option<Result<Bytes, Fail
     }
 }
 
-/// A query's `path=` or, where the path is not UTF-8, `path_base64=`.
+/// The query parameter `path=` or, if the path is not UTF-8, `path_base64=`.
 pub(super) fn path_query(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
         Ok(text) => format!("path={}", percent_encoded(text)),
@@ -197,7 +197,7 @@ pub(super) fn path_query(path: &[u8]) -> String {
     }
 }
 
-/// A text as a part of a URL.
+/// A text, escaped as a part of a URL.
 pub(super) fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -210,7 +210,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// The failure in a refusal with this body.
+/// The failure that an error response with this body reports.
 pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<&str>) -> Failure {
     let Ok(ErrorBody { error }) = serde_json::from_slice(body) else {
         let known = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
@@ -220,7 +220,7 @@ pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<
         return not_sandbridge();
     };
     let mut message = error.message;
-    // The server's own texts name the time already.
+    // The server's own texts contain the time already.
     if let Some(seconds) = retry_after
         && !message.contains(seconds)
     {
@@ -241,7 +241,7 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
     )
 }
 
-/// The server sent something that this version does not understand.
+/// The failure if the server sent something that this version does not understand.
 pub(super) fn nonsense() -> Failure {
     Failure::other(
         "protocol",
@@ -263,7 +263,7 @@ fn not_sandbridge() -> Failure {
     Failure::other("unreachable", message)
 }
 
-/// The failure in a server's refusal.
+/// The failure that an error response of the server reports.
 pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
     let status = response.status();
     let retry_after =
@@ -274,7 +274,7 @@ pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
     }
 }
 
-/// The whole of a small answer.
+/// The whole body of a small answer.
 pub(super) async fn read_small(response: Response<Incoming>) -> Result<Vec<u8>, Failure> {
     let mut body = response.into_body();
     let mut bytes = Vec::new();

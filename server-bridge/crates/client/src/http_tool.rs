@@ -34,7 +34,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Show an HTTP tool: its origin, its hash, its secrets by name, and its document
     Show {
-        /// Its name
+        /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
         /// The tool as defined in NAME's workspace instead of your active runner's
@@ -53,7 +53,7 @@ pub(crate) enum HttpToolCommand {
     Import(ImportOptions),
     /// Remove an HTTP tool of your own, with its secrets
     Remove {
-        /// Its name
+        /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
     },
@@ -73,7 +73,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Send the request of an HTTP tool, and show the request and the response as a model would read it
     Try {
-        /// Its name
+        /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
         /// The arguments, as a JSON object
@@ -109,10 +109,10 @@ pub(crate) enum HttpToolCommand {
 /// An OpenAPI document to be imported.
 #[derive(Args)]
 pub(crate) struct ImportOptions {
-    /// The document in JSON, of version 3.0 or 3.1; '-' reads standard input
+    /// The document in JSON or YAML, of version 3.0 or 3.1; '-' reads standard input
     #[arg(value_name = "OPENAPI")]
     file: PathBuf,
-    /// The address of its server, in place of the first one that it names
+    /// The address of the service, in place of the first server that the document names
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Send the tools' requests from the network of your runner NAME instead of the server's; __docker__ for your container
@@ -246,7 +246,7 @@ fn is_waiting(tool: &HttpToolView) -> bool {
     tool.state == HttpToolState::Waiting
 }
 
-/// A shadowed tool may have been approved before.
+/// True if the user may have approved the tool, which is possible even for a shadowed one.
 fn may_be_approved(tool: &HttpToolView) -> bool {
     !is_waiting(tool) && is_of_workspace(&tool.layer)
 }
@@ -273,7 +273,7 @@ fn name_in(text: &str) -> Result<String, Failure> {
 /// The value of a secret, which is not shown while it is typed.
 fn asked(secret: &str) -> Result<String, Failure> {
     if !super::ask::is_possible() {
-        let message = "nobody can be asked here; pass --stdin and write the value to standard input";
+        let message = "there is no person to ask for the value; pass --stdin and write it to standard input";
         return Err(Failure::other("usage", message));
     }
     let unread = |error| Failure::other("io", format!("cannot read the secret: {error}"));

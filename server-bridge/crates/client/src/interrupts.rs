@@ -1,11 +1,10 @@
-//! Ctrl-C, and the polite request to end.
+//! Ctrl-C, and SIGTERM.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::failure::Failure;
 
-/// SIGINT and SIGTERM. Once this exists neither ends this program automatically, and none is lost that comes while nothing
-/// waits.
+/// SIGINT and SIGTERM. Once this exists, neither ends this program automatically, and a signal that arrives while nothing waits is not lost.
 pub(super) struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
@@ -16,7 +15,7 @@ impl Interrupts {
         Ok(Self { interrupt: ctrl_c()?, terminate: listen(SignalKind::terminate())? })
     }
 
-    /// Waits for the next one. May be given up at any time.
+    /// Waits for the next signal. May be cancelled at any time.
     pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}

@@ -1,4 +1,4 @@
-//! `sandbridge key`: the keys that the user's programs use instead of a login.
+//! `sandbridge key`: the API keys that the user's programs use instead of a login.
 
 use std::process::ExitCode;
 
@@ -17,7 +17,7 @@ use crate::globals::Globals;
 /// Manage the API keys of your programs
 #[derive(Parser)]
 pub(crate) enum KeyCommand {
-    /// Make a key for a program: prints it, once
+    /// Create a key for a program; the key is printed only once
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
@@ -32,7 +32,7 @@ pub(crate) enum KeyCommand {
     List,
     /// Remove a key: it stops working at once
     Remove {
-        /// Its name
+        /// The key's name
         #[arg(add = names::keys())]
         name: String,
     },
@@ -49,11 +49,11 @@ impl Command for KeyCommand {
 /// What a key may do.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Scope {
-    /// Everything that you may do, except what needs a login: changing keys, users, passwords, runner tokens or server settings
+    /// Everything that you may do, except what needs a login, such as changing keys, users, passwords, runner tokens, rules or hooks
     Full,
     /// Commands, files and tasks on your runners
     Exec,
-    /// Reading only
+    /// Only reading: runners, commands, files, chats, usage and events
     Read,
 }
 
@@ -85,7 +85,7 @@ async fn run(globals: &Globals, command: KeyCommand) -> Result<ExitCode, Failure
 
 fn made_words(made: &MadeKey, server: &str) -> String {
     format!(
-        "key {} was made, with the scope {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; \
+        "key {} was created, with the scope {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; \
          the `sandbridge` command reads it from SANDBRIDGE_API_KEY. MCP clients use it with {server}/mcp or `sandbridge mcp`.",
         made.view.name, made.view.scope, made.key,
     )
@@ -93,9 +93,9 @@ fn made_words(made: &MadeKey, server: &str) -> String {
 
 fn list_words(keys: &[KeyView]) -> String {
     if keys.is_empty() {
-        return "you have no key; `sandbridge key add NAME` makes one".to_owned();
+        return "you have no key; `sandbridge key add NAME` creates one".to_owned();
     }
-    let heading = ["NAME", "SCOPE", "MADE", "LAST USED", "ENDS"].map(str::to_owned).to_vec();
+    let heading = ["NAME", "SCOPE", "CREATED", "LAST USED", "EXPIRES"].map(str::to_owned).to_vec();
     let rows = keys.iter().map(|key| {
         let used = key.last_used.map_or_else(|| "never".to_owned(), output::ago);
         let ends = match (key.expired, key.expires_at) {

@@ -1,4 +1,4 @@
-//! `sandbridge knowledge`: collections of documents in which models look things up.
+//! `sandbridge knowledge`: collections of documents that models search.
 
 mod routes;
 mod words;
@@ -17,7 +17,7 @@ use super::output::{Named, both};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage the documents in which your models look things up: collections of files, and folders of your runners
+/// Manage the documents that your models can search: collections of files, and folders of your runners
 #[derive(Parser)]
 pub(crate) enum KnowledgeCommand {
     /// List the collections that you can search
@@ -29,7 +29,7 @@ pub(crate) enum KnowledgeCommand {
     },
     /// Add a collection of files
     Create {
-        /// Its name
+        /// The name of the new collection
         name: String,
     },
     /// Add files to a collection, or replace the documents with these names

@@ -1,4 +1,4 @@
-//! The client: the command line and the terminal UI, on a server's HTTP interface.
+//! The client: the command line and the terminal UI, which use a server's HTTP interface.
 //!
 //! Every command here talks to a server and does not depend on its internals; commands for the server's own machine (`serve`,
 //! `user`, `backup`, `restore`, `here`) are registered by the program that has both. A command runs on one thread and loads
@@ -23,7 +23,7 @@
 //! | `endpoint`, [`http`], `body`, `socket`, `events` | connections: TCP or TLS, HTTP, WebSocket, a server's events |
 //! | [`failure`] | errors, for people, programs and shells |
 //! | `interrupts` | Ctrl-C and SIGTERM |
-//! | [`output`], `line` | words, and JSON for programs |
+//! | [`output`], `line` | text for people, and JSON for programs |
 //! | `names` | names that shells complete |
 //! | `limits` | every limit and timeout |
 //!
@@ -139,8 +139,8 @@ fn program(commands: &[Registration]) -> clap::Command {
     Cli::command().subcommands(commands.iter().map(|registration| registration.arguments()))
 }
 
-/// What parses this command line, if it is valid: commands that it does not name have no arguments. Those of all commands take more
-/// time than everything else that `sandbridge exec` does before it connects.
+/// The parser for this command line, if it is valid: commands that it does not name get no arguments. Building the arguments of all commands
+/// takes more time than everything else that `sandbridge exec` does before it connects.
 fn program_for(commands: &[Registration], arguments: impl Iterator<Item = OsString>) -> clap::Command {
     let words: Vec<OsString> = arguments.collect();
     let named = |registration: &Registration| words.iter().any(|word| word == registration.name);
@@ -173,8 +173,8 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
         .mut_subcommands(without_empty_variables)
 }
 
-/// The usage line of an error is the one of the help: clap would put each option with a value in front, such as a `--server` that
-/// the environment gives, as if it were needed.
+/// Makes errors show the usage line of the help: clap would put each option that has a value in front, such as a `--server` from the
+/// environment, as if it were required.
 fn with_plain_usage(mut command: clap::Command) -> clap::Command {
     command.build();
     fn plain(mut command: clap::Command) -> clap::Command {
@@ -198,7 +198,7 @@ mod tests {
         program(COMMANDS).debug_assert();
     }
 
-    /// Its value would be that of the option.
+    /// Such an argument would get the value of the option.
     #[test]
     fn no_positional_argument_has_the_id_of_a_global_option() {
         fn check(command: &clap::Command, globals: &[String]) {

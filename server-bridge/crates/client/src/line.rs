@@ -1,6 +1,6 @@
 //! The lines of JSON for programs with `--json`, each with a `type`.
 //!
-//! Programs rely on their keys: one may be added, none renamed or left out.
+//! Programs rely on the keys of these lines: a key may be added, but none may be renamed or omitted.
 
 use api::card::CardDocument;
 use api::document::{ApprovalDocument, ExecDocument, UsageDocument};
@@ -31,7 +31,7 @@ pub(crate) enum Line<'a> {
     Error { kind: &'a str, message: Option<&'a str> },
     /// A command or a tool began.
     ToolStart { id: i64, tool: &'a str, command: &'a str, runner: Option<&'a str> },
-    /// Its output; or the action of a sub-agent, whose chat is named.
+    /// Output of a command or a tool, or an action of a sub-agent, with its chat.
     ToolOutput {
         id: i64,
         channel: &'a str,
@@ -67,7 +67,7 @@ pub(crate) enum Line<'a> {
         id: Option<i64>,
         text: &'a str,
     },
-    /// The text of this message is void: it begins again.
+    /// The text of this message is void, because the model began again.
     Void { id: i64 },
     /// Tokens and cost of an answer.
     Usage(&'a UsageDocument),
@@ -75,7 +75,7 @@ pub(crate) enum Line<'a> {
     Notice { text: &'a str },
     /// A page that its user has to open in a browser.
     Open { url: &'a str },
-    /// A message that was taken back, to be changed and sent again.
+    /// A message that was undone, to be changed and sent again.
     Input { text: &'a str },
     /// All effects of a message were reported.
     Done { chat_id: &'a str, exit_code: u8 },

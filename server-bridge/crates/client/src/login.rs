@@ -48,7 +48,7 @@ async fn log_in(globals: &Globals, options: LoginOptions) -> Result<ExitCode, Fa
     let LoggedIn { token, user } =
         client.log_in(&login).await.map_err(|failure| match failure.kind.as_str() {
             "protocol" => {
-                Failure::other("unreachable", "the server's answer holds no token; is it Sandbridge?")
+                Failure::other("unreachable", "the server's answer contains no token; is it Sandbridge?")
             }
             _ => failure,
         })?;
@@ -70,7 +70,7 @@ fn from_stdin() -> Result<String, Failure> {
     match text.lines().next() {
         Some(line) if !line.is_empty() => Ok(line.to_owned()),
         Some(_) | None => {
-            Err(Failure::usage("standard input holds no password; write it there, on one line"))
+            Err(Failure::usage("standard input contains no password; write the password there, on one line"))
         }
     }
 }

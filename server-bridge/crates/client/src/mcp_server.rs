@@ -37,7 +37,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Show an MCP server: its origin, its hash, its tools and how they changed
     Show {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
         /// The server on NAME instead of your active runner
@@ -56,16 +56,16 @@ pub(crate) enum McpServerCommand {
     },
     /// Remove an MCP server of your own
     Remove {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
     },
     /// Connect to an MCP server and list its tools
     Check {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
-        /// From NAME instead of your active runner
+        /// Connect from NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
@@ -73,7 +73,7 @@ pub(crate) enum McpServerCommand {
     Login(LoginOptions),
     /// Forget the login to an MCP server
     Logout {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
     },
@@ -100,10 +100,10 @@ pub(crate) enum McpServerCommand {
     },
     /// Accept the changed tools of an MCP server: they are offered again from the next turn on
     Accept {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
-        /// The changes on NAME instead of your active runner
+        /// The changes of the server on NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
         /// Accept them without being asked
@@ -206,7 +206,7 @@ async fn add(client: &mut Client, options: &AddOptions) -> Result<(String, Strin
     Ok(both(&server, words))
 }
 
-/// Lists the tools of a server. A failure may hold what its program wrote.
+/// Lists the tools of a server. A failure may contain text that the server's program wrote.
 async fn check(client: &mut Client, name: &str, on: Option<&str>) -> Result<McpServerView, Failure> {
     client.check_mcp_server(name, on).await.map_err(|failure| {
         if failure.kind != LOGIN_REQUIRED {
@@ -217,7 +217,7 @@ async fn check(client: &mut Client, name: &str, on: Option<&str>) -> Result<McpS
     })
 }
 
-/// Adds each entry of a document. If the server cannot be asked, it is not asked for the rest.
+/// Adds each entry of a document. If the Sandbridge server cannot be reached, the remaining entries are not sent.
 async fn import(client: &mut Client, document: &str) -> Result<Imported, Failure> {
     let mut imported = Imported::default();
     let mut unasked = None;
@@ -303,7 +303,7 @@ fn is_waiting(server: &McpServerView) -> bool {
     server.state == McpServerState::Waiting
 }
 
-/// A shadowed server may have been approved before.
+/// True if the user may have approved the server, which is possible even for a shadowed one.
 fn may_be_approved(server: &McpServerView) -> bool {
     !is_waiting(server) && is_of_workspace(&server.layer)
 }

@@ -65,14 +65,14 @@ pub(crate) enum MemoryCommand {
     },
     /// Change the text of a memory; the earlier one stays in its history
     Edit {
-        /// Its number
+        /// The memory's number
         number: i64,
         /// The new text
         text: String,
     },
     /// Forget a memory with its history, or all memories with certain words
     Forget {
-        /// Its number
+        /// The memory's number
         #[arg(required_unless_present = "about", conflicts_with = "about")]
         number: Option<i64>,
         /// Forget every memory that has all words of TEXT, in its current or an earlier text
@@ -87,7 +87,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: Of,
     },
-    /// List what agents propose to remember, those of yours in groups too
+    /// List what agents propose to remember, including your agents in groups
     Proposals,
     /// Keep a proposal
     Accept {
@@ -96,10 +96,10 @@ pub(crate) enum MemoryCommand {
     },
     /// Reject a proposal
     Reject {
-        /// Its number
+        /// The proposal's number
         number: i64,
     },
-    /// Choose how agents remember, or show the present choice
+    /// Choose how agents remember, or show the current choice
     Mode {
         /// flat: all memories in every prompt; letta: core blocks, and tools that search the rest; typed: core blocks, and memories that
         /// match a message
@@ -201,7 +201,7 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
             let changed = client.change_memory(number, &edit).await?;
             both(
                 &changed,
-                format!("memory {number} was changed; `sandbridge memory show {number}` has its history"),
+                format!("memory {number} was changed; `sandbridge memory show {number}` shows its history"),
             )
         }
         MemoryCommand::Forget { number: Some(number), .. } => {

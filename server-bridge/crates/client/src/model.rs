@@ -26,7 +26,7 @@ pub(crate) enum ModelCommand {
     Add(Box<AddOptions>),
     /// Remove a model of your own, and its key
     Remove {
-        /// Its name
+        /// The model's name
         #[arg(add = names::models())]
         name: String,
     },
@@ -58,12 +58,12 @@ impl Command for ModelCommand {
     }
 }
 
-/// A model to be added.
+/// The model to add.
 #[derive(Args)]
 pub(super) struct AddOptions {
-    /// What you call it: a-z, 0-9, '_', '.' and '-'
+    /// The name that you give it: a-z, 0-9, '_', '.' and '-'
     name: String,
-    /// The API that its provider speaks
+    /// The API that its provider offers
     #[arg(long, value_name = "openai|anthropic", value_parser = ["openai", "anthropic"])]
     provider: String,
     /// The address of the provider's API [default: the provider's usual one]
@@ -87,7 +87,7 @@ pub(super) struct AddOptions {
     /// The fallback if it is unavailable: NAME, TIER, NAME/TIER or NAME/MODEL
     #[arg(long, value_name = "MODEL")]
     fallback: Option<String>,
-    /// How many tokens the window holds [default: 200000]
+    /// The size of its context window, in tokens [default: 200000]
     #[arg(long, value_name = "TOKENS")]
     window_tokens: Option<u32>,
     /// How many tokens an answer may have [default: 16384]
@@ -103,7 +103,7 @@ pub(super) struct AddOptions {
     /// Read the provider's key from standard input
     #[arg(long, conflicts_with_all = ["api_key_file", "runner"])]
     api_key_stdin: bool,
-    /// File that holds the provider's key
+    /// File that contains the provider's key
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<std::path::PathBuf>,
     /// Replace the model of that name
@@ -168,7 +168,7 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(String, String
     Ok(both(&kept, words))
 }
 
-/// The models that could have been named, if the provider lists them.
+/// The error if no model was named; it lists the provider's models, if the provider offers a list.
 async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>) -> Failure {
     let place = ProviderDocument {
         provider: Provider::from(options.provider.as_str()),
@@ -204,7 +204,7 @@ async fn choose(client: &mut Client, model: String) -> Result<(String, String), 
     Ok(both(&choice, words))
 }
 
-/// Asks a model for one word: NAME, NAME/TIER or NAME/MODEL; without one, the current one.
+/// Asks a model for one word. The model is given as NAME, NAME/TIER or NAME/MODEL; without a name, the current model is asked.
 pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<TrialView, Failure> {
     let model = match model {
         Some(model) => model,

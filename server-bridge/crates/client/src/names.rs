@@ -1,5 +1,5 @@
-//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers, HTTP tools, automations and channels, from the server. If it does not
-//! answer within a moment, none are offered.
+//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers, HTTP tools, automations and channels, as the
+//! server lists them. If the server does not answer within a second, no names are offered.
 
 use std::ffi::OsStr;
 
@@ -20,7 +20,7 @@ use super::limits::COMPLETION_PATIENCE;
 use super::output::{Colour, ago};
 use crate::globals::{Globals, SERVER_VARIABLES};
 
-/// The kind of names.
+/// The kind of names to complete.
 #[derive(Clone, Copy)]
 enum Kind {
     Runners,
@@ -34,52 +34,52 @@ enum Kind {
     Channels,
 }
 
-/// The runners.
+/// Completes names of runners.
 pub(super) fn runners() -> ArgValueCompleter {
     completer(Kind::Runners, &[])
 }
 
-/// Every place where commands could run.
+/// Completes names of places where commands can run.
 pub(super) fn places() -> ArgValueCompleter {
     completer(Kind::Runners, &[DOCKER, NONE, AUTO])
 }
 
-/// The chats, by id.
+/// Completes ids of chats.
 pub(super) fn chats() -> ArgValueCompleter {
     completer(Kind::Chats, &[])
 }
 
-/// The models.
+/// Completes names of models.
 pub(super) fn models() -> ArgValueCompleter {
     completer(Kind::Models, &[])
 }
 
-/// The keys of programs.
+/// Completes names of API keys.
 pub(super) fn keys() -> ArgValueCompleter {
     completer(Kind::Keys, &[])
 }
 
-/// The running commands, by id.
+/// Completes ids of running commands.
 pub(super) fn commands() -> ArgValueCompleter {
     completer(Kind::Commands, &[])
 }
 
-/// The MCP servers.
+/// Completes names of MCP servers.
 pub(super) fn mcp_servers() -> ArgValueCompleter {
     completer(Kind::McpServers, &[])
 }
 
-/// The HTTP tools.
+/// Completes names of HTTP tools.
 pub(super) fn http_tools() -> ArgValueCompleter {
     completer(Kind::HttpTools, &[])
 }
 
-/// The schedules and triggers.
+/// Completes names of schedules and triggers.
 pub(super) fn automations() -> ArgValueCompleter {
     completer(Kind::Automations, &[])
 }
 
-/// The channels.
+/// Completes names of channels.
 pub(super) fn channels() -> ArgValueCompleter {
     completer(Kind::Channels, &[])
 }
@@ -160,19 +160,19 @@ fn of_exec(exec: ExecView) -> (String, String) {
     (exec.exec_id, exec.command)
 }
 
-/// An MCP server. A shadowed one has the same name as the one that is used.
+/// The name of an MCP server, unless it is shadowed: a shadowed server has the same name as the one that is used.
 fn of_mcp_server(server: McpServerView) -> Option<(String, String)> {
     let about = format!("{}, {}", server.state, layer_words(&server.layer));
     (server.state != McpServerState::Shadowed).then_some((server.name, about))
 }
 
-/// An HTTP tool. A shadowed one has the same name as the one that is used.
+/// The name of an HTTP tool, unless it is shadowed: a shadowed tool has the same name as the one that is used.
 fn of_http_tool(tool: HttpToolView) -> Option<(String, String)> {
     let about = format!("{}, {}", tool.state, layer_words(&tool.layer));
     (tool.state != HttpToolState::Shadowed).then_some((tool.name, about))
 }
 
-/// A subscription, and each of its models.
+/// The names of a subscription and of each of its tiers.
 fn of_subscription(of: SubscriptionView) -> Offered {
     let tiers = of.models.iter().map(|(tier, model)| (format!("{}/{tier}", of.name), model.name.clone()));
     std::iter::once((of.name.clone(), of.provider.to_string())).chain(tiers).collect()

@@ -13,7 +13,7 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Look after the nodes that share the server's database, as an administrator of the server
+/// Manage the nodes that share the server's database, as an administrator of the server
 #[derive(Parser)]
 pub(crate) enum NodeCommand {
     /// List the nodes with their states and the number of users that each works for
@@ -33,7 +33,7 @@ pub(crate) enum NodeCommand {
     },
 }
 
-/// The node that a command was about.
+/// The node that a command changed, for programs.
 #[derive(Serialize)]
 struct About<'a> {
     url: &'a str,
@@ -60,7 +60,7 @@ async fn run(globals: &Globals, command: NodeCommand) -> Result<ExitCode, Failur
                 format!("the node {url} takes on users again")
             } else {
                 format!(
-                    "the node {url} drains: `sandbridge node list` shows the users that it still works for"
+                    "the node {url} is draining: `sandbridge node list` shows the users that it still works for"
                 )
             };
             both(&About { url: &url }, words)

@@ -10,12 +10,12 @@ use super::limits::HINT_CHARS;
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb says otherwise; elsewhere if CLICOLOR_FORCE says so
+    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb is set; elsewhere only if CLICOLOR_FORCE is set
     #[default]
     Auto,
-    /// Also where there is no terminal
+    /// Even if the output is not a terminal
     Always,
-    /// Nowhere
+    /// Not even on a terminal
     Never,
 }
 
@@ -27,7 +27,7 @@ pub fn set_colour(colour: Colour) {
     let _ = COLOUR.set(colour);
 }
 
-/// True if colours are used: on a terminal, and otherwise.
+/// True if colours are used, given whether the output goes to a terminal.
 pub fn has_colour(is_terminal: bool) -> bool {
     let wanted = COLOUR.get().copied().unwrap_or_default();
     decide(wanted, is_terminal, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
@@ -60,18 +60,18 @@ pub(super) fn both(document: &impl Serialize, words: impl Into<String>) -> (Stri
     (api::to_line(document), words.into())
 }
 
-/// Prints a line. A failure is ignored: the reader has gone.
+/// Prints a line. A failure is ignored: it means that the reader has closed the output.
 pub fn line(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
 }
 
-/// Prints a line for a person, beside the results.
+/// Prints a line for a person on standard error.
 pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "sandbridge: {}", printable(text));
 }
 
-/// Control characters are shown, not sent: a text may come from a runner or an archive, and a terminal would obey them.
+/// A text with its control characters escaped: it may come from a runner or an archive, and a terminal would obey them.
 pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -84,7 +84,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// A text on one line. A character that a terminal would obey, move or not show appears as its code.
+/// A text on one line. A character that a terminal would obey, move or not show is replaced by its code.
 pub(super) fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
@@ -106,7 +106,7 @@ pub(super) fn short_line(text: &str) -> String {
 }
 
 fn is_unfit(character: char) -> bool {
-    // As the server knows them: fillers, variation selectors, tags, and what turns the direction of text.
+    // The characters that the server treats as invisible: fillers, variation selectors, tags, and marks of text direction.
     let is_unseen = matches!(
         character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -130,7 +130,7 @@ pub fn ago(at_ms: i64) -> String {
     }
 }
 
-/// A point in time to come, in Unix milliseconds, as "in 3 min".
+/// A future point in time, in Unix milliseconds, as "in 3 min".
 pub(super) fn until(at_ms: i64) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let now_ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
@@ -151,7 +151,7 @@ pub(super) fn duration(duration_ms: u64) -> String {
     }
 }
 
-/// Rows with their columns aligned; control characters are shown, not sent.
+/// Rows with their columns aligned; control characters are escaped.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let shown = |row: &Vec<String>| row.iter().map(|cell| printable(cell)).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();

@@ -19,14 +19,14 @@ use crate::command::{Command, block_on};
 use crate::globals::Globals;
 use offers::{MarketplaceCommand, ShelfCommand};
 
-/// Manage plugins: skills, roles, slash commands, hooks and MCP servers in one
+/// Manage plugins: packages of skills, roles, slash commands, hooks and MCP servers
 #[derive(Parser)]
 pub(crate) enum PluginCommand {
     /// List your plugins
     List,
     /// Show a plugin: what is in it, what it runs, and which parts are not used
     Show {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Install a plugin, or another copy of it: shows what is in it, then asks
@@ -40,22 +40,22 @@ pub(crate) enum PluginCommand {
     },
     /// Use a plugin again, from the next turn on
     Enable {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Keep a plugin without using it, from the next turn on
     Disable {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Remove a plugin
     Remove {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Share a plugin with every user of this server: they can install a copy of it
     Share {
-        /// Its name
+        /// The plugin's name
         name: String,
         /// Stop sharing it; copies that others installed stay
         #[arg(long)]
@@ -120,10 +120,9 @@ async fn run(globals: &Globals, command: PluginCommand) -> Result<ExitCode, Fail
             let plugin = client.share_plugin(&name, &PluginSharing { shared: !stop }).await?;
             let words = match stop {
                 false => format!("every user of this server can install {}", words::name(&plugin)),
-                true => format!(
-                    "{} is yours alone again; copies that others installed stay",
-                    words::name(&plugin)
-                ),
+                true => {
+                    format!("{} is no longer shared; copies that others installed stay", words::name(&plugin))
+                }
             };
             both(&plugin, words)
         }
@@ -140,7 +139,7 @@ async fn change(client: &mut Client, name: &str, enabled: bool) -> Result<(Strin
     Ok(both(&changed, format!("the plugin {} {done}, from the next turn on", words::name(&changed))))
 }
 
-/// The plugin that a source names: what exists on this machine, or what the server fetches.
+/// The plugin that a source names: one on this machine, or one that the server fetches.
 fn of(source: &str) -> Result<NewPlugin, Failure> {
     let path = Path::new(source);
     if path.is_dir() {

@@ -41,11 +41,11 @@ type Answer<T> = Result<T, Failure>;
 /// The requested messages of a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
-    /// The newest.
+    /// The newest messages.
     Newest,
-    /// Those before a message.
+    /// The messages before the one with this id.
     Before(i64),
-    /// Those after a message.
+    /// The messages after the one with this id.
     After(i64),
 }
 
@@ -68,7 +68,7 @@ impl Client {
     /// `POST /api/v1/sign-ins`.
     ///
     /// # Errors
-    /// The server's refusal, or a proxy's.
+    /// The error that the server or a proxy reports.
     pub async fn sign_in_code(&mut self) -> Answer<SignInView> {
         read(&self.ask(Method::POST, "/api/v1/sign-ins").await?)
     }
@@ -104,7 +104,7 @@ impl Client {
         self.get("/api/v1/settings").await
     }
 
-    /// `PUT /api/v1/settings`; without a place the server chooses.
+    /// `PUT /api/v1/settings`; if `active_runner` is `None`, the server chooses a place.
     pub(crate) async fn use_place(&mut self, active_runner: Option<String>) -> Answer<SettingsChanged> {
         self.put("/api/v1/settings", &SettingsChange { active_runner }).await
     }

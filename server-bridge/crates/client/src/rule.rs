@@ -26,7 +26,7 @@ pub(crate) enum RuleCommand {
         effect: Effect,
         /// The calls: a tool, or a tool with a pattern, such as 'Shell(git push *)', 'Read(.env)' or 'Fetch(domain:example.com)'
         rule: String,
-        /// The reason, shown to you and told to the model
+        /// The reason, shown to you and given to the model
         #[arg(long, value_name = "TEXT")]
         because: Option<String>,
         /// Only in this chat
@@ -38,7 +38,7 @@ pub(crate) enum RuleCommand {
         /// Its number, as `sandbridge rule list` shows it
         number: i64,
     },
-    /// Say what the rules would do with a call, without running it
+    /// Show what the rules would do with a call, without running it
     Test {
         /// The tool, such as Shell, Read, FileReplace or Fetch
         tool: String,

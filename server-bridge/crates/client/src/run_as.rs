@@ -1,4 +1,4 @@
-//! `--run-as USER`: the user that a command runs as, and asking for approval if that user may do more.
+//! `--run-as USER`: the user that a command runs as, and the question for approval if that user has more rights.
 
 use api::exec::{ExecAsk, RunAsQuestion};
 use clap::Args;
@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::http::Client;
 use super::session::Session;
 
-/// The user to run it as.
+/// The user to run a command as.
 #[derive(Args, Default)]
 pub(super) struct RunAsOptions {
     /// Run it as this user of the machine, if the runner's options allow that user
@@ -57,7 +57,7 @@ async fn is_approved(
         )
     };
     if reads_stdin || !ask::is_possible() {
-        return Err(required("pass --yes if you mean it; nobody can be asked here"));
+        return Err(required("there is no person to ask; pass --yes to approve it"));
     }
     match ask::yes_or_no(&format!("Run as {user} on {runner}? [y/N] ")).await? {
         true => Ok(true),

@@ -21,11 +21,10 @@ pub(crate) enum RunnerCommand {
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
-        /// Make a one-use token, which is the default
+        /// Create a one-use token, which is the default
         #[arg(long, conflicts_with = "permanent")]
         enrol: bool,
-        /// Make a token that works until the runner is revoked, for a runner that cannot exchange a one-use token, such as an xbot
-        /// runner
+        /// Create a token that works until the runner is revoked, for a runner that cannot exchange a one-use token, such as an xbot runner
         #[arg(long)]
         permanent: bool,
         /// How long a one-use token works, such as 90s, 30m, 1h or 7d [default: 1h]
@@ -34,21 +33,21 @@ pub(crate) enum RunnerCommand {
     },
     /// List your runners
     List,
-    /// Give a runner a new token; the old one works a while longer
+    /// Give a runner a new token; the old one works for another 24 hours
     Rotate {
-        /// Its name
+        /// The runner's name
         #[arg(add = names::runners())]
         name: String,
     },
-    /// Replace a runner's program with the newer one that the server hands out; waits until the runner is back
+    /// Replace a runner's program with the newer one that the server hands out; waits until the runner has reconnected
     Update {
-        /// Its name
+        /// The runner's name
         #[arg(add = names::runners())]
         name: String,
     },
     /// Remove a runner: its token stops working at once
     Revoke {
-        /// Its name
+        /// The runner's name
         #[arg(add = names::runners())]
         name: String,
     },
@@ -81,7 +80,7 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
         RunnerCommand::Rotate { name } => {
             let made = client.rotate_runner(&name).await?;
             let token = Token { old_token_expires_at: Some(made.old_token_expires_at), ..Token::of(&made) };
-            both(&token, token_words(&made, "has a new token; the old one works for a while longer"))
+            both(&token, token_words(&made, "has a new token; the old one works for another 24 hours"))
         }
         RunnerCommand::Update { name } => {
             let tells = |line: &str| {
@@ -126,10 +125,10 @@ struct Token<'a> {
     name: &'a str,
     token: &'a str,
     command: &'a str,
-    /// For a one-time token.
+    /// The expiry of a one-use token.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Option<i64>>,
-    /// After a rotation.
+    /// After a rotation: the expiry of the old token.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_token_expires_at: Option<Option<i64>>,
 }

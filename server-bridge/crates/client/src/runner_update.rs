@@ -13,15 +13,15 @@ use super::output;
 /// The state of an update.
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
-    /// It is still connected: commands run there.
+    /// It is still connected, because commands run there.
     Waiting,
-    /// It is disconnected.
+    /// It is disconnected, to restart with the new version.
     Away,
     /// It reconnected unchanged and reports no update: it was restarted, or its connection broke.
     Forgotten,
-    /// It is back, in this version.
+    /// It reconnected with this version.
     Done(String),
-    /// It is back unchanged, and reports the reason.
+    /// It reconnected with the old version, and reports this reason.
     Failed(String),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Updated {
     pub(super) version: String,
 }
 
-/// Updates the runner of that name; returns its new version. `tells` gets a line for each stage of waiting.
+/// Updates the runner of that name; returns its new version. `tells` is called with a line for each stage of waiting.
 pub(super) async fn update(
     client: &mut Client,
     name: &str,
@@ -111,8 +111,7 @@ fn stage(before: &RunnerView, now: &RunnerView) -> Stage {
 
 fn lost(name: &str) -> String {
     format!(
-        "{name} went away for its update and has not come back within {} s; look at its machine, and start it there if it is \
-         not running",
+        "{name} disconnected for its update and did not reconnect within {} s; start it on its machine if it is not running",
         UPDATE_RETURN_PATIENCE.as_secs()
     )
 }
@@ -155,7 +154,7 @@ mod tests {
         assert_eq!(
             stage(&before, &before),
             Stage::Waiting,
-            "an error of an earlier update says nothing of this one"
+            "an error of an earlier update does not concern this one"
         );
         let away = RunnerView { online: false, connected_at: None, ..runner(true) };
         assert_eq!(stage(&before, &away), Stage::Away);

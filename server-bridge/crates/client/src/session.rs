@@ -21,7 +21,7 @@ const DEFAULT_SERVER: &str = "http://127.0.0.1:8080";
 struct Remembered {
     /// The server of the last login.
     server: Option<String>,
-    /// By server.
+    /// The logins, by the server's address.
     #[serde(default)]
     logins: BTreeMap<String, Login>,
 }
@@ -94,8 +94,8 @@ impl Session {
         Ok(Self { path, remembered, server, ca_cert, api_key: None, joined: None, language: None })
     }
 
-    /// Stores a login in a home directory whose one server has another address at every start: it replaces earlier ones, and
-    /// keeps the chat used last. Also returns the earlier token.
+    /// Stores a login in a home directory whose only server has another address at every start: it replaces earlier logins, and keeps the
+    /// chat used last. Also returns the earlier token.
     pub fn renew(
         home: &Path,
         server: &str,
@@ -111,28 +111,27 @@ impl Session {
         Ok((session, former.map(|former| former.token)))
     }
 
-    /// The same with this language.
+    /// The same session with this language.
     pub(super) fn with_language(self, language: Language) -> Self {
         Self { language: Some(language), ..self }
     }
 
-    /// The language for the server's texts.
+    /// The chosen language of the server's texts.
     pub(super) fn language(&self) -> Option<Language> {
         self.language
     }
 
-    /// The same for a chat that joined the `sandbridge here` of this process.
+    /// The same session for a chat that joined the `sandbridge here` whose process has this id.
     pub fn joining(self, pid: u32, directory: &Path) -> Self {
         Self { joined: Some(Joined { pid, directory: directory.to_owned() }), ..self }
     }
 
-    /// The text to print once the `sandbridge here` that this chat joined has ended; `None` while it runs, and if it joined
-    /// none.
+    /// The text to print once the `sandbridge here` that this chat joined has ended; `None` while it runs, and if the chat joined none.
     pub fn farewell(&self) -> Option<String> {
         self.joined.as_ref().and_then(Joined::farewell)
     }
 
-    /// The same with a program's key, if there is one: it takes precedence over the login.
+    /// The same session with a program's key, if one is given: the key takes precedence over the login.
     pub fn with_api_key(self, api_key: Option<String>) -> Self {
         Self { api_key, ..self }
     }
@@ -244,7 +243,7 @@ mod tests {
         assert!(Session::load(&home, Some("http://two:2"), None).unwrap().token().is_err());
         session.forget().unwrap();
         assert!(Session::load(&home, None, None).unwrap().token().is_err());
-        assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(std::fs::read_dir(&home).unwrap().count(), 1, "no other file is left");
         std::fs::remove_dir_all(&home).unwrap();
     }
 

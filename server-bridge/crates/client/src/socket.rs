@@ -71,8 +71,8 @@ impl Outbox {
         self.queue.len()
     }
 
-    /// Sends the queued messages. May be given up at any time and called again: nothing is lost or sent twice. After an
-    /// error the queue is empty: the connection accepts no more.
+    /// Sends the queued messages. May be cancelled at any time and called again: nothing is lost or sent twice. After an error the queue is
+    /// empty: the connection accepts no more.
     pub(super) async fn send_all(&mut self) -> Result<(), Failure> {
         let sent = self.try_send_all().await;
         if sent.is_err() {
@@ -104,7 +104,7 @@ pub(super) async fn goodbye(mut outbox: Outbox, mut inbox: Inbox) {
         while inbox.next().await.is_ok() {}
         Ok::<_, Failure>(())
     };
-    // A lost goodbye does not matter: this program ends.
+    // If the goodbye is lost, that does not matter, because this program ends.
     let _ = tokio::time::timeout(GOODBYE_TIMEOUT, goodbye).await;
 }
 

@@ -20,13 +20,13 @@ pub(crate) enum TriggerCommand {
     Add(Box<AddOptions>),
     /// Give a trigger a new address and a new secret; the old ones stop working
     Address {
-        /// Its name
+        /// The trigger's name
         #[arg(add = names::automations())]
         name: String,
     },
     /// Run a trigger again with the delivery of an earlier run, even if it is paused
     Run {
-        /// Its name
+        /// The trigger's name
         #[arg(add = names::automations())]
         name: String,
         /// The number of the earlier run, as `sandbridge trigger runs` shows it
@@ -37,14 +37,14 @@ pub(crate) enum TriggerCommand {
     Common(Common),
 }
 
-/// A trigger.
+/// The trigger to add or change.
 #[derive(Args)]
 pub(crate) struct AddOptions {
     /// Its name: a-z, 0-9, '_', '.' and '-'
     name: String,
     /// The instruction for the agent; each delivery follows this text in a block of its own
     text: String,
-    /// How the sender proves who it is
+    /// How the sender authenticates its deliveries
     #[arg(long, value_enum)]
     from: From,
     /// Accept only this event, such as push; may be given several times
@@ -56,14 +56,14 @@ pub(crate) struct AddOptions {
     /// Show the agent only the value at this JSON pointer, such as /repository/full_name; may be given several times
     #[arg(long = "field", value_name = "POINTER")]
     fields: Vec<String>,
-    /// Read the secret from standard input instead of getting a new one
+    /// Read the secret from standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
     #[command(flatten)]
     runs: RunOptions,
 }
 
-/// How the sender proves who it is.
+/// How the sender authenticates its deliveries.
 #[derive(Clone, Copy, ValueEnum)]
 enum From {
     /// X-Hub-Signature-256, as GitHub and Gitea sign
@@ -122,7 +122,7 @@ async fn run(globals: &Globals, command: TriggerCommand) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// The secret on standard input, without the line's end.
+/// The secret on standard input, without the line end.
 fn secret() -> Result<String, Failure> {
     let mut line = String::new();
     std::io::stdin()

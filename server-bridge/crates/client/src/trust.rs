@@ -17,7 +17,7 @@ use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// See and approve what a workspace defines: hooks, MCP servers, custom tools, and skills for every prompt
+/// See and approve what a workspace defines: hooks, MCP servers, HTTP tools, custom tools, and skills for every prompt
 #[derive(Parser)]
 pub(crate) enum TrustCommand {
     /// List what your workspace defines: what waits for your approval, what changed since you gave it, and what you approved
@@ -25,19 +25,19 @@ pub(crate) enum TrustCommand {
         /// What NAME's workspace defines instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
-        /// Also your approvals in other workspaces
+        /// Also list your approvals in other workspaces
         #[arg(long)]
         all: bool,
     },
-    /// Approve something: it takes effect from the next turn on, until it changes
+    /// Approve an item: it takes effect from the next turn on, until it changes
     Approve {
-        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among what waits
+        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among the items that wait
         #[arg(value_name = "HASH|NAME", required_unless_present = "all")]
         what: Option<String>,
-        /// Everything that waits
+        /// Approve everything that waits for approval
         #[arg(long, conflicts_with = "what")]
         all: bool,
-        /// Something of NAME's workspace instead of your active runner's
+        /// An item of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
         /// Approve it without being asked
@@ -136,7 +136,7 @@ fn is_waiting(item: &TrustItem) -> bool {
     item.state == TrustState::Waiting
 }
 
-/// The waiting things that a hash or a name stands for; all of them without one.
+/// The items that wait for approval and have this hash or name; without one, all that wait.
 fn found<'a>(list: &'a TrustList, what: Option<&str>) -> Result<Vec<&'a TrustItem>, Failure> {
     if let Some(what) = what {
         return Ok(vec![find(&list.items, what, is_waiting, "waits for approval")?]);

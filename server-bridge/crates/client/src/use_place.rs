@@ -44,7 +44,7 @@ async fn run(globals: &Globals, options: UseOptions) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-/// The choice in words; if it leads nowhere now, the warning has the reason.
+/// The choice in words. If no command can run there now, the warning has the reason.
 fn words(changed: &SettingsChanged) -> String {
     match (&changed.active_runner, &changed.warning) {
         (Some(name), _) => format!("your commands run on {name} now"),

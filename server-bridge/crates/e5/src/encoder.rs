@@ -13,7 +13,7 @@ const ATTENTION_WIDTH: usize = 3 * DIMENSIONS;
 /// Scores that are computed together: their sums fit into the processor's registers.
 const SCORES: usize = 16;
 
-/// The weights.
+/// The weights of the model.
 pub struct Encoder {
     /// A row of blocks for each id.
     pub(crate) words: Vec<[u8; BLOCK_BYTES]>,

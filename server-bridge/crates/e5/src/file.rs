@@ -29,7 +29,7 @@ struct Place {
     count: usize,
     /// The offset of its first byte in the file.
     offset: u64,
-    /// In bytes.
+    /// The size of its values in the file, in bytes.
     length: u64,
 }
 

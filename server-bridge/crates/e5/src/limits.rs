@@ -24,14 +24,14 @@ pub const WINDOW_TOKENS: usize = POSITIONS - 2;
 /// How much of a text is embedded, in bytes: more than the largest passage.
 pub const TEXT_BYTES: usize = 16 * 1024;
 
-/// The most pieces of the vocabulary in a file. The model has 250,002.
+/// The maximum number of pieces of the vocabulary in a file. The model has 250,002.
 pub const PIECES: usize = 1 << 19;
 
 /// The longest text of all pieces in a file, in bytes. The model has 2.6 MB.
 pub const PIECE_BYTES: usize = 16 << 20;
 
-/// The most bytes of the table of normalization in a file. The model has 51 KB.
+/// The longest table of normalization in a file, in bytes. The model has 51 KB.
 pub const NORMALIZATION_BYTES: usize = 1 << 20;
 
-/// The most tensors in a file. The model has 197.
+/// The maximum number of tensors in a file. The model has 197.
 pub const TENSORS: usize = 1024;

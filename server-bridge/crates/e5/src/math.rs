@@ -39,7 +39,7 @@ pub(crate) fn gelu(x: f32) -> f32 {
     0.5 * (x + x.abs() * (1.0 - tail))
 }
 
-/// Sum of products.
+/// The sum of the products of two rows.
 #[inline]
 fn dot(one: &[f32], other: &[f32]) -> f32 {
     let mut sums = [0.0f32; LANES];

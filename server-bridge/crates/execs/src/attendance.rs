@@ -8,21 +8,21 @@ use tokio::sync::watch;
 
 type Key = (UserId, ExecId);
 
-/// Counts the sockets that serve each exec. Cheap to clone; every clone counts the same.
+/// Counts the sockets that serve each exec. Cheap to clone; all clones share the same counts.
 #[derive(Clone, Debug, Default)]
 pub struct Attendance(Arc<Mutex<HashMap<Key, Present>>>);
 
 /// One connection of a client that reconnects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// A random text by which the client is known again.
+    /// A random text that identifies the client across its connections.
     pub client: String,
-    /// How many connections of this client came before.
+    /// The number of earlier connections of this client.
     pub number: u64,
 }
 
 impl Connection {
-    /// True if both are of one client, and this one was made before the other.
+    /// True if both connections are from one client, and this one was made before the other.
     fn is_before(&self, other: &Self) -> bool {
         self.client == other.client && self.number < other.number
     }
@@ -35,10 +35,10 @@ struct Present {
     newest: watch::Sender<Newest>,
 }
 
-/// The socket that came last. A socket that its own client has replaced already never counts as the last one.
+/// The socket that connected last. A socket that its own client has already replaced never counts as the last one.
 #[derive(Debug, Default)]
 struct Newest {
-    /// The number of sockets so far.
+    /// The number of sockets that have connected so far.
     number: u64,
     connection: Option<Connection>,
 }
@@ -52,7 +52,7 @@ pub struct Attended {
     later: Later,
 }
 
-/// True if another socket came to the same exec since.
+/// Reports sockets that connect to the same exec after this one.
 #[derive(Clone, Debug)]
 pub struct Later {
     own: u64,
@@ -60,7 +60,7 @@ pub struct Later {
 }
 
 impl Later {
-    /// Waits for the next one.
+    /// Waits until the next socket connects.
     pub async fn came(&mut self) {
         let own = self.own;
         let came = self.newest.wait_for(|newest| newest.number > own).await.map(|newest| newest.number);
@@ -72,13 +72,13 @@ impl Later {
 }
 
 impl Attended {
-    /// A view of the sockets that come after this one.
+    /// A view of the sockets that connect after this one.
     pub fn later(&self) -> Later {
         self.later.clone()
     }
 
-    /// Waits until the socket's own client has another connection to the exec, which was made after this one: the client reads
-    /// this one no more. A request that was cut off may arrive after the one that replaces it; it must not take the exec over.
+    /// Waits until the socket's own client has made a newer connection to the exec, after which the client no longer reads this one. A
+    /// request that was cut off may arrive after the request that replaces it; it must not take over the exec.
     pub async fn replaced(&self) {
         let replaces = |newest: &Newest| match (&self.connection, &newest.connection) {
             (Some(own), Some(other)) => own.is_before(other),
@@ -91,7 +91,7 @@ impl Attended {
 }
 
 impl Attendance {
-    /// Counts one more; with its connection, if its client told that.
+    /// Counts one more socket; `connection` identifies it if its client said which connection it is.
     pub fn enter(&self, user: UserId, exec_id: &ExecId, connection: Option<Connection>) -> Attended {
         let key = (user, exec_id.clone());
         let mut clients = self.lock();
@@ -114,7 +114,7 @@ impl Attendance {
         Attended { attendance: self.clone(), key, connection, later }
     }
 
-    /// True if there is one.
+    /// True if at least one socket serves the exec.
     pub fn has_client(&self, user: UserId, exec_id: &ExecId) -> bool {
         self.lock().contains_key(&(user, exec_id.clone()))
     }

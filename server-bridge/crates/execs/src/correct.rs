@@ -1,11 +1,11 @@
-//! A message's document after its exec's end became known late.
+//! Corrects a message's document when its exec's end becomes known late.
 
 use serde_json::{Value, json};
 use store::ExecOutcome;
 
 /// The document with its end replaced by this one; `None` for a document that is not a JSON object.
 ///
-/// Only the fields of the end are changed: anything else that its writer put there stays.
+/// Only the fields that describe the end are changed: anything else that the document's writer put there stays.
 pub(crate) fn corrected(document: &str, outcome: &ExecOutcome) -> Option<String> {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(document) else { return None };
     let ended = json!({

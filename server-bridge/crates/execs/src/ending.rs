@@ -1,4 +1,4 @@
-//! How an exec ended, in terms of the store and of the audit trail: the same for chats and for attached execs.
+//! How an exec ended, in the words of the store and of the audit trail. Chats and attached execs share this.
 
 use sandbox::SandboxError;
 use store::{ExecOutcome, ExecStatus};
@@ -12,7 +12,7 @@ pub struct Ending {
     /// The outcome as it is stored. Its `output_path` is empty, and output before a failure is not counted: the code that saw
     /// the output fills that in.
     pub outcome: ExecOutcome,
-    /// The name of the error that ended it.
+    /// The name of the error that ended the exec.
     error_kind: Option<&'static str>,
 }
 
@@ -47,13 +47,13 @@ impl Ending {
         Self { outcome, error_kind: None }
     }
 
-    /// It could not be run, or its end was not seen.
+    /// The exec could not be run, or its end was not observed.
     pub fn failed(error: &SandboxError) -> Self {
         Self::refused(error.kind(), error)
     }
 
-    /// It never ran, because of an error of this kind; or its end is unknown, if that kind is `lost`; or nobody waits for it
-    /// any more, if it is `cancelled`.
+    /// The exec never ran, because of an error of this kind. If the kind is `lost`, its end is unknown; if it is `cancelled`, no one
+    /// waits for it any more.
     pub fn refused(kind: &'static str, why: impl ToString) -> Self {
         let told =
             [ExecStatus::Lost, ExecStatus::Cancelled].into_iter().find(|status| status.as_str() == kind);
@@ -62,12 +62,12 @@ impl Ending {
         Self { outcome, error_kind: Some(kind) }
     }
 
-    /// An end that was stored before.
+    /// An end that was stored earlier.
     pub fn on_record(outcome: ExecOutcome) -> Self {
         Self { outcome, error_kind: None }
     }
 
-    /// Its end is unknown, for this reason; the known facts about its output stay.
+    /// The exec's end is unknown, for this reason; the known facts about its output stay.
     #[must_use]
     pub fn lost(mut self, why: String) -> Self {
         self.outcome.status = ExecStatus::Lost;
@@ -76,12 +76,12 @@ impl Ending {
         self
     }
 
-    /// The name of the error that ended it, if one did.
+    /// The name of the error that ended the exec, if an error did.
     pub fn error_kind(&self) -> Option<&'static str> {
         self.error_kind
     }
 
-    /// It was cancelled before it was sent.
+    /// The exec was cancelled before it was sent.
     pub fn cancelled_before_it_began() -> Self {
         Self { outcome: empty(ExecStatus::Cancelled), error_kind: None }
     }
@@ -95,7 +95,7 @@ impl Ending {
         self
     }
 
-    /// The audit trail's word for it: `ok`, `exit 3`, `signal 9`, `cancelled`, `timed_out`, or the error's kind.
+    /// The audit trail's word for this end: `ok`, `exit 3`, `signal 9`, `cancelled`, `timed_out`, or the error's kind.
     pub fn audit_word(&self) -> String {
         let ExecOutcome { status, exit_code, signal, .. } = self.outcome;
         match (self.error_kind, status, exit_code, signal) {

@@ -5,34 +5,34 @@ use sandbox::{RouteError, SandboxError};
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error that a client of an exec gets. The texts may be shown, except those whose [`Error::kind`] is `internal`.
+/// Every error that a client of an exec gets. The texts may be shown to users, except those whose [`Error::kind`] is `internal`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No exec has this id, or it is another user's.
+    /// No exec of the user has this id.
     #[error("no command has the id {0}; `sandbridge ps` lists yours")]
     UnknownExec(String),
-    /// No background task has this id, or it is another user's.
+    /// No background task of the user has this id.
     #[error("no background task has the id {0}")]
     UnknownTask(String),
     /// The id was used for another request.
     #[error("exec {0} was already started with a different request; use a new id")]
     Conflict(String),
-    /// The server is stopping: nothing new begins.
+    /// The server is stopping, so it starts nothing new.
     #[error("the server is stopping; run the command again in a moment")]
     Stopping,
-    /// There is no place to run it.
+    /// No place was found to run it.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// Its sandbox refused or failed.
+    /// The sandbox refused the request or failed.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// Its record cannot be written or read.
+    /// The exec's record cannot be written or read.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
 
 impl Error {
-    /// The name of the error, for programs and for the audit trail; `internal` if details go only to the log.
+    /// The name of the error, for programs and for the audit trail; `internal` if the details are only logged.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownExec(_) | Self::UnknownTask(_) => "not_found",

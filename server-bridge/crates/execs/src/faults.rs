@@ -11,32 +11,32 @@ pub const FAULT_VARIABLE: &str = "SANDBRIDGE_FAULT";
 /// A point of an exec's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// It was requested; nothing is on record.
+    /// The exec was requested; nothing is on record.
     BeforeRecord,
-    /// It is on record; nothing was sent.
+    /// The exec is on record; nothing was sent.
     AfterRecord,
     /// The request was sent.
     Sent,
-    /// The runner reported that it started.
+    /// The runner reported that the exec started.
     Started,
     /// The first output arrived.
     Output,
-    /// Its own process ended; more output may follow.
+    /// The exec's own process ended; more output may follow.
     Exited,
-    /// It goes on in the background from here on; nothing follows it yet.
+    /// The exec continues in the background from here on; nothing follows it yet.
     Left,
-    /// Its end arrived; nothing of that is on record.
+    /// The exec's end arrived; nothing of that is on record.
     BeforeEnd,
-    /// Its end, its audit entry and its message are written and not committed.
+    /// The end, the audit entry and the message are written but not committed.
     BeforeCommit,
-    /// Its end is on record; the runner does not know that yet.
+    /// The end is on record; the runner does not know that yet.
     AfterEnd,
     /// The runner was allowed to discard it.
     Acknowledged,
 }
 
 impl Point {
-    /// Its name in [`FAULT_VARIABLE`].
+    /// The point's name in [`FAULT_VARIABLE`].
     pub fn name(self) -> &'static str {
         match self {
             Self::BeforeRecord => "before_record",
@@ -60,7 +60,7 @@ pub fn fault(point: Point) {
     if std::env::var_os(FAULT_VARIABLE).is_some_and(|name| name == point.name()) {
         let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         // The signal may take a moment; nothing else happens meanwhile.
-        tracing::error!(?killed, point = point.name(), "the process ends here, as its environment says");
+        tracing::error!(?killed, point = point.name(), "the process ends here, as SANDBRIDGE_FAULT requests");
         loop {
             std::thread::park();
         }

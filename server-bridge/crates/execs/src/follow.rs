@@ -15,28 +15,28 @@ use crate::{route_request, sandbox_user, seen};
 /// An exec on record, and its user.
 #[derive(Clone, Copy, Debug)]
 pub struct Followed<'a> {
-    /// The store with its record.
+    /// The store that has its record.
     pub store: &'a Store,
     /// The router to the machines.
     pub router: &'a SandboxRouter,
-    /// Its user.
+    /// The exec's user.
     pub user: &'a User,
-    /// The place that it was sent to.
+    /// The name of the place that it was sent to.
     pub place: Option<&'a str>,
-    /// Its id.
+    /// The exec's id.
     pub id: &'a ExecId,
 }
 
 /// A periodic check of an exec while it is followed.
 pub struct Tended<'a> {
-    /// How often.
+    /// The interval of the checks.
     pub every: Duration,
-    /// Checks it, with a control that can end it.
+    /// Checks the exec; the control can end it.
     pub look: &'a (dyn Fn(&ExecControl) + Sync),
 }
 
 impl Followed<'_> {
-    /// Waits until the machine that the exec was sent to can be reached: any obstacle may pass, unless the machine is gone.
+    /// Waits until the machine that the exec was sent to can be reached. Any obstacle may be temporary, unless the machine no longer exists.
     ///
     /// # Errors
     /// [`SandboxError::Lost`] if the machine cannot be reached before `until`, or no longer exists.
@@ -53,7 +53,7 @@ impl Followed<'_> {
                 }
                 Err(error) => tracing::warn!(%error, "cannot find out where an exec runs; trying again"),
             }
-            // Any event may mean that it is back; it is also checked now and then without one.
+            // Any event may mean that the machine is back; it is also checked now and then without one.
             let news = async {
                 tokio::select! {
                     _ = events.recv() => {}
@@ -64,10 +64,10 @@ impl Followed<'_> {
         }
     }
 
-    /// Waits for its end; its machine may be unreachable for `away` at a time.
+    /// Waits until the exec ends; its machine may be unreachable for `away` at a time.
     ///
     /// # Errors
-    /// [`SandboxError::Lost`] if its machine does not come back, or has no record of it; other errors of the machine.
+    /// [`SandboxError::Lost`] if the machine does not come back, or has no record of the exec; other errors of the machine.
     pub async fn end(&self, away: Duration, tended: Option<Tended<'_>>) -> Result<ExecOutcome, SandboxError> {
         let mut away_since = None;
         loop {
@@ -77,7 +77,7 @@ impl Followed<'_> {
                 Ok(exec) => match self.watch(exec, tended.as_ref(), &mut away_since).await {
                     // The link was given up; within the limit, wait for another one and attach again.
                     Err(SandboxError::Lost { .. }) if away_since.is_some() => {}
-                    // It became unreachable before it could be asked; it is waited for again.
+                    // The machine became unreachable before it could be asked; wait for it again.
                     Err(SandboxError::Offline { .. }) => {}
                     Err(error) if is_busy(&error) => sleep(PLACE_LOOK).await,
                     Err(error) if ["no_such_exec", "expired"].contains(&error.kind()) => {
@@ -137,7 +137,7 @@ impl Followed<'_> {
     }
 }
 
-/// True if a place will not come back on its own: it is not registered any more, or disabled.
+/// True if a place will not come back by itself: it is no longer registered, or it is disabled.
 fn is_gone(error: &RouteError) -> bool {
     match error {
         RouteError::UnknownRunner { .. } | RouteError::NoRunner | RouteError::DockerDisabled => true,
@@ -150,12 +150,12 @@ fn is_gone(error: &RouteError) -> bool {
     }
 }
 
-/// True if a runner is only too busy at the moment.
+/// True if the only obstacle is that a runner is too busy at the moment.
 fn is_busy(error: &SandboxError) -> bool {
     matches!(error, SandboxError::Remote { kind: ErrorKind::Busy, .. })
 }
 
 /// An exec's id on its machine.
 pub fn sandbox_id(id: &ExecId) -> sandbox::ExecId {
-    id.to_string().parse().expect("an id on record is 32 hexadecimal digits: it was checked when it came")
+    id.to_string().parse().expect("an id on record is 32 hexadecimal digits, as was checked on arrival")
 }

@@ -17,7 +17,7 @@ use crate::follow::{Followed, sandbox_id};
 use crate::stops::Stops;
 use crate::{Ending, Point, fault};
 
-/// The action in the audit trail of an exec's end.
+/// The audit trail's name for the end of an exec.
 const AUDIT_ACTION: &str = "exec";
 
 /// The life of every exec of a server. Cheap to clone; every clone is the same ledger.
@@ -34,36 +34,36 @@ struct Shared {
     stops: Stops,
 }
 
-/// How an exec ended, and everything to record about it.
+/// How an exec ended, with everything to record about it.
 #[derive(Clone, Copy, Debug)]
 pub struct End<'a> {
-    /// Its user.
+    /// The exec's user.
     pub user: &'a User,
-    /// Its id.
+    /// The exec's id.
     pub exec_id: &'a ExecId,
-    /// The place where it ran or was to run, as people know it.
+    /// The place where the exec ran or was to run, by the name that users see.
     pub place: Option<&'a str>,
-    /// The command as the audit trail shows it.
+    /// The command, as the audit trail shows it.
     pub shown: &'a str,
-    /// How it ended.
+    /// How the exec ended.
     pub ending: &'a Ending,
-    /// The new state of the message that shows it, if there is one.
+    /// The new state of the message that shows the exec, if there is one.
     pub message: Option<ShownEnd<'a>>,
 }
 
 /// The new state of a message that shows an exec.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownEnd<'a> {
-    /// The message.
+    /// The message's id.
     pub id: MessageId,
-    /// Its text.
+    /// The message's text.
     pub text: &'a str,
-    /// Its document.
+    /// The message's document.
     pub document: &'a str,
 }
 
-/// The proof that an exec's end is on record. Only [`Ledger::end`] makes one, and only this acknowledges a result: a runner
-/// that discarded a result before it is recorded would lose it.
+/// The proof that an exec's end is on record. Only [`Ledger::end`] makes one, and only this type can acknowledge a result: if a runner
+/// discarded a result that is not on record yet, it would be lost.
 #[derive(Debug)]
 #[must_use = "its runner keeps the result until it is acknowledged"]
 pub struct Recorded {
@@ -72,7 +72,7 @@ pub struct Recorded {
     pub ended: ExecEnded,
 }
 
-/// Held by the code that serves an exec to its end.
+/// Held by the code that serves an exec until it ends.
 #[derive(Debug)]
 pub struct Watch {
     ledger: Ledger,
@@ -92,12 +92,12 @@ impl Ledger {
         }))
     }
 
-    /// The execs that have a client.
+    /// The count of clients that each exec has at the moment.
     pub fn attendance(&self) -> &Attendance {
         &self.0.attendance
     }
 
-    /// Puts an exec on record before it is sent; or returns the one that the same request began before.
+    /// Puts an exec on record before it is sent; or returns the exec that the same request began earlier.
     ///
     /// # Errors
     /// [`store::Error::Conflict`] for another request under the same id; [`store::Error::Database`].
@@ -108,7 +108,7 @@ impl Ledger {
         Ok(start)
     }
 
-    /// The same for a new exec, shown by a new message of a chat with this document.
+    /// Like [`Ledger::begin`] for a new exec, shown by a new message of a chat with this document.
     ///
     /// # Errors
     /// As for [`Store::start_shown_exec`].
@@ -124,11 +124,11 @@ impl Ledger {
         Ok(message)
     }
 
-    /// Records how an exec ended: its row, its audit entry and its message together, as soon as the database can be reached. If its end is on
-    /// record already, nothing is changed; only a lost exec may still be corrected.
+    /// Records how an exec ended: its row, its audit entry and its message together, as soon as the database can be reached. If its end
+    /// is on record already, nothing is changed, except that a lost exec may still be corrected.
     ///
     /// # Errors
-    /// [`store::Error::NotFound`] for one that is gone with its user; as for [`Store::end_exec`].
+    /// [`store::Error::NotFound`] for an exec that was removed with its user; others as for [`Store::end_exec`].
     pub async fn end(&self, end: End<'_>) -> store::Result<Recorded> {
         fault(Point::BeforeEnd);
         let End { user, exec_id, place, shown, ending, message } = end;
@@ -145,13 +145,13 @@ impl Ledger {
             document_json: message.document,
         });
         let end = ExecEnd { user: user.id, exec_id, outcome: &ending.outcome, audit: &audit, message };
-        // An event on a machine is not lost while the database cannot be reached.
+        // The end that a machine reported must not be lost while the database cannot be reached, so the write is retried.
         let ended = store::until_done(|| self.0.store.end_exec(end, || fault(Point::BeforeCommit))).await?;
         fault(Point::AfterEnd);
         Ok(Recorded { exec_id: exec_id.clone(), ended })
     }
 
-    /// The same for an exec of which only the record is known. A message that shows it is corrected as well.
+    /// Like [`Ledger::end`] for an exec of which only the record is known. A message that shows it is corrected as well.
     ///
     /// # Errors
     /// As for [`Ledger::end`].
@@ -211,8 +211,8 @@ impl Ledger {
         Watch { ledger: self.clone(), key }
     }
 
-    /// True if an exec is being served to its end. Code that only looks at it must not record a guess: a viewer's link gives
-    /// up sooner than the ledger does.
+    /// True if an exec is being served to its end. Code that only looks at the exec must not record a guess: a viewer's link gives up
+    /// sooner than the ledger does.
     pub fn is_watched(&self, user: UserId, exec_id: &ExecId) -> bool {
         self.watched().contains_key(&(user, exec_id.clone()))
     }
@@ -223,12 +223,12 @@ impl Ledger {
         Followed { store, router, user, place, id: &record.exec_id }
     }
 
-    /// Leaves everything that is followed to the server's next run, at once.
+    /// Stops following execs at once; the server's next run continues with them.
     pub fn stop(&self) {
         self.0.stops.all().cancel();
     }
 
-    /// The same, and waits until nothing is followed.
+    /// Like [`Ledger::stop`], and waits until nothing is followed any more.
     pub async fn shutdown(&self) {
         self.stop();
         self.0.tasks.close();
@@ -247,27 +247,27 @@ impl Ledger {
         &self.0.tasks
     }
 
-    /// True if the server is stopping, or is not this user's home any more, which may be why the exec ends now.
+    /// True if the server is stopping, or is no longer this user's home, which may be why the exec ends now.
     pub fn is_stopping(&self, user: UserId) -> bool {
         self.0.stops.is_stopping(user)
     }
 
-    /// Cancelled when the server stops, or is not this user's home any more.
+    /// Cancelled when the server stops, or is no longer this user's home.
     pub fn stopped(&self, user: UserId) -> CancellationToken {
         self.0.stops.of(user)
     }
 
-    /// Leaves everything that is followed for a user to the user's next home, at once.
+    /// Stops following a user's execs at once; the user's next home continues with them.
     pub fn end_user(&self, user: UserId) {
         self.0.stops.end(user);
     }
 
-    /// Execs of a user may be followed again.
+    /// Allows a user's execs to be followed again.
     pub fn begin_user(&self, user: UserId) {
         self.0.stops.begin(user);
     }
 
-    /// True while an exec of a user is served to its end.
+    /// True while any exec of a user is being served to its end.
     pub fn is_watching(&self, user: UserId) -> bool {
         self.watched().keys().any(|(watched, _)| *watched == user)
     }
@@ -286,7 +286,7 @@ impl Recorded {
         fault(Point::Acknowledged);
     }
 
-    /// The same if the exec's events are not read any more.
+    /// Like [`Recorded::acknowledge`], for an exec whose events are no longer read.
     #[expect(clippy::disallowed_methods, reason = "the end is on record: this is the one place that may")]
     pub fn acknowledge_at(&self, sandbox: &Sandbox) {
         sandbox.acknowledge(sandbox_id(&self.exec_id));
@@ -319,7 +319,7 @@ impl Drop for Watch {
     }
 }
 
-/// True if an exec with this status may still get an end: it is running, or its state is unknown.
+/// True if an exec with this status may still end: it is running, or its state is unknown.
 pub fn is_open(status: ExecStatus) -> bool {
     matches!(status, ExecStatus::Running | ExecStatus::Lost)
 }

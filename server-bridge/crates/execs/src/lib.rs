@@ -1,4 +1,4 @@
-//! The ledger of every exec's life: chat commands, a model's commands and tasks, those of clients, terminals and MCP.
+//! The ledger of every exec's life: commands of chats, commands and tasks of models, and those of clients, terminals and MCP.
 //!
 //! ```text
 //!   begin ──► sent ──► started ──► output ──► ended on its runner ──► Ledger::end ──► Recorded::acknowledge
@@ -14,20 +14,20 @@
 //! | `ledger` | [`Ledger`], [`Recorded`]: beginning and ending an exec |
 //! | `request` | a client's request, from choosing its place to its record |
 //! | `read` | execs on record: finding, listing, ending them |
-//! | `watch` | following execs without their output, after a restart or when a client has left |
+//! | `watch` | following execs without their output, after a restart or after a client has left |
 //! | [`follow`] | following one exec to its end, however often its machine becomes unreachable |
 //! | [`attendance`] | the execs that have a client at the moment |
 //! | `ending` | [`Ending`]: how an exec ended, in the words of the store and the audit trail |
-//! | `correct` | a message's document after its exec's end became known late |
-//! | `stops` | [`Stops`]: what ends work, for everybody or for one user |
+//! | `correct` | correcting a message's document when its exec's end becomes known late |
+//! | `stops` | [`Stops`]: the tokens that end work, for all users or for one |
 //! | `place` | the sandbox's view of a user, and the place for their work |
 //! | `error` | [`Error`]: the errors for clients of execs |
-//! | `faults` | named points of a life where a test kills the process; absent from release builds |
-//! | `shell_word` | commands as people read them |
+//! | `faults` | named points of an exec's life where a test kills the process; absent from release builds |
+//! | `shell_word` | quoting words for a shell, and commands in the form that people read |
 //! | `part` | reading a part of an exec's output |
 //! | `count` | counting ends, for the metrics |
 //! | `request_hash` | distinguishing a repetition from another request |
-//! | `utf8` | bytes become text, once and statefully |
+//! | `utf8` | decoding the bytes of a channel as text, piece by piece |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -1,8 +1,8 @@
-//! Every limit and timeout of an exec that nobody reads.
+//! Every limit and timeout of this crate.
 
 use std::time::Duration;
 
-/// How long an attached exec goes on without its client.
+/// How long an attached exec continues without its client.
 pub const CLIENT_GRACE: Duration = Duration::from_secs(10);
 /// How long an exec's runner may be unreachable before the exec counts as lost, unless it is a task or a terminal.
 pub const AWAY_TIMEOUT: Duration = Duration::from_secs(600);
@@ -10,7 +10,7 @@ pub const AWAY_TIMEOUT: Duration = Duration::from_secs(600);
 pub const TASK_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// The interval of checks for a terminal's client, unless it lingers for less.
 pub const TERMINAL_CHECK_INTERVAL: Duration = Duration::from_secs(60);
-/// The most execs in a listing.
+/// Limit on the number of execs in a listing.
 pub const LIST_MAX_ROWS: u32 = 1000;
-/// How often an unreachable place is checked while no event about it comes.
+/// The interval of checks of an unreachable place while no event about it arrives.
 pub const PLACE_LOOK: Duration = Duration::from_secs(1);

@@ -14,20 +14,20 @@ use crate::{Ledger, Result};
 pub struct Part {
     /// Standard output and error, in the order of arrival.
     pub bytes: Vec<u8>,
-    /// Bytes of this range that are not kept any more.
+    /// The number of bytes of this range that are no longer kept.
     pub lost_bytes: u64,
     /// The offset of the next part.
     pub next_offset: u64,
-    /// True if it has ended and this is its last part.
+    /// True if the exec has ended and this is the last part of its output.
     pub is_last: bool,
 }
 
 impl Ledger {
-    /// At most `limit` bytes of an exec's output from `offset` on: those that exist, or arrive within `patience`. A client that
-    /// reads the output elsewhere is informed that another one does.
+    /// At most `limit` bytes of an exec's output from `offset` on: those that exist, or arrive within `patience`. If a client already
+    /// reads the output, it is informed that another one does.
     ///
     /// # Errors
-    /// [`crate::Error::Route`]; [`crate::Error::Sandbox`], as `no_such_exec` or `expired` if its output is not kept any more.
+    /// [`crate::Error::Route`]; [`crate::Error::Sandbox`], as `no_such_exec` or `expired` if the output is no longer kept.
     pub async fn part(
         &self,
         user: &User,

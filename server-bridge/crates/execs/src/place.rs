@@ -3,12 +3,12 @@
 use sandbox::{Choice, RouteRequest};
 use store::{ChatId, Store, UserId};
 
-/// The sandbox's view of a user. Its key names their containers and folders permanently: it is only made here.
+/// The sandbox's view of a user. Its key permanently names their containers and folders, so it is made only here.
 pub fn sandbox_user(user: &store::User) -> sandbox::User {
     sandbox::User { key: user_key(user.id), name: user.name.clone(), is_admin: user.admin }
 }
 
-/// The sandbox's key of a user.
+/// The key by which the sandbox knows a user.
 pub fn user_key(user: UserId) -> String {
     format!("u{user}")
 }
@@ -29,7 +29,7 @@ pub async fn route_request(store: &Store, user: UserId, on: Option<&str>) -> sto
 /// The route for a user's work: to the place that `chat` is bound to, else to their active runner, else the router's choice.
 ///
 /// # Errors
-/// [`store::Error::NotFound`] for a chat that is gone or another user's.
+/// [`store::Error::NotFound`] for a chat that was deleted or belongs to another user.
 pub async fn chat_route_request(
     store: &Store,
     user: UserId,

@@ -9,7 +9,7 @@ use crate::limits::LIST_MAX_ROWS;
 use crate::{Ending, Error, Ledger, Recorded, Result, route_request, sandbox_user};
 
 impl Ledger {
-    /// A user's exec; `None` if there is none of this id, or it is gone with its user.
+    /// A user's exec; `None` if none has this id, or it was removed with its user.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -31,12 +31,12 @@ impl Ledger {
         self.known(user, &parsed).await?.ok_or_else(unknown)
     }
 
-    /// A user's execs, or only the running ones, the last started first; `limit` is at most [`LIST_MAX_ROWS`].
+    /// A user's execs, or only the running ones, the most recently started first; `limit` is at most [`LIST_MAX_ROWS`].
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn execs(&self, user: UserId, only_running: bool, limit: u32) -> Result<Vec<Exec>> {
-        // Running ones may come after many that have ended.
+        // Running execs may be listed after many that have ended.
         let read = if only_running { LIST_MAX_ROWS } else { limit };
         let mut execs = self.store().execs(user, read).await?;
         execs.retain(|exec| !only_running || exec.status == ExecStatus::Running);
@@ -44,8 +44,8 @@ impl Ledger {
         Ok(execs)
     }
 
-    /// A user's background commands, running or ended, of one chat or of all, the last started first; without terminals.
-    /// `limit` is at most [`LIST_MAX_ROWS`].
+    /// A user's background commands, running or ended, of one chat or of all, the most recently started first; without terminals. `limit`
+    /// is at most [`LIST_MAX_ROWS`].
     ///
     /// # Errors
     /// [`Error::Store`], as `not_found` for a chat that does not belong to them.
@@ -62,7 +62,7 @@ impl Ledger {
         Ok(self.store().tasks(user, chat, only_running, limit).await?)
     }
 
-    /// One of those, by its id in text form.
+    /// One of a user's background commands, by its id in text form.
     ///
     /// # Errors
     /// [`Error::UnknownExec`] and [`Error::UnknownTask`]; [`Error::Store`].
@@ -89,7 +89,7 @@ impl Ledger {
         self.sandbox(user, exec.runner.as_deref()).await
     }
 
-    /// An exec's state on its machine, with that many bytes of the beginning and of the end of its output.
+    /// An exec's state on its machine, with `head` bytes of the beginning and `tail` bytes of the end of its output.
     ///
     /// # Errors
     /// [`Error::Route`] and [`Error::Sandbox`].
@@ -98,8 +98,8 @@ impl Ledger {
         Ok(sandbox.exec_report(sandbox_id(&exec.exec_id), head, tail).await?)
     }
 
-    /// Ends an exec and everything it started at its user's request, and waits for that; audited. Returns what was recorded by
-    /// it, if anything.
+    /// Ends an exec and everything it started, at its user's request, and waits until it has ended; audited. Returns the recorded end, if
+    /// this call recorded it.
     ///
     /// # Errors
     /// [`Error::Route`] and [`Error::Sandbox`], if its machine cannot be reached.
@@ -127,7 +127,7 @@ impl Ledger {
     pub async fn settle(&self, user: &User, exec: &Exec, ending: &Ending) -> Option<Recorded> {
         match self.end_of_record(user, exec, ending).await {
             Ok(recorded) => Some(recorded),
-            // It is gone with its user.
+            // The exec was removed with its user.
             Err(store::Error::NotFound { .. }) => None,
             Err(error) => {
                 let id = &exec.exec_id;

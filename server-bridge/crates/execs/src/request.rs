@@ -11,36 +11,36 @@ use crate::{Error, Ledger, Result};
 /// A client's command.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// The id that the client chose.
+    /// The exec's id, which the client chose.
     pub exec_id: &'a ExecId,
-    /// Who asks.
+    /// The kind of client that asks.
     pub kind: ExecKind,
     /// Distinguishes a repetition of a request from a different one with the same id: see [`crate::document_hash`].
     pub hash: &'a str,
-    /// The place where it is to run; the user's active one if `None`.
+    /// The place where it is to run; `None` for the user's active place.
     pub on: Option<&'a str>,
-    /// The command as people see it.
+    /// The command in the form that people read.
     pub shown: &'a str,
-    /// The user of the machine that it is to run as, if the client names one.
+    /// The user account on the machine that it is to run as, if the client names one.
     pub run_as: Option<&'a str>,
-    /// True if it outlives its client.
+    /// True if it continues after its client has left.
     pub goes_on: bool,
-    /// How long it goes on without a client; only a terminal has this.
+    /// How long it continues without a client; only a terminal has this.
     pub linger: Option<Duration>,
 }
 
 /// The result of a request.
 #[derive(Debug)]
 pub enum Begun {
-    /// It is on record: send it to this sandbox.
+    /// The exec is on record and is to be sent to this sandbox.
     New(Sandbox),
-    /// It was made before.
+    /// The same request was made before.
     Known(Box<Exec>),
 }
 
 impl Ledger {
-    /// Finds a place for a command and puts it on record before it is sent. A refusal is audited here, everything else at the
-    /// command's end. Nothing begins once `stopping` is cancelled.
+    /// Finds a place for a command and puts it on record before it is sent. A refusal is audited here, everything else when the command
+    /// ends. Nothing begins once `stopping` is cancelled.
     ///
     /// # Errors
     /// [`Error::Conflict`]; [`Error::Stopping`]; [`Error::Route`]; [`Error::Store`].
@@ -50,7 +50,7 @@ impl Ledger {
         request: &Request<'_>,
         stopping: &CancellationToken,
     ) -> Result<Begun> {
-        // A repetition goes to the place of the first one, even if another is active now.
+        // A repetition is sent to the place of the first request, even if another place is active now.
         if let Some(known) = self.known(user.id, request.exec_id).await? {
             if known.request_hash == request.hash {
                 return Ok(Begun::Known(Box::new(known)));
@@ -102,8 +102,8 @@ impl Ledger {
         }
     }
 
-    /// The requested place of a user who got no sandbox, for the audit trail: the one named by `on`, else their active one;
-    /// `None` if they named none.
+    /// The place that a user without a sandbox asked for, for the audit trail: the one named by `on`, else their active one; `None` if
+    /// there is neither.
     pub async fn place_asked_for(&self, user: &User, on: Option<&str>) -> Option<String> {
         match on {
             Some(name) => Some(name.to_owned()),

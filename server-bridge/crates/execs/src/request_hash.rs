@@ -1,8 +1,8 @@
-//! Distinguishing a repetition from another request.
+//! Hashes that distinguish a repetition of a request from a different request.
 
 use sha2::{Digest, Sha256};
 
-/// A hash over everything that determines what runs, as its client wrote it: not the id, nor how its output is read.
+/// A hash over everything that determines what runs, as its client wrote it, but not over the id or how the output is read.
 pub fn document_hash(canonical: &[u8]) -> String {
     store::hex(&Sha256::digest(canonical))
 }

@@ -1,9 +1,9 @@
-//! Words in the syntax of a shell, and commands as people read them.
+//! Words in the syntax of a shell, and commands in the form that people read.
 
 use sandbox::Command;
 
-/// A client's command, either a program with its arguments or a line for the shell, with the form that people read. `None` if the
-/// client gives neither or both.
+/// A client's command, either a program with its arguments or a line for the shell, together with the form that people read. `None` if
+/// the client gives neither or both.
 pub fn command_of(argv: Option<Vec<String>>, line: Option<String>) -> Option<(Command, String)> {
     match (argv, line) {
         (Some(argv), None) if argv.first().is_some_and(|program| !program.is_empty()) => {
@@ -15,7 +15,7 @@ pub fn command_of(argv: Option<Vec<String>>, line: Option<String>) -> Option<(Co
     }
 }
 
-/// A word as it is written in a shell's line: quoted only if necessary.
+/// A word as written in a shell's line: quoted only if necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! What ends the work of a stopping server, or for one user whose home is another server now: it is left to the next one.
+//! The tokens that end work when the server stops, or when a user's home moves to another server: the next server continues the work.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,29 +6,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::UserId;
 use tokio_util::sync::CancellationToken;
 
-/// The tokens that end work. Cheap to clone; every clone is the same.
+/// The tokens that end work. Cheap to clone; all clones share the same tokens.
 #[derive(Clone, Debug)]
 pub struct Stops(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     all: CancellationToken,
-    /// `None` for a server that works alone: it is everybody's home.
+    /// `None` for a server that works alone: it is the home of all users.
     users: Option<Mutex<HashMap<UserId, CancellationToken>>>,
 }
 
 impl Stops {
-    /// For a server that works for all users until it stops, or for a node, whose users may leave.
+    /// `is_node` is true for a node, whose users may leave; other servers work for all users until they stop.
     pub fn new(is_node: bool) -> Self {
         Self(Arc::new(Inner { all: CancellationToken::new(), users: is_node.then(Mutex::default) }))
     }
 
-    /// Ends everybody's work.
+    /// The token that ends all users' work.
     pub fn all(&self) -> &CancellationToken {
         &self.0.all
     }
 
-    /// Ends the work for a user.
+    /// The token that ends the work for one user.
     pub fn of(&self, user: UserId) -> CancellationToken {
         match &self.0.users {
             None => self.0.all.clone(),
@@ -36,19 +36,19 @@ impl Stops {
         }
     }
 
-    /// True if the work for a user is being left.
+    /// True if the work for a user has been ended.
     pub fn is_stopping(&self, user: UserId) -> bool {
         self.of(user).is_cancelled()
     }
 
-    /// Leaves the work for a user; what begins before [`Stops::begin`] ends at once.
+    /// Ends the work for a user here, for the user's next home to continue; work that begins before [`Stops::begin`] ends at once.
     pub fn end(&self, user: UserId) {
         if self.0.users.is_some() {
             self.of(user).cancel();
         }
     }
 
-    /// Work for a user may begin again.
+    /// Allows work for a user to begin again.
     pub fn begin(&self, user: UserId) {
         if let Some(users) = &self.0.users {
             lock(users).remove(&user);

@@ -1,4 +1,4 @@
-//! The ledger over a store in memory, and a router without machines.
+//! Tests of the ledger with a store in memory, and a router without machines.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl Bench {
         entries.into_iter().rev().map(|entry| (entry.action, entry.target, entry.outcome)).collect()
     }
 
-    /// Waits until an exec has ended.
+    /// Waits until an exec has ended, and returns it.
     async fn over(&self, id: &ExecId) -> store::Exec {
         let over = async {
             loop {
@@ -91,7 +91,7 @@ async fn what_an_earlier_life_left_on_a_machine_that_is_gone_for_good_is_lost_at
         assert_eq!(bench.over(&request.exec_id).await.status, ExecStatus::Lost, "{kind:?}");
     }
     bench.ledger.shutdown().await;
-    // The name of the user it ran as is recorded, as in every entry.
+    // The name of the user account that it ran as is recorded, as in every entry.
     assert_eq!(bench.trail().await, vec![entry("exec", "lost"); 4]);
 }
 
@@ -197,7 +197,7 @@ async fn a_request_made_before_is_found_and_another_under_its_id_is_a_conflict_o
     let known = ExecRequest { request_hash: "a".to_owned(), ..bench.request(ExecKind::Client) };
     bench.ledger.begin(&known).await.unwrap();
     let id = &known.exec_id;
-    // The same request is recognised wherever it would be sent now.
+    // The same request is recognised, wherever it would be sent now.
     let again = bench.ledger.request(&bench.user, &asked(id, "a", Some("gone")), &stopping).await;
     assert!(matches!(again, Ok(Begun::Known(exec)) if exec.exec_id == *id));
     assert!(bench.trail().await.is_empty());

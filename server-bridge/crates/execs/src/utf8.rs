@@ -1,4 +1,4 @@
-//! Bytes of one channel become text: each character once, regardless of how the bytes were split.
+//! Decodes the bytes of one channel as text: each character once, regardless of how the bytes were split.
 
 /// Decodes UTF-8 piece by piece; invalid bytes become U+FFFD. Holds back at most three bytes.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Utf8Decoder {
         text
     }
 
-    /// The end: held-back bytes will never become a character.
+    /// Ends the text: held-back bytes, if any, become one replacement character, as they will never be completed.
     pub fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.incomplete).is_empty() { "" } else { "\u{fffd}" }
     }

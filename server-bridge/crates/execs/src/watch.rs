@@ -1,8 +1,8 @@
-//! Execs whose end no client records: background ones, and those of an earlier run of the server.
+//! Following execs whose end no client records: background ones, and those of an earlier run of the server.
 //!
-//! Such an exec is followed without its output. An attached one that no client came back to is cancelled once its runner can
-//! be reached and 10 s have passed; time without a server does not count. So is a terminal that had no client for as long as
-//! it lingers.
+//! Such an exec is followed without its output. An attached one that no client came back to is cancelled once its runner can be reached
+//! and 10 s have passed; time during which the server was down does not count. A terminal is cancelled likewise if it had no client for
+//! as long as it lingers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Ledger {
     pub async fn recover(&self, of: Option<UserId>) -> store::Result<Vec<(User, Exec)>> {
         let mut shown = Vec::new();
         for record in self.store().running_execs(of).await? {
-            // Its row is gone with its user.
+            // The record was removed with its user.
             let Some(user) = self.store().user_by_id(record.user).await? else { continue };
             match record.message {
                 Some(_) => shown.push((user, record)),
@@ -35,8 +35,8 @@ impl Ledger {
         Ok(shown)
     }
 
-    /// Waits in the background for an exec's end on its machine, and records it; gives up when the server stops, as its next
-    /// run continues.
+    /// Waits in the background for an exec's end on its machine, and records it; stops when the server stops, because the server's next
+    /// run continues it.
     pub fn follow(&self, user: User, record: Exec) {
         let watch = self.watch(user.id, &record.exec_id);
         let (ledger, stopped) = (self.clone(), self.stopped(user.id));
@@ -47,9 +47,9 @@ impl Ledger {
                 () = stopped.cancelled() => return,
             };
             match ledger.end_of_record(&user, &record, &ending).await {
-                // Its output and its result stay for later readers, as long as its runner keeps them.
+                // The output and the result stay for later readers, as long as the exec's runner keeps them.
                 Ok(_recorded) => {}
-                // It is gone with its user.
+                // The exec was removed with its user.
                 Err(store::Error::NotFound { .. }) => {}
                 Err(error) => {
                     tracing::error!(%error, id = %record.exec_id, "cannot record how an exec ended");
@@ -58,7 +58,7 @@ impl Ledger {
         }));
     }
 
-    /// The same for an exec of which only the id is known.
+    /// Like [`Ledger::follow`], for an exec of which only the id is known.
     ///
     /// # Errors
     /// As for [`store::Store::exec`].
@@ -68,7 +68,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Ends an exec and everything it started, waits for that and records it. One that ended before stays as it is.
+    /// Ends an exec and everything it started, waits for that and records it. An exec that has already ended stays as it is.
     ///
     /// # Errors
     /// The machine's own error: [`SandboxError::Offline`] if it cannot be reached.
@@ -96,7 +96,7 @@ impl Ledger {
                 }
                 ExecEvent::Failed(error) => return Err(error),
                 ExecEvent::Finished(outcome) => {
-                    // An exec that a message shows is recorded with its output by the code that serves it.
+                    // The end of an exec that a message shows is recorded, with its output, by the code that serves it.
                     if record.message.is_some() && self.is_watched(user.id, &record.exec_id) {
                         return Ok(None);
                     }
@@ -146,7 +146,7 @@ impl Ledger {
     }
 }
 
-/// True if an exec is a model's background command.
+/// True if an exec is a background command of a model.
 fn is_task(record: &Exec) -> bool {
     record.kind == ExecKind::Tool && record.detached
 }
@@ -156,8 +156,8 @@ fn linger(record: &Exec) -> Option<Duration> {
     record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()))
 }
 
-/// How long an exec's runner may be unreachable before the exec counts as lost: a terminal goes on there, and is ended when
-/// no client came for as long as it lingers.
+/// How long an exec's runner may be unreachable before the exec counts as lost. A terminal continues there, and is ended if no client
+/// came for as long as it lingers.
 pub fn time_away(record: &Exec) -> Duration {
     let least = if is_task(record) { TASK_LIFETIME } else { AWAY_TIMEOUT };
     linger(record).unwrap_or_default().max(least)

@@ -1,4 +1,4 @@
-//! What users approve of a workspace, by the hash of what runs, and their changes on the audit trail.
+//! Approvals that users give for things in a workspace, identified by the hash of what runs; every change is audited.
 
 use std::collections::HashSet;
 
@@ -10,29 +10,29 @@ use store::{AuditEntry, Store, Trust, User, UserId};
 use crate::Result;
 use crate::limits::TRUST_FILES_BYTES;
 
-/// What is approved.
+/// Something that a user approves.
 pub(crate) struct Approval<'a> {
     pub(crate) kind: &'a str,
     pub(crate) hash: &'a str,
     /// Its name, unique within its kind, by which the previous approval is found.
     pub(crate) name: &'a str,
-    /// Its description, as the user saw it.
+    /// The description that the user saw.
     pub(crate) shown: &'a str,
     /// The files that it covers, each with the SHA-256 of its content.
     pub(crate) files: &'a [(String, String)],
 }
 
-/// Where a workspace is: its machine and its directory. It is part of every approved hash, so that an approval for one
-/// repository does not apply to another.
+/// The location of a workspace: its machine and its directory. It is part of every approved hash, so that an approval
+/// for one repository does not apply to another.
 pub(crate) fn workspace_of(sandbox: &Sandbox) -> String {
     format!("{}:{}", sandbox.place(), sandbox.facts().workspace)
 }
 
-/// The hash of a file's content in its workspace. `form` names what is approved about the file, and the version of this hash.
+/// The hash of a file's content in its workspace. `form` names the kind of approval and the version of this hash.
 pub(crate) fn hash_of(form: &str, workspace: &str, path: &str, content: &str) -> String {
     let mut digest = Sha256::new();
     for part in [form, workspace, path, content] {
-        // The length before each part keeps its end from being taken for the beginning of the next part.
+        // Each part is preceded by its length, so that its end cannot be taken for the beginning of the next part.
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
@@ -49,7 +49,7 @@ pub(crate) fn kept(shown: &str) -> &str {
     &shown[..shown.floor_char_boundary(TRUST_SHOWN_MAX_BYTES)]
 }
 
-/// Approves something of a workspace. Audited.
+/// Approves something that a workspace defines. Audited.
 ///
 /// # Errors
 /// [`Error::Store`](crate::Error::Store).

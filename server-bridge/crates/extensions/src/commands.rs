@@ -1,8 +1,8 @@
-//! Slash commands defined by texts: those of a workspace (`.sandbridge/commands`, `.claude/commands`) and of plugins, and
-//! skills that only people can start.
+//! Slash commands defined by text files: those of a workspace (`.sandbridge/commands`, `.claude/commands`) and of
+//! plugins, and skills that only people can start.
 //!
-//! A command becomes the user's message, as if they had typed it. Lines of shell in it are not run: the model is asked to run them, which
-//! the approval mode and the rules judge like any command of its own.
+//! A command becomes the user's message, as if they had typed it. Its shell lines are not run here: the model is asked to run them, and
+//! the approval mode and the rules judge those calls like any others.
 
 use agent::commands::{CommandSource, ExtensionCommand};
 use agent::library::{Skill, commands, skills};
@@ -42,9 +42,9 @@ impl TextCommands {
         of_chat(&self.store, &self.router, user, chat).await.ok().flatten()
     }
 
-    /// The command of that name: a plugin's, else the workspace's.
+    /// The command of that name: a plugin's, or else the workspace's.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     async fn find(&self, user: &User, chat: &ChatId, word: &str) -> Result<Option<Found>, String> {
         let sandbox = self.machine(user, Some(chat)).await;
         let workspace = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone());
@@ -150,7 +150,7 @@ impl Found {
 
     /// The text with these arguments filled in.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     fn expand(&self, arguments: &str) -> Result<String, String> {
         let template = Template::parse(&self.text, &self.arguments);
         let expansion = template.expand(arguments, &self.variables, &self.directory);
@@ -159,7 +159,7 @@ impl Found {
     }
 }
 
-/// A prompt, as the model gets it.
+/// A prompt in the form that the model gets.
 fn told(expansion: &Expansion) -> String {
     let part = |part: &Part| match part {
         Part::Text(text) => text.clone(),
@@ -169,7 +169,7 @@ fn told(expansion: &Expansion) -> String {
     expansion.parts.iter().map(part).collect()
 }
 
-/// True for a skill that models do not read by themselves: without a command nobody could use it.
+/// True for a skill that models do not read by themselves: without a command it could not be used.
 fn is_command(skill: &Skill) -> bool {
     skill.is_for_people && !skill.is_for_models
 }

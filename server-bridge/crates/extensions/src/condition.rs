@@ -1,10 +1,10 @@
-//! Conditions of hooks in the grammar of permission rules: a shell line is taken apart.
+//! Conditions of hooks in the grammar of permission rules: a shell line is split into its commands.
 
 use hooks::condition::{Call, Condition, Globs};
 use rules::{Effect, Layer, LoadedRule, Origin, PathAccess, Place, Rule, RuleSet, Subject};
 use serde_json::{Map, Value};
 
-/// The grammar of rules. A condition that is not a rule is a glob that is compared with the call's subject.
+/// The grammar of permission rules. A condition that is not a rule is a glob that is compared with the call's subject.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Grammar;
 
@@ -27,7 +27,7 @@ impl Condition for Grammar {
     }
 }
 
-/// The subjects of a call: the arguments that say what it acts on.
+/// The subjects of a call: the arguments that name what it acts on.
 fn subjects<'a>(tool: &str, input: &'a Map<String, Value>) -> Vec<Subject<'a>> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     if tool == "DownloadFile" {

@@ -50,7 +50,7 @@ struct Search<'a> {
     named: &'a Named,
     /// The directories below which words are checked; the first one is the workspace's root.
     directories: Vec<String>,
-    /// How many of them were searched.
+    /// The number of these directories that have been searched.
     searched: usize,
     is_cut: bool,
 }

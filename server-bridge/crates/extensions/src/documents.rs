@@ -13,10 +13,10 @@ use tokio::io::AsyncReadExt;
 use crate::limits::PATHS_AT_ONCE;
 
 /// The first `most_bytes` of the administrator's document `name` in the server's home directory; `None` if there is none. A document
-/// that cannot be read is not a missing one, but an empty one: what it would deny is not known.
+/// that cannot be read counts as an empty one, not as a missing one, because what it would deny is unknown.
 pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<String> {
     let path = home.join(name);
-    // A dangling link is a mistake, and not the same as a missing file.
+    // A dangling link is a mistake, unlike a missing file.
     match tokio::fs::symlink_metadata(&path).await {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Ok(_) | Err(_) => {}
@@ -37,13 +37,13 @@ pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<
     })
 }
 
-/// What is wrong with a document of hooks.
+/// Converts a problem in a document of hooks to the form for clients.
 pub(crate) fn of_hooks(trouble: &Trouble) -> Problem {
     let hooks::config::Problem { place, text, .. } = &trouble.problem;
     Problem::of(&trouble.origin, text).at(place)
 }
 
-/// What is at a path of a workspace.
+/// The target of a path of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AtPath {
     /// A file with this SHA-256, in hexadecimal digits.
@@ -52,7 +52,7 @@ pub(crate) enum AtPath {
     Unhashed,
     /// A directory.
     Directory,
-    /// No file of the workspace.
+    /// Nothing in the workspace.
     Nothing,
 }
 
@@ -71,14 +71,14 @@ pub(crate) async fn look_at(
                 (Some(found), _) if found.kind == FileKind::Directory => AtPath::Directory,
                 _ => AtPath::Nothing,
             },
-            // The runner cannot resolve paths, so what is there is not known.
+            // The runner cannot resolve paths, so it is not known what is there.
             Ok(None) => AtPath::Unhashed,
             // The path leads out of the workspace, or is not a valid path.
             Err(_) => AtPath::Nothing,
         };
         (path.to_owned(), at)
     });
-    // All futures are created first, since the compiler cannot prove that a stream that creates them is `Send`.
+    // All futures are created first, because the compiler cannot prove that a stream that creates them is `Send`.
     let looks: Vec<_> = looks.collect();
     stream::iter(looks).buffer_unordered(PATHS_AT_ONCE).collect().await
 }

@@ -1,18 +1,18 @@
-//! Errors, split by who is to blame.
+//! Errors, grouped by origin.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error for clients of extensions.
+/// Every error that clients of extensions get.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's or the machine's fault; the store's error tells them apart.
+    /// The store failed, or refused the request; its own error distinguishes these.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// It cannot be done.
+    /// The request cannot be carried out.
     #[error("{text}")]
     Refused {
-        /// The reason, for programs.
+        /// The kind of error, for programs.
         kind: &'static str,
         /// The reason for people, with what to do next.
         text: String,
@@ -32,7 +32,7 @@ impl Error {
         }
     }
 
-    /// The text for users: it reveals nothing internal to the machine.
+    /// The text for users, without internal details of the server.
     pub fn message(&self) -> String {
         match self {
             Self::Store(error) => error.shown(),

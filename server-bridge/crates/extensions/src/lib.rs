@@ -1,5 +1,5 @@
-//! What people add to agents, and where it runs: on the user's own machine, confined, or through the guarded client; never on the
-//! server.
+//! Extensions that people add to agents. They run on the user's own machine, confined, or through the guarded client; never on
+//! the server.
 //!
 //! ```text
 //!   engine: a place in a turn ─▶ hooks::HookRunner ─▶ crate `hooks` decides which handlers run, and what their results mean
@@ -9,7 +9,7 @@
 //!                          │            ├─ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
 //!                          │            │     ├─ a program: an exec on the user's machine, recorded
 //!                          │            │     └─ an address: requests by crate `guard`, or by a runner in its network (`via`)
-//!                          │            ├─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests likewise
+//!                          │            ├─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests as for MCP
 //!                          │            └─ service_logins::ServiceLogins ─▶ the same, with the token of the user's own login
 //!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, recorded
 //!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text is in every prompt
@@ -31,10 +31,10 @@
 //! | `error` | [`Error`]: the errors for clients |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`custom_tools`] | executables of a workspace that are tools |
-//! | [`commands`] | slash commands defined by texts, of workspaces and plugins |
+//! | [`commands`] | slash commands defined by text files of workspaces and plugins |
 //! | [`plugins`] | skills, roles, commands, hooks and servers that a user installed together |
 //! | [`skills`] | skills whose text is in every prompt |
-//! | [`needs`] | what a machine lacks of what skills need |
+//! | [`needs`] | the programs and variables that skills need and a machine lacks |
 //! | [`trust`] | everything that needs approval, in one list |
 //! | [`http_tools`] | HTTP tools without code |
 //! | [`service_logins`] | users' logins to services, and the services' tools, which use each user's own token |

@@ -2,58 +2,58 @@
 
 use std::time::Duration;
 
-/// The most that is read of a document of hooks, in bytes: one more than is accepted.
+/// Limit on what is read of a document of hooks, in bytes: one more than is accepted.
 pub const HOOK_FILE_BYTES: u64 = hooks::limits::DOCUMENT_BYTES as u64 + 1;
-/// The most paths of a workspace that are checked for the commands of one document.
+/// The largest number of paths of a workspace that are checked for the commands of one document.
 pub const COVERED_PATHS: usize = 2_000;
-/// The most directories of a workspace below which the words of one command are checked.
+/// The largest number of directories of a workspace below which the words of one command are checked.
 pub const COVERED_DIRECTORIES: usize = 16;
-/// The most rounds in which words are checked below directories that were found: `cd a && cd b && ./c` needs three.
+/// The largest number of rounds in which words are checked below directories that were found: `cd a && cd b && ./c` needs three.
 pub const COVERED_ROUNDS: usize = 4;
-/// The paths of a workspace that are checked together.
+/// The number of paths of a workspace that are checked together.
 pub const PATHS_AT_ONCE: usize = 64;
 /// The longest question of a hook to a model, with the event, in bytes.
 pub const HOOK_QUESTION_BYTES: usize = 64 * 1024;
-/// How long a hook's command may take beyond its timeout, for its machine to end it.
+/// How long a hook's command may run beyond its timeout, so that its machine can end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
-/// How long the hooks of a session that ends are looked for; its chat is deleted after that.
+/// How long the server looks for the hooks of a session that ends; after that, its chat is deleted.
 pub const HOOK_SESSION_END_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the server waits for an abandoned command to end, before it leaves that to recovery.
 pub const COMMAND_CANCEL_PATIENCE: Duration = Duration::from_secs(10);
-/// The runs of hooks that are kept for each user's log.
+/// The number of runs of hooks that are kept for each user's log.
 pub const HOOK_RUNS_KEPT: usize = 200;
-/// The users whose logs are kept.
+/// The number of users whose logs are kept.
 pub const HOOK_LOGS_KEPT: usize = 1_000;
-/// The chats for which the server remembers which once-only hooks have run.
+/// The number of chats for which the server remembers which once-only hooks have run.
 pub const HOOK_SESSIONS_KEPT: usize = 10_000;
-/// The most of a hook's action that a log shows, in characters.
+/// How much of a hook's action a log shows, in characters.
 pub const HOOK_ACTION_CHARS: usize = 200;
 /// The longest payload that a trial of hooks takes, in bytes.
 pub const HOOK_TRIAL_PAYLOAD_BYTES: usize = 256 * 1024;
-/// How much of a handler's output a trial shows, in bytes, of standard output and of standard error each.
+/// How much a trial shows of a handler's standard output and of its standard error, in bytes each.
 pub const HOOK_TRIAL_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// The most things that one question about trust shows and approves.
+/// The largest number of items that one question about trust shows and approves.
 pub const TRUST_SHOWN: usize = 50;
 
-/// The tools that a search finds, if it does not say how many.
+/// The number of tools that a search finds if it does not specify a number.
 pub const FOUND_DEFAULT: usize = 5;
-/// The most tools that one search finds.
+/// The largest number of tools that one search finds.
 pub const FOUND_MAX: usize = 20;
 /// How much of a tool's description a search shows, in characters.
 pub const FOUND_LINE_CHARS: usize = 200;
-/// The most services that the description of the search names.
+/// The largest number of services that the description of the search names.
 pub const SERVICES_SHOWN: usize = 100;
 /// The longest name of a service there, in characters.
 pub const SERVICE_CHARS: usize = 64;
-/// The most unavailable services that a search names.
+/// The largest number of unavailable services that a search names.
 pub const MISSING_SHOWN: usize = 10;
 /// The longest reason that a search shows for an unavailable service, in characters.
 pub const MISSING_CHARS: usize = 300;
 
 /// How much of a document of HTTP tools is read, in bytes: one more than is accepted.
 pub const HTTP_TOOLS_FILE_BYTES: u64 = 256 * 1024 + 1;
-/// The most tools of one document of HTTP tools.
+/// The largest number of tools of one document of HTTP tools.
 pub const HTTP_TOOLS_PER_FILE: usize = 200;
 /// How much of an answer of an HTTP tool's service is read, in bytes.
 pub const HTTP_ANSWER_BYTES: usize = 1024 * 1024;
@@ -61,12 +61,12 @@ pub const HTTP_ANSWER_BYTES: usize = 1024 * 1024;
 pub const HTTP_TOLD_BYTES: usize = 128 * 1024;
 /// How long extracting a part of an answer may take.
 pub const HTTP_EXTRACT_PATIENCE: Duration = Duration::from_secs(5);
-/// The most answers of HTTP tools that are read at once; others wait for as long as extracting may take.
+/// The largest number of answers of HTTP tools that are read at once; others wait for as long as extracting may take.
 pub const HTTP_EXTRACTS_AT_ONCE: usize = 4;
 
 /// How long a login to a service may take.
 pub const SERVICE_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
-/// The most logins to services that may be in progress on one Sandbridge server.
+/// The largest number of logins to services that may be in progress on one Sandbridge server.
 pub const SERVICE_LOGINS_PENDING: usize = 1_000;
 /// How long a service may take to give a token.
 pub const SERVICE_TOKEN_PATIENCE: Duration = Duration::from_secs(30);
@@ -83,7 +83,7 @@ pub const MCP_FILE_BYTES: u64 = 256 * 1024 + 1;
 pub const MCP_NAME_CHARS: usize = 32;
 /// The longest name of a tool that providers accept, in characters.
 pub const MCP_WIRE_NAME_CHARS: usize = 64;
-/// The most arguments, variables or headers of one server, and the most servers of one document.
+/// The largest number of arguments, variables or headers of one server, and of servers in one document.
 pub const MCP_WORDS: usize = 256;
 /// The longest argument or variable, in bytes.
 pub const MCP_WORD_BYTES: usize = 32 * 1024;
@@ -91,27 +91,27 @@ pub const MCP_WORD_BYTES: usize = 32 * 1024;
 pub const MCP_CALL_PATIENCE: Duration = Duration::from_secs(300);
 /// The longest such time that a definition may set.
 pub const MCP_MAX_CALL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// How long a call may take in all, questions to its user left out, unless the definition sets a longer time.
+/// How long a call may take in total, not counting questions to its user, unless the definition sets a longer time.
 pub const MCP_CALL_TOTAL: Duration = Duration::from_secs(3600);
-/// The most questions that a server may ask during one call.
+/// The largest number of questions that a server may ask during one call.
 pub const MCP_QUESTIONS_PER_CALL: usize = 16;
-/// The most rounds of input of one call.
+/// The largest number of rounds of input of one call.
 pub const MCP_ROUNDS: usize = 16;
 /// The pause before a task's state is requested, if its server does not name one.
 pub const MCP_TASK_POLL: Duration = Duration::from_secs(1);
 /// The shortest and the longest such pause.
 pub const MCP_TASK_POLL_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-/// The most answers of a model that a server may ask for during one call.
+/// The largest number of times that a server may ask a model during one call.
 pub const MCP_SAMPLES_PER_CALL: usize = 8;
 /// The longest answer of a model to a server, in tokens.
 pub const MCP_SAMPLE_TOKENS: u32 = 4096;
 /// The longest request of a server to a model, in bytes: its user sees all of it.
 pub const MCP_SAMPLE_BYTES: usize = 16 * 1024;
-/// The most messages of such a request.
+/// The largest number of messages of such a request.
 pub const MCP_SAMPLE_MESSAGES: usize = 32;
 /// How long a server may take to set its log level.
 pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
-/// The resources of one connection that its user's agent watches, at most.
+/// The largest number of resources of one connection that its user's agent can watch.
 pub const MCP_WATCHED: usize = 100;
 /// The longest report of progress that is shown, in bytes.
 pub const MCP_PROGRESS_BYTES: usize = 1024;
@@ -125,61 +125,63 @@ pub const MCP_LIST_PATIENCE: Duration = Duration::from_secs(30);
 pub const MCP_FIRST_LISTING_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a failed connection is reported to its later callers before it is tried again.
 pub const MCP_FAILURE_SHARED: Duration = Duration::from_secs(5);
-/// A list of tools that is older than this is requested again before a call.
+/// A list of tools older than this is requested again before a call.
 pub const MCP_LISTING_FRESH: Duration = Duration::from_secs(60);
-/// A server that could not be asked, or that listed nothing, is asked again after this.
+/// A server that could not be asked, or that listed no tools, is asked again after this time.
 pub const MCP_RETRY_AFTER: Duration = Duration::from_secs(300);
-/// The most servers that are remembered as not reachable.
+/// The largest number of servers that are remembered as not reachable.
 pub const MCP_FAILURES_KEPT: usize = 10_000;
-/// The most pages of a list of tools.
+/// The largest number of pages of a list of tools.
 pub const MCP_PAGES: usize = 100;
-/// The most tools of one server.
+/// The largest number of tools of one server.
 pub const MCP_TOOLS: usize = 2_000;
-/// The longest name of a tool as its server has it, in bytes.
+/// The longest name of a tool on its server, in bytes.
 pub const MCP_TOOL_NAME_BYTES: usize = 256;
 /// The longest description of a tool, in bytes; the rest is left out.
 pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
 /// The largest schema of a tool's arguments, in bytes.
 pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
-/// The deepest schema, in levels.
+/// The largest nesting depth of a schema, in levels.
 pub const SCHEMA_DEPTH: usize = 64;
-/// How often a listing is recorded again if another one came in between.
+/// How often the server tries to record a listing while others are recorded in between.
 pub const MCP_LISTING_TRIES: usize = 5;
 /// The longest message of a server, in bytes.
 pub const MCP_LINE_BYTES: usize = 8 * 1024 * 1024;
-/// The most requests of a server without an answer; a connection with more ends.
+/// The largest number of a server's requests without an answer; a connection with more ends.
 pub const MCP_REQUESTS_OPEN: usize = 32;
-/// The largest question of a server to its user, and request to their model, in bytes, with all that belongs to it.
+/// The largest question of a server to its user, and the largest request to their model, in bytes, with everything that
+/// belongs to it.
 pub const MCP_ASK_BYTES: usize = 64 * 1024;
-/// The most questions and requests of one connection without an answer; more are refused at once.
+/// The largest number of questions and requests of one connection without an answer; more are refused at once.
 pub const MCP_ASKS_WAITING: usize = 2;
 /// How long a server may take to read an answer.
 pub const MCP_SEND_PATIENCE: Duration = Duration::from_secs(30);
-/// The most bytes of the definitions of one server's tools together; the store keeps twice as much, with what changed.
+/// The largest total size of the definitions of one server's tools, in bytes; the store keeps up to twice as much,
+/// because changed definitions are kept too.
 pub const MCP_TOOLS_BYTES: usize = 768 * 1024;
 /// A definition that grows by more than this when it is indented is shown in one line.
 pub const MCP_INDENT_FACTOR: usize = 4;
-/// Messages of a program that wait to be read.
+/// The number of messages of a program that may wait to be read.
 pub const MCP_QUEUE: usize = 64;
-/// The most events of a server that wait to be handled during a call.
+/// The largest number of events of a server that wait to be handled during a call.
 pub const MCP_EVENTS: usize = 64;
-/// The end of a program's standard error that is kept, in bytes.
+/// How much of the end of a program's standard error is kept, in bytes.
 pub const MCP_STDERR_BYTES: usize = 2 * 1024;
-/// How long a program may go on after its input was closed.
+/// How long a program may keep running after its input was closed.
 pub const MCP_INPUT_CLOSED_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a program that is ended is waited for, before its end is left to its runner.
+/// How long the server waits for a program to end, before it leaves that to the program's runner.
 pub const MCP_END_PATIENCE: Duration = Duration::from_secs(10);
-/// A connection that nothing used for this long ends.
+/// A connection that was not used for this long ends.
 pub const MCP_IDLE: Duration = Duration::from_secs(30 * 60);
-/// How often idle connections are looked for.
+/// The interval at which idle connections are ended.
 pub const MCP_SWEEP: Duration = Duration::from_secs(60);
-/// The most connections of one user.
+/// The largest number of connections of one user.
 pub const MCP_CONNECTIONS_PER_USER: usize = 20;
-/// The most prompts of one server.
+/// The largest number of prompts of one server.
 pub const MCP_PROMPTS: usize = 100;
 /// The longest name of a prompt or of one of its arguments, in characters.
 pub const MCP_PROMPT_NAME_CHARS: usize = 64;
-/// The most arguments of a prompt.
+/// The largest number of arguments of a prompt.
 pub const MCP_PROMPT_ARGUMENTS: usize = 16;
 /// The longest text of a prompt, in bytes.
 pub const MCP_PROMPT_BYTES: usize = 256 * 1024;
@@ -187,21 +189,21 @@ pub const MCP_PROMPT_BYTES: usize = 256 * 1024;
 pub const MCP_ABOUT_CHARS: usize = 200;
 /// How long the suggestions for an argument of a prompt may take.
 pub const MCP_COMPLETION_PATIENCE: Duration = Duration::from_secs(5);
-/// The most values that are suggested.
+/// The largest number of suggested values.
 pub const MCP_COMPLETIONS: usize = 100;
 /// The largest file of a skill, in bytes.
 pub const MCP_SKILL_FILE_BYTES: usize = 1024 * 1024;
-/// The most files of a skill that are named.
+/// The largest number of files of a skill that are named.
 pub const MCP_SKILL_FILES_NAMED: usize = 200;
 /// The longest result of a call, in bytes; the rest is left out.
 pub const MCP_RESULT_BYTES: usize = 1024 * 1024;
-/// The most images of one result.
+/// The largest number of images of one result.
 pub const MCP_IMAGES: usize = 8;
-/// The most fields of a form that a server asks its user to fill in.
+/// The largest number of fields of a form that a server asks its user to fill in.
 pub const MCP_FIELDS: usize = 20;
-/// The most values of a field that are offered to choose from; if there are more, the user types one.
+/// The largest number of a field's values that are offered to choose from; if there are more, the user types one.
 pub const MCP_FIELD_CHOICES: usize = 8;
-/// How often a field is asked for until there is a valid value.
+/// How often the user is asked for a field until the value is valid.
 pub const MCP_FIELD_TRIES: usize = 3;
 /// The longest text of a server in a question, in characters.
 pub const MCP_QUESTION_CHARS: usize = 2_000;
@@ -209,74 +211,75 @@ pub const MCP_QUESTION_CHARS: usize = 2_000;
 pub const MCP_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
 /// How long a login provider may take to answer.
 pub const MCP_LOGIN_REQUEST_PATIENCE: Duration = Duration::from_secs(30);
-/// How long before its end a token is refreshed.
+/// How long before its expiry a token is refreshed.
 pub const MCP_TOKEN_MARGIN: Duration = Duration::from_secs(30);
-/// How long an assertion of a client may be used.
+/// How long a client's assertion is valid.
 pub const MCP_ASSERTION_LIFE: Duration = Duration::from_secs(300);
 /// The longest answer of a login provider, in bytes.
 pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
-/// The most logins that may be in progress on one Sandbridge server.
+/// The largest number of logins that may be in progress on one Sandbridge server.
 pub const MCP_LOGINS_PENDING: usize = 1_000;
 
-/// The most custom tools of one workspace: models are told of all of them.
+/// The largest number of custom tools of one workspace; models get the descriptions of all of them.
 pub const CUSTOM_TOOLS: usize = 32;
-/// The longest name of a custom tool, in characters: models call it with a prefix.
+/// The longest name of a custom tool, in characters; models call it with a prefix.
 pub const CUSTOM_TOOL_NAME_CHARS: usize = 48;
 /// How long a custom tool may take to describe itself.
 pub const CUSTOM_TOOL_DESCRIBE_PATIENCE: Duration = Duration::from_secs(10);
-/// The longest description of a custom tool, in bytes: models are told all of it.
+/// The longest description of a custom tool, in bytes; models get all of it.
 pub const CUSTOM_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
-/// A custom tool that failed to describe itself is asked again after this.
+/// A custom tool that failed to describe itself is asked again after this time.
 pub const CUSTOM_TOOL_RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The descriptions of custom tools that are remembered.
+/// The number of descriptions of custom tools that are remembered.
 pub const CUSTOM_TOOLS_DESCRIBED: usize = 10_000;
 /// How long a call of a custom tool may take, unless its description says otherwise.
 pub const CUSTOM_TOOL_PATIENCE: Duration = Duration::from_secs(120);
 /// The longest such time that a description may set.
 pub const CUSTOM_TOOL_MAX_PATIENCE: Duration = Duration::from_secs(600);
-/// The most of a custom tool's output that a model gets, in bytes; as much is read of its standard error.
+/// How much of a custom tool's output a model gets, in bytes; the same amount is read of its standard error.
 pub const CUSTOM_TOOL_RESULT_BYTES: usize = 256 * 1024;
 /// How much of the end of its standard error is shown, in bytes.
 pub const CUSTOM_TOOL_STDERR_SHOWN_BYTES: usize = 4 * 1024;
-/// The pieces of a custom tool's output that may wait to be shown.
+/// The number of pieces of a custom tool's output that may wait to be shown.
 pub const CUSTOM_TOOL_LIVE_PIECES: usize = 64;
-/// The most bytes of the files of one approval that are kept, to tell what changed since; more are not kept.
+/// The largest total size of the files of one approval that are kept to show later changes, in bytes; if there is more,
+/// they are not kept.
 pub const TRUST_FILES_BYTES: usize = 64 * 1024;
 /// The longest line about a slash command, in characters.
 pub const COMMAND_ABOUT_CHARS: usize = 200;
-/// The most that skills which always apply add to a prompt together, in bytes.
+/// The largest total size of the skills that always apply in a prompt, in bytes.
 pub const ALWAYS_SKILLS_BYTES: usize = 32 * 1024;
-/// The chats for which the server remembers that a notice about missing approvals was shown.
+/// The number of chats for which the server remembers that a notice about missing approvals was shown.
 pub const TRUST_CHATS_KEPT: usize = 10_000;
 
 /// How long each request for a plugin may take.
 pub const PLUGIN_FETCH_PATIENCE: Duration = Duration::from_secs(60);
 /// The largest archive of a plugin, in bytes.
 pub const PLUGIN_ARCHIVE_BYTES: usize = plugins::limits::ARCHIVE_BYTES;
-/// The most plugins of all users that are kept in parsed form, without the content of their files.
+/// The largest number of plugins of all users that are kept in parsed form, without the content of their files.
 pub const PLUGINS_READ: usize = 1_000;
-/// The files of a plugin that are compared or written on a machine at the same time.
+/// The number of a plugin's files that are compared or written on a machine at the same time.
 pub const PLUGIN_FILES_AT_ONCE: usize = 32;
-/// The most changed files that are named.
+/// The largest number of changed files that are named.
 pub const PLUGIN_CHANGES_SHOWN: usize = 50;
-/// How long a server that is reached through a runner may take to begin an answer: the longest that a runner waits. One that reports
-/// progress begins at once.
+/// How long a server that is reached through a runner may take to begin an answer: as long as a runner waits at most. A server that
+/// reports progress begins its answer at once.
 pub const MCP_VIA_PATIENCE: Duration = Duration::from_secs(600);
 
-/// The most lines of the server's log that one call shows.
+/// The largest number of lines of the server's log that one call shows.
 pub const LOG_LINES_SHOWN: usize = 500;
-/// How many lines of the server's log one call shows by default.
+/// The number of lines of the server's log that one call shows by default.
 pub const LOG_LINES_UNLESS_TOLD: usize = 100;
-/// The most bytes of the log's lines that one call shows.
+/// The largest total size of the log lines that one call shows, in bytes.
 pub const LOG_RESULT_BYTES: usize = 64 * 1024;
 
-/// The timeout for looking up on a machine what skills need.
+/// The time limit for finding out which programs and variables that skills need are missing on a machine.
 pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the result of such a look-up is kept.
 pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);
-/// The most results that are remembered.
+/// The largest number of results that are remembered.
 pub const NEEDS_KEPT: usize = 1_000;
-/// The most programs, and the most variables, that one look-up asks for.
+/// The largest number of programs, and of variables, that one look-up checks.
 pub const NEEDS_LOOKED_UP: usize = 200;
-/// The most of a look-up's output that is read, in bytes.
+/// How much of a look-up's output is read, in bytes.
 pub const NEEDS_OUTPUT_BYTES: usize = 64 * 1024;

@@ -73,7 +73,7 @@ impl Tool for Logs {
         let contains = match arguments.get("contains") {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.to_lowercase(),
-            Some(_) => return Err("contains must be a text".to_owned()),
+            Some(_) => return Err("contains must be a string".to_owned()),
         };
         Ok(Box::new(LogCall { source: Arc::clone(&self.0), lines, contains }))
     }
@@ -113,7 +113,8 @@ impl Call for LogCall {
     }
 }
 
-/// The newest of these lines that contain a text in lower case, without secrets, within the limit of a result.
+/// The newest of these lines that contain a text, given in lower case; without secrets, and within the limit of a
+/// result.
 fn shown(lines: &[String], most: usize, contains: &str) -> String {
     let redactor = Redactor::new([]);
     let wanted =

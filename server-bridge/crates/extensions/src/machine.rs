@@ -4,7 +4,7 @@ use execs::Ledger;
 use sandbox::{Sandbox, SandboxRouter};
 use store::{ChatId, Store, User};
 
-/// The machine of a place that a user names, else of their active one; or the reason why it cannot be reached.
+/// The machine of the place that a user names, or else of their active place; or the reason why it cannot be reached.
 pub(crate) async fn of_place(
     ledger: &Ledger,
     user: &User,
@@ -19,7 +19,7 @@ pub(crate) async fn of_place(
 /// The machine of a chat's work, or of a user's active place; `None` if it cannot be reached.
 ///
 /// # Errors
-/// [`store::Error::NotFound`] for a chat that is gone; [`store::Error::Database`].
+/// [`store::Error::NotFound`] for a chat that does not exist; [`store::Error::Database`].
 pub(crate) async fn of_chat(
     store: &Store,
     router: &SandboxRouter,

@@ -17,11 +17,11 @@ use crate::Error;
 use crate::http_tools::HttpTools;
 use crate::mcp::McpServers;
 
-/// Headers whose values are secrets.
+/// Headers whose values are treated as secrets.
 const SECRET_HEADERS: [&str; 6] =
     ["api-key", "authorization", "cookie", "proxy-authorization", "x-api-key", "x-auth-token"];
 
-/// The tool.
+/// The tool `ManageTools`.
 #[derive(Clone)]
 pub struct ManageTools {
     mcp_servers: McpServers,
@@ -29,7 +29,7 @@ pub struct ManageTools {
 }
 
 impl ManageTools {
-    /// The tool for these servers and tools.
+    /// The tool, for these servers and HTTP tools.
     pub fn new(mcp_servers: McpServers, http_tools: HttpTools) -> Self {
         Self { mcp_servers, http_tools }
     }
@@ -41,8 +41,7 @@ impl Tool for ManageTools {
     }
 
     fn description(&self) -> &str {
-        "Lists, adds and removes the user's own MCP servers and HTTP tools, which apply to all of their chats; new ones can be used from \
-         the next message on. Only where the user asks for it; they are asked to confirm each change. Give no secrets: name the \
+        "Lists, adds and removes the user's own MCP servers and HTTP tools, which apply to all of their chats; new ones can be used from the next message on. Use it only when the user asks for it; they are asked to confirm each change. Give no secrets: name the \
          variables and headers that the user has to set."
     }
 
@@ -115,7 +114,7 @@ fn act(mut arguments: Map<String, Value>) -> Result<Act, String> {
     })
 }
 
-/// Reads the definition of a server; refuses one with fields that may be secrets.
+/// Reads the definition of a server; refuses one that has fields that may be secrets.
 fn server(definition: &Value) -> Result<McpServerEntry, String> {
     let entry: McpServerEntry = serde_json::from_value(definition.clone())
         .map_err(|error| format!("the definition is not that of an MCP server: {error}"))?;
@@ -147,7 +146,7 @@ fn document(name: &str, definition: Value) -> Result<Value, String> {
 }
 
 impl Act {
-    /// The description of the call for people, without the subject of the sentence.
+    /// A description of the call for people, without the subject of the sentence.
     fn effect(&self) -> String {
         let named = |name: &str| visible::line(name);
         match self {
@@ -163,7 +162,7 @@ impl Act {
         }
     }
 
-    /// The whole definition that is added.
+    /// The whole definition that would be added.
     fn definition(&self) -> Option<String> {
         match self {
             Self::AddServer(_, entry) => serde_json::to_string_pretty(entry).ok(),

@@ -1,4 +1,5 @@
-//! Looks up which programs and variables that skills need are missing on a machine, with one short command, and keeps the result for 5 minutes.
+//! Finds out which programs and variables that skills need are missing on a machine, with one short command, and keeps the result for 5
+//! minutes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,7 @@ use crate::limits::{NEEDS_KEPT, NEEDS_LOOKED_UP, NEEDS_OUTPUT_BYTES, NEEDS_PATIE
 use crate::on_record::OnRecord;
 use crate::to_the_end::{Ran, run};
 
-/// Looks up machines. Cheap to clone; every clone is the same.
+/// Looks for missing programs and variables on machines. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct MachineNeeds(Arc<Inner>);
 
@@ -28,7 +29,7 @@ struct Inner {
 type Key = (UserId, String, String);
 
 impl MachineNeeds {
-    /// Look-ups on these machines.
+    /// Look-ups, recorded in this ledger.
     pub fn new(ledger: Ledger) -> Self {
         Self(Arc::new(Inner { ledger, known: Mutex::default() }))
     }
@@ -90,8 +91,8 @@ impl Inner {
     }
 }
 
-/// The command that prints the missing names, one per line; `None` if nothing is needed. Names that no program or variable can have are
-/// left out.
+/// The command that prints the missing names, one per line; `None` if nothing is needed. Names that are not valid for a program or
+/// variable are left out.
 fn line(requires: &[&Requires]) -> Option<String> {
     let is_program = |name: &&String| {
         !name.is_empty()

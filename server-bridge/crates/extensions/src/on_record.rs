@@ -11,12 +11,12 @@ pub(crate) struct OnRecord {
     exec_id: ExecId,
     place: String,
     shown: String,
-    /// While it is held, no other code reports the end.
+    /// While this is held, no other code reports the end.
     _watch: execs::Watch,
 }
 
 impl OnRecord {
-    /// Records a request. `command` is what it runs, and `shown` the same in the form that the audit trail gets.
+    /// Records a request. `command` is what runs, and `shown` is the description that the audit trail gets.
     pub(crate) async fn begin(
         ledger: &Ledger,
         user: &User,

@@ -11,7 +11,7 @@ pub(crate) fn problem(schema: &Value) -> Option<String> {
 }
 
 /// The reason why a schema cannot be used: it refers to another document, is too deep, or hides something. Only descriptions are
-/// words for people, whose invisible characters are written out.
+/// text for people, and their invisible characters are written out.
 fn problem_in(value: &Value, depth: usize, is_words: bool) -> Option<String> {
     if depth > SCHEMA_DEPTH {
         return Some(format!("its schema is deeper than {SCHEMA_DEPTH} levels"));
@@ -32,7 +32,7 @@ fn problem_in(value: &Value, depth: usize, is_words: bool) -> Option<String> {
     }
 }
 
-/// True if a field of a schema holds words for people and models.
+/// True if a field of a schema contains text for people and models.
 fn is_described(name: &str) -> bool {
     matches!(name, "description" | "title" | "$comment")
 }

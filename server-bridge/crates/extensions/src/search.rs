@@ -35,14 +35,14 @@ pub trait Offers: Send + Sync {
 /// The tools of a source, and the services that they belong to.
 #[derive(Clone, Default)]
 pub struct Offer {
-    /// The services' names, which tell models when to search.
+    /// The services' names, by which models know when to search.
     pub(crate) services: Vec<String>,
     pub(crate) tools: Vec<Offered>,
-    /// The services that cannot be asked, with the reasons.
+    /// The services that cannot be asked for their tools, with the reasons.
     pub(crate) missing: Vec<(String, String)>,
 }
 
-/// A deferred tool, and the words beside its description that find it.
+/// A deferred tool, with the additional words by which a search finds it.
 #[derive(Clone)]
 pub(crate) struct Offered {
     pub(crate) tool: Arc<dyn Tool>,
@@ -56,7 +56,7 @@ pub(crate) struct Offered {
 pub struct DeferredTools(Vec<Arc<dyn Offers>>);
 
 impl DeferredTools {
-    /// The tools of these sources. Of two tools with the same name that of the earlier source is used.
+    /// The tools of these sources. Of two tools with the same name, the one of the earlier source is used.
     pub fn new(sources: Vec<Arc<dyn Offers>>) -> Self {
         Self(sources)
     }
@@ -85,7 +85,7 @@ impl ToolSource for DeferredTools {
 }
 
 impl DeferredTools {
-    /// What all sources offer; of each name one tool, so that a search finds what a call reaches.
+    /// The tools of all sources, one for each name, so that a search finds the tool that a call reaches.
     async fn all(&self, user: &User, chat: &ChatId) -> Offer {
         let mut all = Offer::default();
         for offer in join_all(self.0.iter().map(|source| source.offer(user, chat))).await {
@@ -101,40 +101,41 @@ impl DeferredTools {
 
 /// The weight of a word in a tool's name, in its description, and in the names of its arguments.
 const WEIGHTS: [f64; 3] = [3.0, 1.0, 0.5];
-/// How soon more of the same word counts less, and how much a long text counts less: the usual values of BM25.
+/// The two parameters of BM25, at their usual values: how fast repetitions of a word lose weight, and how much a long
+/// text loses.
 const BM25: (f64, f64) = (1.2, 0.4);
 
-/// The tool that finds tools.
+/// The tool `search_tools`.
 struct SearchTools {
     offer: Arc<Offer>,
     index: Arc<LazyIndex>,
-    /// The lines about services that cannot be asked.
+    /// The lines about services that cannot be asked for their tools.
     missing: Arc<str>,
     description: String,
 }
 
-/// The words of tools, read when a turn first searches: most never do.
+/// The index of tools, built when a turn first searches, which most turns never do.
 type LazyIndex = LazyLock<Index, Box<dyn FnOnce() -> Index + Send>>;
 
-/// The words of tools.
+/// An index of the words of tools.
 struct Index {
     entries: Vec<Entry>,
-    /// In how many tools each word is.
+    /// The number of tools that contain each word.
     found_in: HashMap<String, usize>,
     mean_length: f64,
 }
 
 struct Entry {
     name: String,
-    /// Its description's beginning, as results show it.
+    /// The beginning of its description, as results show it.
     shown: String,
-    /// The weight of each word, and of all words.
+    /// The weight of each word, and the sum of all weights.
     words: HashMap<String, f64>,
     length: f64,
 }
 
 impl SearchTools {
-    /// The tool for these tools; services that cannot be asked are named with the reason in results.
+    /// The search over these tools; in results, services that cannot be asked are named with the reason.
     fn new(offer: Offer) -> Self {
         let offer = Arc::new(offer);
         let entry = |offered: &Offered| {
@@ -168,7 +169,8 @@ impl Offer {
     }
 }
 
-/// The description for models: the available services. It stays the same while they do, so that the provider can cache it.
+/// The description for models, with the available services. It only changes when they do, so that the provider can cache
+/// it.
 fn described(services: &[&str]) -> String {
     let mut seen = HashSet::new();
     let shown = |service: &&str| visible::line(service).chars().take(SERVICE_CHARS).collect::<String>();
@@ -189,7 +191,7 @@ fn described(services: &[&str]) -> String {
     )
 }
 
-/// The lines about services that cannot be asked.
+/// The lines about services that cannot be asked for their tools.
 fn told(missing: &[(String, String)]) -> String {
     let line = |(server, why): &(String, String)| {
         let why: String = visible::lines(why).chars().take(MISSING_CHARS).collect();
@@ -212,7 +214,7 @@ impl Tool for SearchTools {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "Words for what the tool does, or `select:` and names"},
-                "limit": {"type": "integer", "description": format!("The most tools to find, 1 to {FOUND_MAX}; {FOUND_DEFAULT} if absent")},
+                "limit": {"type": "integer", "description": format!("At most this many tools, 1 to {FOUND_MAX}; {FOUND_DEFAULT} if absent")},
             },
             "required": ["query"],
         })
@@ -316,7 +318,7 @@ impl Index {
         scored.into_iter().take(limit).map(|(_, entry)| entry).collect()
     }
 
-    /// BM25 over words with weights.
+    /// The BM25 score of a tool, with weighted words.
     fn score(&self, entry: &Entry, words: &HashSet<String>) -> f64 {
         let (soon, long) = BM25;
         let all = count(self.entries.len());
@@ -351,7 +353,7 @@ fn count(count: usize) -> f64 {
     count as f64
 }
 
-/// Words that say nothing about a tool.
+/// Words that carry no meaning in a search for tools.
 const EMPTY: &[&str] = &[
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "for",
     "from", "have", "how", "i", "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our",

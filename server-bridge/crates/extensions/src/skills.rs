@@ -1,4 +1,4 @@
-//! Skills whose text is in every prompt: those of a workspace that ask for it (`always: true`), once their user has approved
+//! Skills whose text is in every prompt: those of a workspace that request it (`always: true`), once their user has approved
 //! the text.
 
 use std::collections::HashSet;
@@ -16,13 +16,13 @@ use crate::approvals::{approved, hash_of, workspace_of};
 use crate::limits::ALWAYS_SKILLS_BYTES;
 use crate::trust::{Item, Items, Source};
 
-/// The kind of their approvals.
+/// The kind under which approvals of skills are stored.
 const KIND: &str = "skill";
 
-/// The prefix of the hashed data: a new form of it invalidates earlier approvals.
+/// The prefix of the hashed data: changing it invalidates earlier approvals.
 const HASHED: &str = "skill 1";
 
-/// The part of the prompt that holds them.
+/// The part of the prompt that contains them.
 #[derive(Clone)]
 pub struct AlwaysSkills {
     store: Store,
@@ -39,7 +39,7 @@ struct Found {
 }
 
 impl AlwaysSkills {
-    /// The part, with the approvals of this store.
+    /// The part, with the approvals in this store.
     pub fn new(store: Store) -> Self {
         Self { store }
     }
@@ -123,7 +123,7 @@ impl Source for AlwaysSkills {
 async fn find(sandbox: &Sandbox, heads: &[Skill]) -> Result<Vec<Found>, SandboxError> {
     let workspace = workspace_of(sandbox);
     let names = heads.iter().filter(|head| head.always).map(|head| head.name.as_str());
-    // What is hashed is what is read here and given to the model, so nothing can change between the two.
+    // The text that is hashed is the one that is read here and given to the model, so it cannot change in between.
     let read = names.map(|name| skills::read(sandbox, name));
     let skills = try_join_all(read).await?.into_iter().flatten();
     Ok(skills
@@ -136,7 +136,7 @@ async fn find(sandbox: &Sandbox, heads: &[Skill]) -> Result<Vec<Found>, SandboxE
         .collect())
 }
 
-/// The first of these skills, as many as fit into the prompt together.
+/// The first of these skills that fit into the prompt together.
 fn fitting<'a>(skills: impl Iterator<Item = &'a Found>) -> impl Iterator<Item = &'a Found> {
     let mut bytes = 0;
     skills.filter(move |skill| {

@@ -11,24 +11,24 @@ use crate::on_record::OnRecord;
 pub(crate) enum Ran {
     /// It ended by itself, or its machine ended it.
     Ended(ExecOutcome, Output),
-    /// Nobody waited for it any more.
+    /// The caller stopped waiting for it.
     GivenUp,
-    /// It could not be started, or its end is not known: the reason in words.
+    /// It could not be started, or its end is unknown; contains the reason as text.
     Failed(String),
 }
 
-/// The output of a command, as much of it as is kept.
+/// The output of a command, up to a limit.
 pub(crate) struct Output {
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
     /// True if some of the standard output is missing.
     pub(crate) is_cut: bool,
-    /// The most that is kept of each, in bytes.
+    /// The limit on each of the two, in bytes.
     most_bytes: usize,
 }
 
-/// Sends a recorded command with its input, follows it to its end or until its caller gives up, and records the end. `said`
-/// is called with its standard output as it comes. It runs in a task of its own, so that the end is recorded even if no
+/// Sends a recorded command with its input, follows it until it ends or its caller gives up, and records the end. `said` is
+/// called with its standard output as it arrives. This runs in a separate task, so that the end is recorded even if no
 /// caller waits.
 pub(crate) async fn run(
     recorded: OnRecord,
@@ -65,9 +65,9 @@ pub(crate) async fn run(
             control.cancel();
             match timeout(COMMAND_CANCEL_PATIENCE, output.until_end(&mut exec, &mut said)).await {
                 Ok(ended) => ended,
-                // Its runner continues to end it.
+                // The command's runner keeps trying to end it.
                 Err(_) => {
-                    let ending = Ending::refused("cancelled", "the turn went on without it");
+                    let ending = Ending::refused("cancelled", "the turn continued without it");
                     recorded.end(&ending, None).await;
                     return Ran::GivenUp;
                 }
@@ -87,7 +87,7 @@ pub(crate) async fn run(
 }
 
 impl Output {
-    /// Reads the output until the command has ended; the error is its end, for the record and as text.
+    /// Reads the output until the command has ended; the error is the end, for the record and as text.
     async fn until_end(
         &mut self,
         exec: &mut Exec,
@@ -119,7 +119,7 @@ impl Output {
     }
 }
 
-/// Keeps as many bytes as are kept at most; returns true if some were dropped.
+/// Appends bytes up to the limit; returns true if some were dropped.
 fn keep(kept: &mut Vec<u8>, bytes: &[u8], most_bytes: usize) -> bool {
     let room = most_bytes - kept.len();
     kept.extend_from_slice(&bytes[..bytes.len().min(room)]);

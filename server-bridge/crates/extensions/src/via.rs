@@ -1,7 +1,7 @@
-//! Requests from the network of one of the user's machines, in place of the server's own.
+//! Requests from the network of one of the user's machines instead of from the server's own.
 //!
 //! The machine's runner decides which hosts it reaches, and checks the addresses; this side checks the form of the address, and each
-//! redirect. Every request is on the audit trail: where it was sent from, its method, scheme, host and port, and the status of its answer.
+//! redirect. Every request is audited: the machine that sent it, its method, scheme, host and port, and the status of its answer.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use tokio::time::timeout;
 /// The action of a request in the audit trail.
 const ACTION: &str = "http.request";
 
-/// The reason why there is no answer, in words. It names no more of an address than its host.
+/// The reason why there is no answer, as text. It reveals nothing of an address except its host.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failed {
-    /// The machine, or its runner.
+    /// The machine, or its runner, is the reason.
     #[error("{0}")]
     Machine(String),
-    /// The address, or what it leads to.
+    /// The address, or what it leads to, is the reason.
     #[error(transparent)]
     Guard(#[from] std::sync::Arc<guard::Error>),
 }
@@ -36,7 +36,7 @@ impl From<guard::Error> for Failed {
     }
 }
 
-/// A machine of a user's, and how requests get there. Cheap to clone.
+/// One of the user's machines, and the way in which requests get there. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Via {
     ledger: Ledger,
@@ -45,13 +45,13 @@ pub(crate) struct Via {
     place: String,
 }
 
-/// A request.
+/// A request to be sent from the machine.
 pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// How long the status and the headers of the answer may take.
+    /// The time limit for the status and the headers of the answer.
     pub(crate) patience: Duration,
 }
 
@@ -69,7 +69,7 @@ impl Via {
 
     /// Sends a request from the machine, and waits for the status and the headers. Redirects are answers. Audited.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn send(&self, request: Request) -> Result<Answer, Failed> {
         guard::check(&request.url)?;
         let target = format!("{} {}", request.method, request.url.origin().ascii_serialization());
@@ -82,7 +82,7 @@ impl Via {
         answer.map_err(|(_, why)| Failed::Machine(why))
     }
 
-    /// Fails with the error's kind and the reason in words.
+    /// Fails with the error's kind and the reason as text.
     async fn sent(&self, request: Request) -> Result<Answer, (&'static str, String)> {
         let place = &self.place;
         let sandbox = self.ledger.sandbox(&self.user, Some(place)).await;
@@ -123,9 +123,10 @@ impl Via {
         }
     }
 
-    /// Sends a request of a tool, and follows redirects within its scheme, host and port, as crate `guard` does for the server's own.
+    /// Sends a request of a tool, and follows redirects within its scheme, host and port, as crate `guard` does for the server's own
+    /// requests.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn request(
         &self,
         request: http_tools::Request,
@@ -166,7 +167,7 @@ impl Via {
                 return answer.beginning(bounds.most_bytes).await;
             };
             url = next;
-            // Browsers do the same: after such a redirect the answer is only read, and the change is not repeated.
+            // Browsers do the same: after such a redirect the target is only read, and the change is not repeated.
             if !matches!(answer.status, 307 | 308) && !matches!(method, Method::GET | Method::HEAD) {
                 (method, body) = (Method::GET, Bytes::new());
                 headers.remove(CONTENT_TYPE);
@@ -198,7 +199,7 @@ impl Answer {
 
     /// The first bytes of the body, and true if there is more.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn first(self, most_bytes: usize) -> Result<(Bytes, bool), Failed> {
         let mut body = self.stream();
         let mut content = BytesMut::new();

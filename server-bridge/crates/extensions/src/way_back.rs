@@ -35,7 +35,7 @@ pub(crate) fn check_redirect(redirect_uri: &str, own: Option<&str>) -> Result<()
     if url.scheme() == "https" || is_loopback || is_own { Ok(()) } else { Err(wrong()) }
 }
 
-/// A text of a provider, shortened, on one line.
+/// A provider's text, shortened to one line.
 pub(crate) fn line(text: &str) -> String {
     agent::tool::visible::line(&text.chars().take(200).collect::<String>())
 }

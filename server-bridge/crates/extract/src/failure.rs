@@ -8,37 +8,37 @@ use crate::limits::{CELLS, DOCUMENT_BYTES, ENTRIES, PAGES, TEXT_BYTES, UNPACKED_
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "reason", content = "detail")]
 pub enum Failure {
-    /// It needs a password.
+    /// The document needs a password.
     #[error("the document is encrypted: save it without a password and add it again")]
     Encrypted,
-    /// Its pages have no text.
+    /// The document's pages have no text.
     #[error("no text found: it seems to be scanned; add a version with recognised text")]
     Scanned,
-    /// It has no text at all.
+    /// The document has no text at all.
     #[error("no text found: the document is empty; add one with text")]
     Empty,
-    /// It has more bytes than the limit.
+    /// The document has more bytes than the limit.
     #[error("the document is too large: at most {} MiB are read; split it", DOCUMENT_BYTES / 1024 / 1024)]
     TooLarge,
-    /// It has more text or more pages than the limit.
+    /// The document has more text or more pages than the limit.
     #[error("the document is too large: at most {PAGES} pages and {} MiB of text are read; split it", TEXT_BYTES / 1024 / 1024)]
     TooMuchText,
-    /// It has more cells than the limit.
+    /// The workbook has more cells than the limit.
     #[error("the document is too large: at most {CELLS} cells are read; split it")]
     TooManyCells,
-    /// It unpacks to more than the limit.
+    /// The document unpacks to more than the limit.
     #[error("the document unpacks to more than {} MiB or {ENTRIES} files; split it", UNPACKED_BYTES / 1024 / 1024)]
     Bomb,
-    /// It took too long.
+    /// Reading the document took too long.
     #[error("reading the document took longer than {} s; split it, or save it in another format", WALL_CLOCK.as_secs())]
     TooLong,
-    /// It needed too much memory.
+    /// Reading the document needed too much memory.
     #[error("reading the document needed too much memory; split it, or save it in another format")]
     Memory,
-    /// It is damaged.
+    /// The document is damaged.
     #[error("the document is damaged ({0}); save it again, or in another format")]
     Broken(String),
-    /// It is of a kind that cannot be read.
+    /// The document is of a kind that cannot be read.
     #[error(
         "this is {0}, which cannot be read; add a PDF, docx, xlsx, HTML, Markdown or text file, or source code"
     )]

@@ -6,11 +6,11 @@ use std::time::Duration;
 pub const DOCUMENT_BYTES: u64 = 64 * MIB;
 /// The largest document that is read without a confined process, in bytes. It is in the server's memory twice: as bytes and as pages.
 pub const PLAIN_BYTES: usize = 4 * 1024 * 1024;
-/// The most text of one document, in bytes: more than 10,000 printed pages.
+/// The limit on the text of one document, in bytes: more than 10,000 printed pages.
 pub const TEXT_BYTES: usize = 32 * 1024 * 1024;
-/// The most pages of one document.
+/// The maximum number of pages of one document.
 pub const PAGES: u32 = 20_000;
-/// The most text of one page, in bytes; the rest of a longer one is left out, and the reader says so.
+/// The limit on the text of one page, in bytes; the rest of a longer one is left out, and counted as cut.
 pub const PAGE_BYTES: usize = 256 * 1024;
 /// The size of a page, in bytes, in a document without pages of its own: about four printed pages.
 pub const CUT_PAGE_BYTES: usize = 12 * 1024;
@@ -23,13 +23,13 @@ pub(crate) const FRAME_BYTES: usize = 6 * PAGE_BYTES + 16 * 1024;
 pub(crate) const SNIFFED_BYTES: usize = 4096;
 /// The share of control characters, in percent, from which a file does not count as text.
 pub(crate) const CONTROL_PERCENT: usize = 5;
-/// The most that is unpacked of one document, in bytes; pictures are not unpacked.
+/// The limit on the unpacked size of one document, in bytes; pictures are not unpacked.
 pub(crate) const UNPACKED_BYTES: u64 = 512 * MIB;
-/// The most entries of a packed document.
+/// The maximum number of entries of a packed document.
 pub(crate) const ENTRIES: usize = 10_000;
-/// The most shared texts of a workbook, in bytes.
+/// The limit on the shared texts of a workbook, in bytes.
 pub(crate) const SHARED_TEXT_BYTES: usize = 128 * 1024 * 1024;
-/// The most cells that are read of a workbook.
+/// The maximum number of cells that are read of a workbook.
 pub(crate) const CELLS: u64 = 5_000_000;
 /// The deepest nesting of elements of a packed document.
 pub(crate) const XML_DEPTH: usize = 256;

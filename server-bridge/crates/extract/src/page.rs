@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind's word: `pdf`.
+    /// The kind as one word, such as `pdf`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",
@@ -75,7 +75,7 @@ pub(crate) enum Frame {
         /// Pages that could not be read.
         broken_pages: u32,
     },
-    /// It could not be read.
+    /// The document could not be read.
     Failed(Failure),
 }
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::limits::{PAGE_BYTES, PAGES};
 use crate::page::{Pages, Stop};
 
-/// The most consecutive line ends: one empty line.
+/// The maximum number of consecutive line ends: one empty line.
 const LINE_ENDS: usize = 2;
 
 pub(crate) fn read(bytes: Vec<u8>, pages: &mut Pages<'_>) -> Result<(), Stop> {

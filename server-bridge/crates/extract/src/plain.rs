@@ -12,11 +12,11 @@ use crate::reader::Done;
 /// A document that was read as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plain {
-    /// Its kind.
+    /// The document's kind.
     pub kind: Kind,
     /// Its pages with text, in order.
     pub pages: VecDeque<Page>,
-    /// Its counts.
+    /// The counts of its pages.
     pub done: Done,
 }
 

@@ -73,7 +73,7 @@ impl Extractor {
         document: impl Stream<Item = std::io::Result<Bytes>> + Send + Unpin + 'static,
     ) -> Result<Reading, Failure> {
         let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| Failure::Reader("the server stops".to_owned()))?;
+        let place = place.map_err(|_| Failure::Reader("the server is stopping".to_owned()))?;
         let refused =
             |error: std::io::Error| Failure::Reader(format!("the reader cannot be started: {error}"));
         let mut child = Command::new(&self.program)
@@ -149,7 +149,7 @@ impl Reading {
     /// The next page, or the end.
     ///
     /// # Errors
-    /// [`Failure`]: why the document cannot be read to its end.
+    /// [`Failure`]: the reason why the document cannot be read to its end.
     pub async fn next(&mut self) -> Result<Next, Failure> {
         match self.frame().await? {
             Frame::Page(page) => Ok(Next::Page(page)),

@@ -22,7 +22,7 @@ pub(crate) enum Item<'a> {
 pub(crate) struct Element<'a>(BytesStart<'a>);
 
 impl Element<'_> {
-    /// Its name.
+    /// The element's name, without a prefix.
     pub(crate) fn name(&self) -> &str {
         self.0.local_name().into_inner()
     }

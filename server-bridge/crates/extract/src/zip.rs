@@ -33,7 +33,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Reads the directory.
+    /// Reads the archive's directory.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, Failure> {
         let end = end(bytes)?;
         let count = usize::from(short(end, 10)?);

@@ -1,13 +1,13 @@
 //! The values of a head's fields.
 
-/// A value.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A text; numbers and words such as `true` too.
     Text(String),
-    /// A list.
+    /// A list of values.
     List(Vec<Value>),
-    /// Fields.
+    /// Fields within the field.
     Map(Map),
 }
 
@@ -46,7 +46,7 @@ impl Value {
         }
     }
 
-    /// The text as it is; `None` if the value is no text.
+    /// The text as it is; `None` if the value is not a text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The same, except that blanks may also separate items that contain none: `Read Bash(git add *)`.
+    /// The value's items, where blanks may also separate items that contain none: `Read Bash(git add *)`.
     pub fn words(&self) -> Vec<String> {
         match self {
             Self::Text(text) => split(text, |letter| letter == ',' || letter.is_whitespace()),

@@ -1,7 +1,8 @@
 //! One call, from asking to the answer.
 //!
 //! ```text
-//!   may they still ask? ─▶ can the machine be used? ─▶ are the files there? ─▶ text and chat on record ─▶ posted under the call's own send id ─▶ its turn ends
+//!   may the person still ask? ─▶ can the machine be used? ─▶ are the files there? ─▶ text and chat on record
+//!       ─▶ posted with the call's send id ─▶ its turn ends
 //! ```
 //! Each step is on record before the next one begins, and repeating a step changes nothing.
 
@@ -18,29 +19,29 @@ use crate::limits::{DIGEST_ENTRIES, DIGEST_MAX_BYTES};
 use crate::obstacle::Obstacle;
 use crate::talk::USED_UP;
 
-/// What became of a look at a call.
+/// The result of working on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Nothing changed.
     None,
-    /// Its state changed.
+    /// The call's state changed.
     Changed,
-    /// It ended.
+    /// The call ended.
     Ended,
 }
 
-/// What there is to do before a call is posted.
+/// Whether a call can be posted.
 enum Ready {
-    /// It can be posted to this agent's chat, in this approval mode.
+    /// The call can be posted to this agent's chat, in this approval mode.
     Go(Box<GroupAgent>, String),
-    /// The machine cannot be used now.
+    /// The machine cannot be used now, for this reason.
     Wait(String),
-    /// It cannot be posted any more.
+    /// The call can no longer be posted, for this reason.
     Never(String),
 }
 
 impl Inner {
-    /// Does what can be done for a call now.
+    /// Carries out everything that can be done for a call now.
     pub(crate) async fn work_on_call(&self, call: &GroupCall) -> Result<Progress> {
         if call.is_unwanted {
             return self.stop_call(call).await;
@@ -70,7 +71,7 @@ impl Inner {
         match self.store.group(user, call.group_id).await {
             Ok(group) if group.access >= Access::Member => {}
             Ok(_) | Err(store::Error::NotFound { .. }) => {
-                return never("the person who asked may not ask agents in this group any more");
+                return never("the person who asked may no longer ask agents in this group");
             }
             Err(error) => return Err(error.into()),
         }
@@ -86,8 +87,8 @@ impl Inner {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return never("the agent's owner was removed from this server");
         };
-        // A gate asks before a step's call is made; what agents ask each other has no gate. Agents that answer at the same time exceed the budget
-        // by one answer each.
+        // The budget of a step's call is checked by a gate before the call is made; calls between agents have no gate. Agents that answer at the
+        // same time can exceed the budget by one answer each.
         if let Some(origin) = call.origin.as_ref().filter(|_| call.run_id.is_none()) {
             match self.has_used_up(origin).await {
                 Ok(false) => {}
@@ -149,7 +150,7 @@ impl Inner {
         let saying = Saying { text, send_id: Some(&send_id), attachments: &[], author: Author::Others };
         let answered = match self.chats.say(&owner, chat, saying).await {
             Ok(answered) => answered,
-            // Too many messages wait in the chat, or the server stops: it is posted later.
+            // Too many messages wait in the chat, or the server is stopping: the call is posted later.
             Err(error) if matches!(error.kind(), "busy" | "unavailable") => return Ok(Progress::None),
             Err(chats::Error::Store(error)) if !error.is_callers() => return Err(error.into()),
             Err(error) if error.kind() == "internal" => {
@@ -177,7 +178,7 @@ impl Inner {
         }
     }
 
-    /// Looks after a call that was posted.
+    /// Follows a posted call to its end.
     async fn follow(&self, call: &GroupCall) -> Result<Progress> {
         if call.message.is_none() {
             return self.post(call).await;
@@ -233,20 +234,20 @@ impl Inner {
         Ok(text.unwrap_or_default())
     }
 
-    /// Stops a call that somebody wants stopped.
+    /// Stops a call on request.
     async fn stop_call(&self, call: &GroupCall) -> Result<Progress> {
         let stopped = CallEnd { state: CallState::Stopped, reason: "it was stopped", output: "", note: "" };
         if call.state != CallState::Running {
             return self.end(call, stopped).await;
         }
         if call.message.is_none() && self.was_posted(call).await? {
-            // The server died right after posting it: its turn has to be known to be stopped.
+            // The server died right after posting the call; posting it again finds its turn, which has to be stopped.
             self.post(call).await?;
         }
         let call = self.store.group_call(call.id).await?;
         match call.turn_status {
             Some(TurnStatus::Running) => self.cancel_turn(&call).await?,
-            // Cancelling would stop what is answered before it.
+            // Cancelling would stop the turn before it in the queue.
             Some(TurnStatus::Queued) => return Ok(Progress::None),
             _ => {}
         }
@@ -259,7 +260,7 @@ impl Inner {
         Ok(self.store.was_said(agent.owner, chat, &send_id(call)).await?)
     }
 
-    /// Cancels the turn that answers a call, if it is at work.
+    /// Cancels the turn that answers a call, if it is running.
     pub(crate) async fn cancel_turn(&self, call: &GroupCall) -> Result<()> {
         let Some(chat) = call.chat.as_ref().filter(|_| call.turn_status == Some(TurnStatus::Running)) else {
             return Ok(());
@@ -280,7 +281,7 @@ impl Inner {
 
     async fn end(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<Progress> {
         self.carrier.forget(call.id);
-        // Read again, for the tokens and cost of its turn.
+        // Read again, to get the tokens and cost of the call's turn.
         let call = self.store.group_call(call.id).await?;
         let is_ended = self.store.end_call(&call, end).await?;
         Ok(if is_ended { Progress::Ended } else { Progress::None })

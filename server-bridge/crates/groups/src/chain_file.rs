@@ -1,4 +1,4 @@
-//! Chains that stand in a file of a workspace.
+//! Chains that are defined in a file of a workspace.
 
 use std::fmt;
 
@@ -16,8 +16,8 @@ use crate::limits::CHAIN_FILE_TIMEOUT;
 use crate::obstacle::Obstacle;
 
 impl Inner {
-    /// The text of a file in the workspace of one of the user's own agents. What others' agents can read is shown to nobody this way, since
-    /// an error quotes the text.
+    /// The text of a file in the workspace of one of the user's own agents. Files that other users' agents can read are refused, because an
+    /// error quotes the text.
     ///
     /// # Errors
     /// [`Error::Refused`] if the agent is not the user's, its machine cannot be used, or the file is not text of at most [`TEXT_MAX_BYTES`].
@@ -41,7 +41,7 @@ impl Inner {
         let reading = async {
             let sandbox = self.router.for_user(&sandbox_user(user), &request).await;
             let sandbox = sandbox.map_err(|error| unread(error.kind(), &Obstacle::from(error)))?;
-            // One byte more shows that the file is too large.
+            // One byte more than the limit is read, to notice that a file is too large.
             let path = below(&agent.folder, path);
             let read = sandbox.read_beginning(path.as_bytes(), TEXT_MAX_BYTES as u64 + 1).await;
             read.map_err(|error| unread(error.kind(), &error))

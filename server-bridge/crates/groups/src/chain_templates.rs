@@ -1,5 +1,5 @@
-//! Chains to begin with. Their agents are examples: whoever uses one puts the handles of their group in place of them. Each one exists in every
-//! language.
+//! Templates of chains. Their agents are examples, which a user replaces with the handles of agents in their group. Each template exists in
+//! every language.
 
 mod en;
 mod zh;
@@ -8,13 +8,13 @@ use api::chain::ChainTemplate;
 use api::language::Language;
 use chains::text;
 
-/// A template.
+/// A template of a chain.
 struct Template {
     /// Its name, the same in all languages.
     name: &'static str,
     /// Its name for people.
     title: &'static str,
-    /// What it is for.
+    /// The purpose of the chain, as the end of a sentence.
     what: &'static str,
     /// Its definition as text.
     text: &'static str,
@@ -60,7 +60,7 @@ mod tests {
                 template.name
             );
         }
-        // All but the words.
+        // Everything except the words.
         let plan = |template: &ChainTemplate| {
             let mut chain: ChainDraft = template.chain.clone();
             chain.steps.iter_mut().for_each(|step| step.instruction.clear());

@@ -1,7 +1,7 @@
 //! Runs that an agent begins: a discussion of agents in rounds, and a chain of the group.
 //!
-//! A discussion is a chain whose steps are its rounds: it is on record, goes on after a restart, asks a person where a step fails, and counts
-//! against its budget. Its beginning is one of the messages that agents may exchange without a person.
+//! A discussion is a chain in which each round is a series of steps: it is on record, continues after a restart, asks a person if a step
+//! fails, and has a budget. Beginning one counts as one of the messages that agents may exchange without a person.
 
 use agent::approval::Mode;
 use agent::tool::{AgentTurn, Failure};
@@ -19,15 +19,15 @@ use crate::rights::Action;
 use crate::talk::{Speaker, key_of};
 use crate::views;
 
-/// What an agent begins.
+/// The run that an agent begins.
 pub(crate) enum Begins<'a> {
     /// A discussion of these agents, in rounds.
     Discussion {
-        /// Their handles.
+        /// The handles of the agents.
         agents: &'a [String],
         /// The number of rounds.
         rounds: u32,
-        /// The most tokens that it may use before a person is asked.
+        /// The number of tokens that the discussion may use before a person is asked.
         tokens: Option<i64>,
     },
     /// A chain of the group, by name.
@@ -38,7 +38,7 @@ impl Inner {
     /// Begins a run for an agent, once for the same words of its turn; returns the group and the run.
     ///
     /// # Errors
-    /// [`Error::Refused`] that tells the agent what to do instead.
+    /// [`Error::Refused`], with what the agent should do instead.
     pub(crate) async fn begin_for(
         &self,
         turn: &AgentTurn<'_>,
@@ -116,7 +116,7 @@ impl Inner {
         Ok((group, run))
     }
 
-    /// The steps of a discussion: in each round each agent speaks once, and knows what was said before.
+    /// The steps of a discussion: in each round, each agent speaks once and knows everything said before.
     async fn discussion(
         &self,
         speaker: &Speaker,
@@ -153,8 +153,8 @@ impl Inner {
         Ok(ChainDraft { steps, budget })
     }
 
-    /// Refuses an agent that the person who asked may not ask, that the one that begins would wait for in a circle, or that changes its
-    /// machine without asking its owner while another owner's agent begins.
+    /// Refuses an agent that the person who asked may not ask, that is itself waiting for the agent that begins, or that changes its machine
+    /// without asking its owner while another owner's agent begins.
     async fn may_take_part(&self, speaker: &Speaker, agent: &GroupAgent, waits: bool) -> Result<()> {
         let mode = self.mode_for(agent, speaker.user.id).await?;
         let mut at = speaker.call.clone();
@@ -193,7 +193,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Waits until a run has ended, asks a person, or takes long; returns it as it is then.
+    /// Waits until a run has ended, asks a person, or takes long; returns its state at that time.
     ///
     /// # Errors
     /// [`Failure::Told`] if the wait is cancelled; the run is stopped then.

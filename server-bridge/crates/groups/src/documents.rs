@@ -1,8 +1,8 @@
 //! The folder of an agent on its machine, and the documents in it.
 //!
-//! All access goes through the agent's runner, which keeps to its workspace. An existing document is never replaced: the runner writes
-//! a new one only if nothing has its name, even if something appears at the last moment. After a failure halfway, each document is
-//! complete or missing, and repeating the request makes the missing ones.
+//! All access goes through the agent's runner, which does not leave its workspace. An existing document is never replaced: the runner
+//! writes a new one only if its name is free, even if an entry with that name appears at the last moment. After a failure halfway, each
+//! document is complete or missing, and repeating the request creates the missing ones.
 
 use api::words::WorkspaceFileState as State;
 use api::workspace::{AgentWorkspace, WorkspaceFile, WorkspaceFileView};
@@ -17,35 +17,35 @@ use crate::house::Inner;
 use crate::limits::{WORKSPACE_ANSWER_TIMEOUT, WORKSPACE_FILES};
 use crate::obstacle::Obstacle;
 
-/// The permission bits of a folder that is made.
+/// The permission bits of a created folder.
 const FOLDER_MODE: u32 = 0o755;
 
-/// The permission bits of a document that is made.
+/// The permission bits of a created document.
 const FILE_MODE: u32 = 0o644;
 
 /// The workspace of an agent on a machine that is connected.
 pub(crate) struct Workspace {
     sandbox: Sandbox,
-    /// The folder, relative to the machine's workspace; empty for all of it.
+    /// The folder, relative to the machine's workspace; empty for the whole workspace.
     folder: String,
 }
 
-/// The parts of a workspace that a request made, also if it failed afterwards.
+/// The parts of a workspace that a request created, even if it failed afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// True if the folder was made.
+    /// True if the folder was created.
     pub(crate) folder: bool,
-    /// The names of the documents that were made.
+    /// The names of the created documents.
     pub(crate) files: Vec<String>,
 }
 
-/// The entry with the name of a document.
+/// The entry that has the name of a document.
 enum Seen {
     /// A file of this size in bytes.
     Present(u64),
     /// No entry: the document can be written to this path, which contains no links.
     Missing(Vec<u8>),
-    /// Another entry, with the reason why it is no document.
+    /// Another kind of entry, with the reason why it is not a document.
     Blocked(String),
 }
 
@@ -65,8 +65,8 @@ impl Inner {
         }
     }
 
-    /// Makes the folder of the agent with this chat if it is missing, so that its turn can begin there. Returns the reason if that is not
-    /// possible. If the machine is offline, the turn itself reports that; if its runner is too old, an existing folder still works.
+    /// Creates the folder of the agent with this chat if it is missing, so that the agent's turn can begin there. Returns the reason if that is
+    /// not possible. If the machine is offline, the turn itself reports that; if its runner is too old, an existing folder can still be used.
     pub(crate) async fn prepare(&self, owner: &User, chat: &ChatId) -> Option<String> {
         let agent = match self.store.agent_of_chat(chat).await {
             Ok(agent) => agent.filter(|agent| !agent.folder.is_empty() && agent.owner == owner.id)?,
@@ -85,10 +85,10 @@ impl Inner {
 }
 
 impl Workspace {
-    /// The current state of the workspace; `made` names the documents that the request made.
+    /// The current state of the workspace; `made` names the documents that the request created.
     ///
     /// # Errors
-    /// [`Error::Refused`] if its folder cannot be used.
+    /// [`Error::Refused`] if the folder cannot be used.
     pub(crate) async fn view(&self, runner: &str, made: &[String]) -> Result<AgentWorkspace> {
         let root = self.root().await?;
         let mut files = Vec::new();
@@ -109,10 +109,10 @@ impl Workspace {
         Ok(AgentWorkspace { runner, folder, exists: root.is_some(), files })
     }
 
-    /// Makes the folder and the missing documents; `made` lists them, also after an error.
+    /// Creates the folder and the missing documents, and lists them in `made`, even if an error follows.
     ///
     /// # Errors
-    /// [`Error::Refused`] that says what could not be made, and why.
+    /// [`Error::Refused`], with what could not be created, and why.
     pub(crate) async fn make(&self, files: &[WorkspaceFile], made: &mut Made) -> Result<()> {
         let root = self.make_folder(made).await?;
         for WorkspaceFile { name, text } in files {
@@ -124,7 +124,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Makes the folder if it is missing; returns its path without links.
+    /// Creates the folder if it is missing; returns its path without links.
     async fn make_folder(&self, made: &mut Made) -> Result<Vec<u8>> {
         if let Some(root) = self.root().await? {
             return Ok(root);
@@ -135,7 +135,7 @@ impl Workspace {
         let gone = || {
             Error::refused(
                 "not_found",
-                format!("the folder {} was removed meanwhile; try again", self.folder),
+                format!("the folder {} was removed in the meantime; try again", self.folder),
             )
         };
         self.root().await?.ok_or_else(gone)
@@ -157,7 +157,7 @@ impl Workspace {
         }
     }
 
-    /// Looks up the entry with the name of a document in a folder whose path contains no links.
+    /// Looks up the entry that has the name of a document, in a folder whose path contains no links.
     async fn look(&self, root: &[u8], name: &str) -> Result<Seen> {
         let path = match root {
             b"." => name.as_bytes().to_vec(),
@@ -182,7 +182,7 @@ impl Workspace {
         })
     }
 
-    /// Writes a document unless its name is taken; returns false if something took the name in the meantime.
+    /// Writes a document if its name is free; returns false if an entry with that name has appeared in the meantime.
     async fn write(&self, path: &[u8], name: &str, text: &str) -> Result<bool> {
         let options = WriteOptions {
             mode: Some(FILE_MODE),
@@ -233,7 +233,7 @@ impl From<SandboxError> for Problem {
     }
 }
 
-/// The answer of a machine, with a timeout.
+/// Waits for the answer of a machine, with a timeout.
 async fn within<T>(
     sandbox: &Sandbox,
     answer: impl Future<Output = Result<T, SandboxError>>,
@@ -253,7 +253,7 @@ fn no_answer(place: &str) -> String {
     format!("{place} did not answer in time; try again")
 }
 
-/// True for an error that says nothing about the path.
+/// True for an error that does not concern the path.
 fn is_passing(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Errors, split by who is to blame.
+//! The errors of this crate.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -6,7 +6,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every error for clients of groups.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's or the machine's fault; the store's error tells them apart.
+    /// An error of the store, which distinguishes the caller's faults from the machine's.
     #[error(transparent)]
     Store(#[from] store::Error),
     /// The request cannot be carried out.
@@ -36,7 +36,7 @@ impl Error {
         }
     }
 
-    /// The text for users: it reveals nothing internal to the machine.
+    /// The text for users, which reveals nothing about the internals of the server.
     pub fn message(&self) -> String {
         match self {
             Self::Store(error) => error.shown(),

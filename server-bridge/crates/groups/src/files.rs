@@ -1,4 +1,4 @@
-//! The files of a call: what is done before it is posted and after it was answered, so that the next step has what it needs.
+//! The files of a call: the work before it is posted and after it is answered, so that the next step gets the files that it needs.
 
 use api::chain::ChainDraft;
 use chains::prompt::{Arrived, Files, files, wanted};
@@ -12,32 +12,32 @@ use crate::known::{is_of, unreadable};
 use crate::limits::HANDED_DIRECTORY;
 use crate::obstacle::Obstacle;
 
-/// What there is to know of files before a call is posted.
+/// The state of a call's files before the call is posted.
 pub(crate) enum Ready {
-    /// It can be posted, with this part of the text.
+    /// The call can be posted, with this text about its files.
     Go(String),
-    /// They are on their way, or a machine is away.
+    /// The files are on their way, or a machine is offline; contains the reason for people.
     Wait(String),
-    /// They cannot be passed on.
+    /// The files cannot be passed on, for this reason.
     Never(String),
 }
 
-/// Where the files of a step are.
+/// The origin of a step's files.
 struct Source {
     /// The step, counted from 0.
     step: usize,
     outputs: Vec<String>,
-    /// The agent that made them.
+    /// The agent that made the files.
     agent: GroupAgent,
     run: i64,
 }
 
 impl Inner {
-    /// Sees to it that the files of the step before are on the machine of a call's agent, and says which ones the call has to make if it was
-    /// handed over.
+    /// Brings the files of the previous step to the machine of a call's agent; for a call that was handed over, lists the files that it has to
+    /// make.
     pub(crate) async fn files_for(&self, call: &GroupCall, agent: &GroupAgent) -> Result<Ready> {
         if call.mode == Some(CallMode::HandOff) {
-            // The files of the step before stay with the agent that got them; what the step has to make is asked of the one that goes on.
+            // The files of the previous step stay with the agent that received them; the agent that continues has to make the outputs of the step.
             let first = self.handed_from(call).await?;
             let outputs = match step_of(&first) {
                 Some(step) => self.outputs(&first, step).await?,
@@ -82,7 +82,7 @@ impl Inner {
         self.carry(call, &source, agent, never).await
     }
 
-    /// Goes on with files that have not arrived.
+    /// Continues to hand over files that have not arrived yet.
     async fn carry(
         &self,
         call: &GroupCall,
@@ -141,8 +141,8 @@ impl Inner {
         self.obstacle(agent, &owner).await
     }
 
-    /// The step before a call's, if its agent, or the one that it handed the step over to, ended it well and it has outputs. If a person wrote
-    /// its text after a failure, there are none.
+    /// The step before a call's, if its agent, or the one that it handed the step over to, completed it and the step has outputs. If a person
+    /// wrote the text of the step after a failure, there are no files.
     async fn source(&self, call: &GroupCall) -> Result<Option<Source>> {
         let (Some(run), Some(step)) = (call.run_id, step_of(call).and_then(|step| step.checked_sub(1)))
         else {
@@ -170,7 +170,7 @@ impl Inner {
         Ok(draft.steps.get_mut(step).map(|step| std::mem::take(&mut step.outputs)).unwrap_or_default())
     }
 
-    /// The step's own call, if a step's agent handed this one over, however often; otherwise the call itself.
+    /// The call of the step's own agent, if this call was handed over, however many times; otherwise the call itself.
     async fn handed_from(&self, call: &GroupCall) -> Result<GroupCall> {
         let mut first = call.clone();
         while let Some(parent) = first.parent_id.filter(|_| first.mode == Some(CallMode::HandOff)) {
@@ -179,8 +179,8 @@ impl Inner {
         Ok(first)
     }
 
-    /// Looks if the outputs of a call's step are there, once its agent has answered. They are on the machine of the agent whose answer counts for
-    /// the step.
+    /// Checks, once a call's agent has answered, whether the outputs of the step exist. They are on the machine of the agent whose answer
+    /// counts for the step.
     pub(crate) async fn check_outputs(&self, call: &GroupCall) -> Result<Checked> {
         let first = self.handed_from(call).await?;
         let Some(step) = step_of(&first) else { return Ok(Checked::There) };

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Parses a folder into its stored form: without a trailing slash; empty for the whole workspace.
 ///
 /// # Errors
-/// [`Error::Refused`] for a text that is not a relative path below the workspace. Links are checked by the runner.
+/// [`Error::Refused`] for a text that is not a relative path below the workspace. The runner checks links.
 pub(crate) fn parsed(text: &str) -> Result<String> {
     let text = text.trim();
     let folder = text.strip_prefix("./").unwrap_or(text);
@@ -29,7 +29,7 @@ pub(crate) fn below(folder: &str, path: &str) -> String {
     }
 }
 
-/// A workspace path made relative to a folder; `None` if it is not below the folder.
+/// Makes a workspace path relative to a folder; `None` if the path is not below the folder.
 pub(crate) fn inside<'a>(folder: &str, path: &'a [u8]) -> Option<&'a [u8]> {
     if folder.is_empty() {
         return Some(path);

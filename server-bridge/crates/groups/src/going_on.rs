@@ -1,4 +1,4 @@
-//! The question to a person when agents have exchanged as many messages as they may without one.
+//! The question to a person when agents have reached the limit on messages without a person.
 //!
 //! ```text
 //!   a message too many ─▶ refused ─▶ in the last step that began: the step's gate, once its agent has answered
@@ -17,10 +17,10 @@ use crate::house::Inner;
 use crate::known::Known;
 use crate::talk::Speaker;
 
-/// The name of such a run; the run of a chain has the chain's name.
+/// The name of a run that only asks this question; the run of a chain has the chain's name.
 const NAME: &str = "messages";
 
-/// The refusal that the agent gets.
+/// The text with which the agent's message is refused.
 const TOO_MANY: &str = "the agents have reached the limit of messages without a person; a person is now asked if they may go on; end your \
 answer with what you have, and say what is still open";
 
@@ -72,7 +72,7 @@ impl Inner {
         };
         match self.store.begin_run(new).await {
             Ok(_) => Ok(()),
-            // The group has as many runs as it may. The log says that the agents stopped.
+            // The group has reached its limit on runs. An entry in the log reports that the agents stopped.
             Err(error) if error.is_callers() => Ok(()),
             Err(error) => Err(error.into()),
         }

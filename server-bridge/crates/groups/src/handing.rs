@@ -1,21 +1,21 @@
-//! Files that go from the agent of one step to the agent of the next one, machine to machine, through the server.
+//! Hands files over from the agent of one step to the agent of the next one, from machine to machine, through the server.
 //!
 //! ```text
 //!   a step ends ─▶ are its outputs there? ─▶ … ─▶ the next step's call ─▶ row on record
-//!        ─▶ read on one machine ─┬─▶ written on the other one, beside its place ─▶ read back, the same hash? ─▶ renamed into place ─▶ row ended
+//!        ─▶ read on one machine ─┬─▶ written on the other one, under another name ─▶ read back, the same hash? ─▶ renamed into place ─▶ row ended
 //!                                └─▶ listing, hash
 //! ```
-//! Nothing is held as a whole: pieces of at most 64 KiB pass. What dies in between is done again from the row on: what was written beside
-//! its place is removed, and a directory that is in its place already is recognized by its hash.
+//! No file is in memory as a whole: pieces of at most 64 KiB pass through. If the server dies in between, the hand-over is repeated from its
+//! row: incomplete files are removed, and a directory that is in its place already is recognized by its hash.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `listing` | the canonical listing of a tree, and its hash |
-//! | `relay` | a tree as it passes: from the archives of its outputs to one archive |
-//! | `find` | the outputs that are on a machine |
+//! | `relay` | joins the archives of the outputs into one archive while they pass through |
+//! | `find` | finds the outputs on a machine |
 //! | `pass` | one hand-over, from reading to renaming |
-//! | `carrier` | the tasks that do this beside the worker |
-//! | `fault` | why something of it did not work |
+//! | `carrier` | the tasks that do this work, in parallel to the worker |
+//! | `fault` | the reasons why finding or handing over failed |
 
 mod carrier;
 mod fault;

@@ -1,4 +1,4 @@
-//! What all of this crate works on.
+//! The state that the modules of this crate share.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::handing::Carrier;
 use crate::obstacle::Obstacle;
 use crate::rights::{Action, check};
 
-/// Tells a user's clients that something in a group changed.
+/// Informs a user's clients that something in a group changed.
 pub(crate) type Tell = Arc<dyn Fn(UserId, i64) + Send + Sync>;
 
 pub(crate) struct Inner {
@@ -27,7 +27,7 @@ pub(crate) struct Inner {
     pub(crate) wake: Arc<Notify>,
     /// Hands files over.
     pub(crate) carrier: Carrier,
-    /// Changes whenever the worker changed something.
+    /// Notifies its receivers whenever the worker has changed something.
     pub(crate) moved: watch::Sender<()>,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -35,7 +35,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// A group that a user is in and may do something in.
+    /// Finds a group that the user is in, and checks that the user's access includes the action.
     ///
     /// # Errors
     /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if their access does not include the action.
@@ -45,7 +45,7 @@ impl Inner {
         Ok(group)
     }
 
-    /// An agent of a group, by handle in any case.
+    /// Finds an agent of a group by its handle, in upper or lower case.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none.
@@ -58,7 +58,7 @@ impl Inner {
             .ok_or_else(|| Error::refused("not_found", format!("there is no agent @{key} in this group")))
     }
 
-    /// A user, by name.
+    /// Finds a user by name.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none.
@@ -76,21 +76,21 @@ impl Inner {
         Ok(self.router.check(&sandbox_user(owner), &request).err().map(Obstacle::from))
     }
 
-    /// Tells everyone in a group that something changed, and has the worker look.
+    /// Informs everyone in a group that something changed, and wakes the worker.
     pub(crate) async fn changed(&self, group: i64) {
         self.wake.notify_one();
         self.tell_all(group).await;
     }
 
-    /// Tells everyone in a group that something changed. A failure is only logged: clients that load again see it.
+    /// Informs everyone in a group that something changed. A failure is only logged: clients see the change when they load the group again.
     pub(crate) async fn tell_all(&self, group: i64) {
         match self.store.users_of_group(group).await {
             Ok(users) => users.into_iter().for_each(|user| (self.tell)(user, group)),
-            Err(error) => tracing::warn!(%error, "a change to a group could not be told to its people"),
+            Err(error) => tracing::warn!(%error, "the members of a group could not be informed of a change"),
         }
     }
 
-    /// Records a change in the audit trail. A failure is only logged, since the change is already made.
+    /// Records a change in the audit trail. A failure is only logged, because the change has already been made.
     pub(crate) async fn audit(&self, user: &User, action: &str, target: &str) {
         let entry = AuditEntry {
             user: Some(user.name.clone()),

@@ -1,4 +1,4 @@
-//! What is on record of a run of a chain, as crate `chains` reads it.
+//! The records of a run of a chain, in the form that crate `chains` uses.
 
 use api::chain::ChainDraft;
 use api::words::{GateKind, GateReply};
@@ -8,13 +8,13 @@ use store::{ChainRun, GateRow, GroupCall, HandOver};
 use crate::error::{Error, Result};
 use crate::house::Inner;
 
-/// What is on record of a run.
+/// The records of a run.
 pub(crate) struct Known {
     pub(crate) draft: ChainDraft,
     pub(crate) calls: Vec<GroupCall>,
     pub(crate) gates: Vec<GateRow>,
     pub(crate) handovers: Vec<HandOver>,
-    /// Tokens that its agents had others use, and their cost.
+    /// The tokens that agents used which the run's agents asked, and their cost.
     by_others: (i64, i64),
     of_calls: Vec<Call>,
     of_gates: Vec<Gate>,
@@ -30,7 +30,7 @@ impl Known {
         let cut = inner.store.cut_calls(run.id).await?;
         let mut of_calls = Vec::with_capacity(calls.len());
         for call in &mut calls {
-            // The answer of the agent that the step's agent handed it over to.
+            // If the step's agent handed the call over, the answer of the other agent counts.
             if call.state.has_ended() {
                 let answering = inner.store.answering_call(call.id).await?;
                 (call.state, call.output, call.reason) =
@@ -51,7 +51,7 @@ impl Known {
         })
     }
 
-    /// The same for crate `chains`.
+    /// The run in the form that crate `chains` uses.
     pub(crate) fn run(&self, run: &ChainRun) -> Run<'_> {
         let (tokens, cost_micro_usd) = self.spent();
         let seconds = u64::try_from((self.now_ms - run.created_at_ms) / 1000).unwrap_or(0);

@@ -1,18 +1,18 @@
 //! Groups: people and agents in one append-only log, and chains of agents.
 //!
 //! ```text
-//!   a message ─▶ entry + a call for each agent it asks ─▶ posted to the agent's chat, once ─▶ the answer: entry + end of the call
-//!   a chain   ─▶ run ─▶ a call for each step ─────────────────┘      │
+//!   a message ─▶ entry + a call for each asked agent ─▶ posted to the agent's chat, once ─▶ the answer: entry + end of the call
+//!   a chain   ─▶ run ─▶ a call for each step ───────────────┘        │
 //!                 └─▶ gates: stored questions            on its owner's machine, in its owner's name
 //! ```
-//! A call is a row that is written together with what asks. Whatever dies between two steps, the next server goes on where the rows say:
-//! each call is posted once and answered once. Chats stay their owners': each agent works in a chat of its owner, where its owner
-//! sees what it does and approves it. Who wrote something in the log is information for agents, never a permission: a call is checked
-//! against the rights of the person who asked when it is made, and again when it is posted.
+//! A call is a row that is written in the same transaction as the message or step that asks. If the server dies between two steps, the next
+//! server continues from the rows: each call is posted once and answered once. Chats belong to their owners: each agent works in a chat of
+//! its owner, where the owner sees and approves its work. The author of an entry in the log is information for agents, never a permission: a
+//! call is checked against the rights of the person who asked when it is made, and again when it is posted.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `house` | what all of it works on |
+//! | `house` | the state that the modules share |
 //! | `service` | [`Groups`]: groups, people, agents, grants |
 //! | `log` | reading the log and posting to it |
 //! | `shown` | the logs that are shown on a messenger |
@@ -20,22 +20,22 @@
 //! | `rights` | who may do what |
 //! | `worker` | the task that carries out calls and runs of chains |
 //! | `calls` | one call, from asking to the answer |
-//! | `ask` | the text that an agent is asked with |
+//! | `ask` | the text with which an agent is asked |
 //! | `runs` | chains and their runs |
-//! | `files` | the files of a call: what it gets from the step before, and what it has to give |
+//! | `files` | the files of a call: those from the previous step, and those for the next one |
 //! | `handing` | files that go from one machine to another |
-//! | `chain_templates` | chains to begin with |
-//! | `known` | what is on record of a run |
-//! | `talk` | what agents say to each other |
+//! | `chain_templates` | templates of chains |
+//! | `known` | the records of a run |
+//! | `talk` | messages between agents |
 //! | `discussion` | runs that agents begin: discussions, chains |
 //! | `going_on` | the question when agents reach the limit of messages |
 //! | `tools` | the tools of agents, one file each |
 //! | `workspace` | workspaces of agents, for their owners |
-//! | `templates` | templates of the documents there |
+//! | `templates` | templates of the documents in workspaces |
 //! | `documents` | the folder of an agent on its machine, and the documents in it |
 //! | `folder` | the path of that folder |
-//! | `obstacle` | why the machine of an agent cannot be used |
-//! | `persona` | the part of the prompt that tells an agent who it is |
+//! | `obstacle` | the reasons why the machine of an agent cannot be used |
+//! | `persona` | the part of the prompt that describes an agent's role in its group |
 //! | `views` | groups as clients see them |
 //! | [`limits`] | limits, with their units |
 

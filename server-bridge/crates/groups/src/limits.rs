@@ -2,87 +2,87 @@
 
 use std::time::Duration;
 
-/// How much of the log since an agent last spoke is shown to it, in bytes; the newest part.
+/// How much of the log since an agent last spoke is shown to it, in bytes; the newest part is shown.
 pub const DIGEST_MAX_BYTES: usize = 32 * 1024;
 
-/// The most entries of that part.
+/// The maximum number of entries in the part of the log that an agent is shown.
 pub const DIGEST_ENTRIES: i64 = 200;
 
-/// The longest text that asks an agent, in bytes: a message of a chat, 1 MiB, less 64 KiB for what is put in front of it, which is the part of
-/// the log and the files of a step.
+/// The longest text that asks an agent, in bytes: a message of a chat, 1 MiB, less 64 KiB for the text that is put in front of it, which is the
+/// part of the log and the files of a step.
 pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
 
 /// The entry of an agent's list that stands for all tools of its owner.
 pub const ALL_TOOLS: &str = "*";
 
-/// The most tools that an agent's list may name.
+/// The maximum number of tools in an agent's list.
 pub const AGENT_TOOLS_MAX: usize = 200;
 
-/// The longest name of a tool, in bytes; models accept no longer one.
+/// The longest name of a tool, in bytes; models do not accept a longer one.
 pub const TOOL_NAME_MAX_BYTES: usize = 64;
 
 /// The documents of an agent's workspace, in the order in which it reads them.
 pub use chats::limits::WORKSPACE_DOCUMENTS as WORKSPACE_FILES;
 
-/// The longest text of such a document, in bytes: as much as a prompt contains of it.
+/// The longest text of a document of a workspace, in bytes: as much of it as a prompt contains.
 #[allow(clippy::cast_possible_truncation, reason = "it is 8 KiB")]
 pub const WORKSPACE_FILE_MAX_BYTES: usize = chats::limits::WORKSPACE_DOCUMENT_BYTES as usize;
 
 /// The longest wait for one answer of a machine about a workspace.
 pub const WORKSPACE_ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest time that making a workspace takes: less than the 60 s that the command line waits for an answer.
+/// The longest time that creating a workspace may take: less than the 60 s that the command line waits for an answer.
 pub const WORKSPACE_MAKE_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// The entries of the log that a client gets at once.
+/// The number of entries of the log that a client gets at once.
 pub const ENTRIES_LISTED: u32 = 100;
 
-/// The ended calls that a client gets beside the open ones.
+/// The number of ended calls that a client gets in addition to the open ones.
 pub const CALLS_LISTED: i64 = 50;
 
-/// The runs of chains that a client gets at once.
+/// The number of runs of chains that a client gets at once.
 pub const RUNS_LISTED: i64 = 20;
 
-/// The longest time between two looks at what is to be done. A wake-up that is lost costs as much.
+/// The longest time between two searches for work; a lost wake-up delays work by at most this.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// The pause after an error of the database.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// The directory of a workspace that holds what was handed over, as `handed/RUN/STEP`.
+/// The directory of a workspace for handed-over files, which are in `handed/RUN/STEP` below it.
 pub const HANDED_DIRECTORY: &str = "handed";
 
-/// The most files, directories and links that go from one step to the next: as many as a runner finds in one search.
+/// The limit on files, directories and links that are handed from one step to the next: as many as a runner finds in one search.
 pub const HANDED_ENTRIES_MAX: usize = 10_000;
 
-/// The most content that goes from one step to the next, in bytes: 4 GiB, as much as the documents of a user may have.
+/// The limit on content that is handed from one step to the next, in bytes: 4 GiB, the same as for the documents of a user.
 pub const HANDED_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The hand-overs of a group that are at work at the same time; others wait.
+/// The limit on hand-overs of a group at the same time; others wait.
 pub const HANDED_AT_ONCE: usize = 4;
 
-/// How often files are read that something writes to meanwhile.
+/// How many times files are read if something changes them in the meantime.
 pub const HANDED_READS_MAX: u32 = 3;
 
-/// The names that are tried for a directory that is handed over, if others hold something else.
+/// How many names are tried for a handed-over directory if names are taken by other content.
 pub const HANDED_NAMES_MAX: u32 = 100;
 
-/// The longest wait for the next piece of a file. The machine is tried again after it.
+/// The longest wait for the next piece of a file, after which the machine is tried again later.
 pub const HANDED_STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The longest wait until files are on disk, or removed from it.
 pub const HANDED_FINISH_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long the file with a chain is read from a machine.
+/// How long reading a file with a chain from a machine may take.
 pub const CHAIN_FILE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long an agent waits for another one; after that it hears of the answer later.
+/// How long an agent waits for another one; a later answer arrives as a separate message.
 pub const ANSWER_PATIENCE: Duration = Duration::from_secs(600);
 
-/// The most agents of a discussion.
+/// The maximum number of agents in a discussion.
 pub const DISCUSSION_AGENTS: usize = 8;
 
-/// The most rounds of a discussion: with 8 agents it has no more steps than a chain may have.
+/// The maximum number of rounds of a discussion: with 8 agents, it has no more steps than a chain may have.
 pub const DISCUSSION_ROUNDS: u32 = 5;
 
 /// How long an agent waits for a run that it began; the run goes on after that.

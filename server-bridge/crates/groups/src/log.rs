@@ -43,7 +43,7 @@ impl Groups {
         Ok(calls.iter().map(views::call).collect())
     }
 
-    /// Stops a call: the person who asked and the agent's owner may, and editors.
+    /// Stops a call. The person who asked, the agent's owner and editors may do this.
     ///
     /// # Errors
     /// [`Error::Refused`] for others, and if there is no such call.
@@ -64,10 +64,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Posts a person's message and asks the agents that it mentions, else the lead. A repeated send id posts nothing again.
+    /// Posts a person's message and asks the agents that it mentions, else the lead. A message with a repeated send id is not posted again.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an empty text and for readers; [`Error::Store`] that says what to change.
+    /// [`Error::Refused`] for an empty text and for readers; [`Error::Store`], with what to change.
     pub async fn post(&self, user: &User, group: i64, post: GroupPost) -> Result<GroupPosted> {
         let into = self.0.group_for(user, group, Action::Post).await?;
         if post.text.trim().is_empty() {
@@ -112,7 +112,7 @@ impl Groups {
         Ok(GroupPosted { entry: views::entry(&entry), calls, notes })
     }
 
-    /// The agents that a text asks, and what its author should know.
+    /// The agents that a text asks, and remarks for its author.
     async fn asked<'a>(
         &self,
         user: &User,
@@ -139,7 +139,7 @@ impl Groups {
         for (place, agent) in wanted.into_iter().enumerate() {
             match self.0.mode_for(agent, user.id).await {
                 Ok(_) => asked.push(agent),
-                // `@all` asks those that may be asked.
+                // `@all` asks only the agents that the person may ask.
                 Err(Error::Refused { .. }) if is_everyone && place >= named => {}
                 Err(Error::Refused { text, .. }) => notes.push(text),
                 Err(error) => return Err(error),

@@ -1,26 +1,26 @@
 //! The agents that a text asks: `@handle`.
 //!
-//! The longest handle counts, in any case; only members count. Nothing in code, block quotes, e-mail addresses or URLs is a mention.
-//! Scripts without spaces between words need none around a mention: `请@小说家写一段`.
+//! The longest matching handle of a member counts, in upper or lower case. Nothing in code, block quotes, e-mail addresses or URLs is a
+//! mention. In scripts without spaces between words, a mention needs no spaces around it: `请@小说家写一段`.
 
 use std::collections::HashMap;
 
 use chains::check::is_handle;
 use chains::limits::HANDLE_MAX_CHARS;
 
-/// What asks everyone, beside handles.
+/// The words that mention everyone.
 const EVERYONE: [&str; 2] = ["all", "所有人"];
 
 /// The mentions of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentions {
-    /// The places of the mentioned handles in the given list, in the order in which they are first mentioned.
+    /// The indices of the mentioned handles in the given list, in the order in which they are first mentioned.
     pub(crate) handles: Vec<usize>,
-    /// True if it asks everyone.
+    /// True if the text mentions everyone.
     pub(crate) is_everyone: bool,
 }
 
-/// Why a text cannot be a handle; `None` if it can.
+/// The reason why a text cannot be a handle; `None` if it can be one.
 pub(crate) fn unfit(handle: &str) -> Option<String> {
     if !is_handle(handle) {
         return Some(format!(
@@ -30,12 +30,12 @@ pub(crate) fn unfit(handle: &str) -> Option<String> {
     is_everyone(handle).then(|| format!("@{handle} asks everyone; choose another handle"))
 }
 
-/// True for a handle that asks everyone.
+/// True for a word that mentions everyone.
 pub(crate) fn is_everyone(handle: &str) -> bool {
     EVERYONE.contains(&handle.to_lowercase().as_str())
 }
 
-/// Finds the mentions of a text. Its time grows with the text's length alone.
+/// Finds the mentions in a text. The time that this takes depends only on the length of the text.
 pub(crate) fn mentions(text: &str, handles: &[&str]) -> Mentions {
     let mut known: Vec<(Vec<char>, Option<usize>)> =
         handles.iter().enumerate().map(|(place, handle)| (lower(handle), Some(place))).collect();
@@ -69,7 +69,7 @@ fn paragraphs(text: &str) -> Vec<Vec<char>> {
             }
             continue;
         }
-        // A fence of backticks has none in the rest of its line.
+        // After a fence of backticks, the rest of the line contains no backtick.
         let opens =
             run >= 3 && !(mark == Some('`') && body.chars().skip(run).any(|character| character == '`'));
         let is_code =
@@ -83,7 +83,7 @@ fn paragraphs(text: &str) -> Vec<Vec<char>> {
             is_after_blank = false;
             continue;
         }
-        // A line of code keeps the next one code.
+        // An indented line that follows a line of code is code as well.
         is_after_blank = body.is_empty() || is_code;
         if !paragraph.is_empty() {
             paragraphs.push(std::mem::take(&mut paragraph));
@@ -103,7 +103,7 @@ fn is_item(body: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
-/// The places that belong to spans of code.
+/// The ranges of a paragraph that are spans of code.
 fn code(paragraph: &[char]) -> Vec<(usize, usize)> {
     let (mut runs, mut at) = (Vec::new(), 0);
     while at < paragraph.len() {
@@ -113,7 +113,7 @@ fn code(paragraph: &[char]) -> Vec<(usize, usize)> {
         }
         at += length.max(1);
     }
-    // The places of the runs of each length, the last first.
+    // The positions of the runs of backticks by length, the last run first.
     let mut by_length: HashMap<usize, Vec<usize>> = HashMap::new();
     for (index, (_, length)) in runs.iter().enumerate().rev() {
         by_length.entry(*length).or_default().push(index);
@@ -168,7 +168,7 @@ fn scan(paragraph: &[char], known: &[(Vec<char>, Option<usize>)], found: &mut Me
     }
 }
 
-/// True if a handle stands at the beginning of a text and ends there.
+/// True if a text begins with a handle that ends as a word there.
 fn is_here(text: &[char], handle: &[char]) -> bool {
     let is_it = text.len() >= handle.len()
         && text.iter().zip(handle).all(|(is, wanted)| is == wanted || is.to_lowercase().eq([*wanted]));
@@ -179,7 +179,7 @@ fn is_here(text: &[char], handle: &[char]) -> bool {
     let after = text.get(handle.len() + 1).copied();
     match next {
         '@' | '＠' | '/' | '\\' => false,
-        // It goes on as a longer name or a domain; at the end of a sentence it does not.
+        // The text may continue as a longer name or a domain; at the end of a sentence it does not.
         '-' | '_' | '.' => {
             !after.is_some_and(|after| after.is_alphanumeric() && !is_unspaced(after)) && next != '_'
         }

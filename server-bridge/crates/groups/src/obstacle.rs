@@ -1,17 +1,17 @@
-//! Why the machine of an agent cannot be used.
+//! The reasons why the machine of an agent cannot be used.
 
 use std::fmt;
 
 use sandbox::RouteError;
 
-/// Why the machine of an agent cannot be used.
+/// The reason why the machine of an agent cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// It may pass by itself.
+    /// A temporary reason, such as a runner that is offline.
     Now(String),
     /// The runner was revoked.
     Revoked(String),
-    /// It lasts until somebody changes something.
+    /// A reason that lasts until a person changes something.
     Lasting(String),
 }
 

@@ -1,10 +1,10 @@
-//! Who may do what in a group.
+//! The rights in a group: the access that each action needs.
 
 use store::Access;
 
 use crate::error::{Error, Result};
 
-/// What is done in a group.
+/// An action in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Reading the log, the people, the agents and the runs.
@@ -13,7 +13,7 @@ pub(crate) enum Action {
     Grant,
     /// Removing one's own agent.
     RemoveOwnAgent,
-    /// Leaving.
+    /// Leaving the group.
     Leave,
     /// Posting to the log.
     Post,
@@ -25,7 +25,7 @@ pub(crate) enum Action {
     RunChain,
     /// Answering a gate.
     AnswerGate,
-    /// Removing another's agent.
+    /// Removing another person's agent.
     RemoveAgent,
     /// Choosing the lead.
     SetLead,
@@ -37,14 +37,14 @@ pub(crate) enum Action {
     Rename,
     /// Adding, changing and removing editors and owners.
     ManageEditors,
-    /// Showing the log to people outside of the group.
+    /// Showing the log to people outside the group.
     Show,
     /// Deleting the group.
     Delete,
 }
 
 impl Action {
-    /// The least access that it needs.
+    /// The lowest access that the action needs.
     pub(crate) fn needs(self) -> Access {
         match self {
             Self::Read | Self::Grant | Self::RemoveOwnAgent | Self::Leave => Access::Reader,
@@ -60,7 +60,7 @@ impl Action {
 /// Refuses an action that a person's access does not include.
 ///
 /// # Errors
-/// [`Error::Refused`] that names the access that it needs.
+/// [`Error::Refused`], which names the access that the action needs.
 pub(crate) fn check(access: Access, action: Action) -> Result<()> {
     let needs = action.needs();
     if access >= needs {
@@ -69,7 +69,7 @@ pub(crate) fn check(access: Access, action: Action) -> Result<()> {
     Err(Error::refused(
         "forbidden",
         format!(
-            "you are a {} of this group, and this needs {} or more; ask an owner of the group",
+            "you are a {} of this group, and this needs {} access or higher; ask an owner of the group",
             access.as_str(),
             needs.as_str()
         ),
@@ -100,6 +100,9 @@ mod tests {
         }
         assert_eq!(checked, 4 * 17);
         let told = check(Access::Reader, Post).unwrap_err().message();
-        assert!(told.starts_with("you are a reader of this group, and this needs member or more"), "{told}");
+        assert!(
+            told.starts_with("you are a reader of this group, and this needs member access or higher"),
+            "{told}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Chains and their runs: what a run does next follows from its rows.
+//! Chains and their runs. The next action of a run follows from its rows.
 
 use api::chain::{ChainDraft, ChainPut, ChainRunView, ChainStart, ChainTemplate, ChainView, GateAnswer};
 use api::language::Language;
@@ -19,7 +19,7 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
-    /// Chains to begin with, in a language.
+    /// The templates of chains, in a language.
     pub fn chain_templates(&self, language: Language) -> Vec<ChainTemplate> {
         chain_templates::all(language)
     }
@@ -36,7 +36,7 @@ impl Groups {
     /// Adds a chain, or changes the one with this name; runs that have begun keep the old steps.
     ///
     /// # Errors
-    /// [`Error::Refused`] that names the step at fault.
+    /// [`Error::Refused`], which names the wrong step.
     pub async fn put_chain(&self, user: &User, group: i64, name: &str, put: ChainPut) -> Result<ChainView> {
         self.0.put_chain(user, group, name, put).await
     }
@@ -44,7 +44,7 @@ impl Groups {
     /// Removes a chain; its runs go on.
     ///
     /// # Errors
-    /// [`Error::Refused`] if there is none of this name.
+    /// [`Error::Refused`] if there is no chain with this name.
     pub async fn remove_chain(&self, user: &User, group: i64, name: &str) -> Result<()> {
         self.0.group_for(user, group, Action::ChangeChains).await?;
         if !self.0.store.remove_chain(group, name).await? {
@@ -55,10 +55,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Begins a run of a chain. The user has to be allowed to ask each of its agents. A repeated send id begins no second run.
+    /// Begins a run of a chain. The user has to be allowed to ask each of its agents. A repeated send id does not begin a second run.
     ///
     /// # Errors
-    /// [`Error::Refused`] that names the step at fault.
+    /// [`Error::Refused`], which names the wrong step.
     pub async fn begin_run(
         &self,
         user: &User,
@@ -110,7 +110,7 @@ impl Groups {
         let mut shown = Vec::new();
         for run in self.0.store.group_runs(group, before, RUNS_LISTED).await? {
             let mut view = views::run(&run, &Known::read(&self.0, &run).await?);
-            // Each may have 1 MiB: who wants to read them asks for the run.
+            // Each output may have 1 MiB; clients get the outputs with a single run.
             view.steps.iter_mut().for_each(|step| step.output.clear());
             shown.push(view);
         }
@@ -141,8 +141,8 @@ impl Groups {
         self.run(user, group, run).await
     }
 
-    /// Answers a gate: the first answer counts; the same one of the same person again changes nothing. A wish for a change is a request to
-    /// the step's agent.
+    /// Answers a gate. The first answer counts; the same answer of the same person again changes nothing. A request for a change is also a
+    /// request to the step's agent.
     ///
     /// # Errors
     /// [`Error::Refused`] for an answer that this gate does not accept, if it was answered before, and for a change request of a person who
@@ -180,7 +180,7 @@ impl Groups {
                 && before.text == text
                 && before.answered_by.as_ref() == Some(&user.name);
             if is_same {
-                // It comes again: its author was not told that it was taken.
+                // The same answer again: its author may not have received the response to the first one.
                 return self.run(user, group, row.run_id).await;
             }
             let why = before
@@ -265,7 +265,7 @@ impl Inner {
         Ok(if of_author == agent.approval { mode } else { of_author })
     }
 
-    /// Does what a run does next; returns true if that was something.
+    /// Carries out the next action of a run; returns true if there was one.
     pub(crate) async fn advance(&self, run: &ChainRun) -> Result<bool> {
         let known = match Known::read(self, run).await {
             Ok(known) => known,
@@ -315,7 +315,7 @@ impl Inner {
         }
     }
 
-    /// Ends a run, and says so in the log. Returns true if this ended it.
+    /// Ends a run, and reports this in the log. Returns true if this call ended the run.
     pub(crate) async fn end_run(&self, run: &ChainRun, end: RunEnd, why: &str) -> Result<bool> {
         let how = match end {
             RunEnd::Done => "is done",
@@ -326,7 +326,7 @@ impl Inner {
     }
 }
 
-/// What a gate asks.
+/// The question of a gate.
 fn question(known: &Known, step: usize, kind: &GateKind) -> String {
     let number = step + 1;
     let agent = known.draft.steps.get(step).map_or("", |step| step.agent.as_str());

@@ -30,8 +30,8 @@ use crate::tools::OfGroups;
 pub struct Groups(pub(crate) Arc<Inner>);
 
 impl Groups {
-    /// Groups whose agents work in these chats. A chain hands at most `handed_max_bytes` from one step to the next, 4 GiB if not given. `tell` tells a user's clients that something in a group changed. Nothing is worked on
-    /// before [`Groups::start`].
+    /// Creates the service of groups whose agents work in these chats. A chain hands at most `handed_max_bytes` from one step to the next, 4 GiB
+    /// if not given. `tell` informs a user's clients that something in a group changed. No work is done before [`Groups::start`].
     pub fn new(
         chats: &ChatService,
         store: &Store,
@@ -56,14 +56,14 @@ impl Groups {
         groups
     }
 
-    /// Stops working on calls. Open ones stay on record, and go on with the next server.
+    /// Stops working on calls. Open calls stay on record, and the next server continues them.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
 
-    /// The groups that a user is in, the one that changed last first.
+    /// The groups that a user is in, the most recently changed one first.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -75,19 +75,19 @@ impl Groups {
         Ok(views)
     }
 
-    /// A group.
+    /// One group, with its people, agents and grants.
     ///
     /// # Errors
-    /// [`Error::Store`] for one that the user is not in.
+    /// [`Error::Store`] for a group that the user is not in.
     pub async fn show(&self, user: &User, group: i64) -> Result<GroupView> {
         let group = self.0.group_for(user, group, Action::Read).await?;
         self.0.view(user, &group).await
     }
 
-    /// Makes a group that the user owns.
+    /// Creates a group that the user owns.
     ///
     /// # Errors
-    /// [`Error::Store`] that says what to change.
+    /// [`Error::Store`], with what to change.
     pub async fn create(&self, user: &User, title: &str) -> Result<GroupView> {
         let group = self.0.store.create_group(user.id, title.trim()).await?;
         self.0.audit(user, "group.create", &group.to_string()).await;
@@ -98,7 +98,7 @@ impl Groups {
     /// Gives a group a title.
     ///
     /// # Errors
-    /// [`Error`] that says what to change.
+    /// [`Error`], with what to change.
     pub async fn rename(&self, user: &User, group: i64, title: &str) -> Result<GroupView> {
         self.0.group_for(user, group, Action::Rename).await?;
         self.0.store.rename_group(group, title.trim()).await?;
@@ -106,10 +106,10 @@ impl Groups {
         self.show(user, group).await
     }
 
-    /// Deletes a group with its log and chains, and stops what its agents do. Their chats stay with their owners.
+    /// Deletes a group with its log and chains, and stops its agents. Their chats stay with their owners.
     ///
     /// # Errors
-    /// [`Error`] if the user is not in it, or is no owner.
+    /// [`Error`] if the user is not in the group, or is not an owner of it.
     pub async fn delete(&self, user: &User, group: i64) -> Result<()> {
         self.0.group_for(user, group, Action::Delete).await?;
         let users = self.0.store.users_of_group(group).await?;
@@ -124,10 +124,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds a person, or changes what they may do. An editor adds and changes members and readers; an owner, everyone.
+    /// Adds a person, or changes their access. An editor may add and change members and readers, an owner everyone.
     ///
     /// # Errors
-    /// [`Error`] that says what to change.
+    /// [`Error`], with what to change.
     pub async fn put_person(
         &self,
         user: &User,
@@ -150,7 +150,7 @@ impl Groups {
     /// Removes a person with their agents and grants; everyone may remove themselves.
     ///
     /// # Errors
-    /// [`Error`] that says why not.
+    /// [`Error`], with the reason why the user may not.
     pub async fn remove_person(&self, user: &User, group: i64, name: &str) -> Result<()> {
         let mine = self.0.group_for(user, group, Action::Read).await?;
         let person = self.0.user_named(name).await?;
@@ -164,10 +164,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds an agent on a machine of the user's, or changes the one that they have under this handle.
+    /// Adds an agent on one of the user's machines, or changes the user's agent with this handle.
     ///
     /// # Errors
-    /// [`Error`] that says what to change.
+    /// [`Error`], with what to change.
     pub async fn put_agent(
         &self,
         user: &User,
@@ -214,10 +214,10 @@ impl Groups {
         self.show(user, group).await
     }
 
-    /// Removes an agent; what it does is stopped.
+    /// Removes an agent; its work is stopped.
     ///
     /// # Errors
-    /// [`Error`] if there is none, or it is another's and the user is no editor.
+    /// [`Error`] if the agent does not exist, or if it belongs to another user and the user is not an editor.
     pub async fn remove_agent(&self, user: &User, group: i64, handle: &str) -> Result<()> {
         let mine = self.0.group_for(user, group, Action::Read).await?;
         let agent = self.0.agent_named(group, handle).await?;
@@ -262,7 +262,7 @@ impl Groups {
         self.show(user, group).await
     }
 
-    /// Takes a grant back; what the person asked of the agent is stopped.
+    /// Takes a grant back; the work that the person asked the agent for is stopped.
     ///
     /// # Errors
     /// [`Error`] if the agent is not the user's, or there is no grant.
@@ -280,7 +280,7 @@ impl Groups {
     /// Chooses the agent that answers messages that mention no agent.
     ///
     /// # Errors
-    /// [`Error`] if there is no such agent, or the user is no editor.
+    /// [`Error`] if there is no such agent, or if the user is not an editor.
     pub async fn set_lead(&self, user: &User, group: i64, lead: GroupLead) -> Result<GroupView> {
         self.0.group_for(user, group, Action::SetLead).await?;
         let agent = match lead.agent.as_deref().filter(|handle| !handle.is_empty()) {
@@ -312,8 +312,8 @@ impl Groups {
     }
 }
 
-/// Makes the folder of an agent before its turn begins, holds sub-agents to the budget of a run, and wakes the worker when a turn has
-/// ended, since a call may wait for it.
+/// Creates the folder of an agent before its turn begins, applies the budget of a run to sub-agents, and wakes the worker when a turn has
+/// ended, because a call may be waiting for that turn.
 impl Hook for Groups {
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {
@@ -336,14 +336,14 @@ impl Hook for Groups {
 }
 
 impl Inner {
-    /// How an agent works for a person: its approval mode, or why the person may not ask it.
+    /// The approval mode in which an agent works for a person; an error if the person may not ask it.
     pub(crate) async fn mode_for(&self, agent: &store::GroupAgent, user: UserId) -> Result<String> {
         if agent.owner == user {
             return Ok(agent.approval.clone());
         }
         match self.store.grant(agent.id, user).await? {
             Some(store::GrantMode::Own) => Ok(agent.approval.clone()),
-            // The stricter of both.
+            // The stricter of the two modes.
             Some(store::GrantMode::Ask) if agent.approval == Mode::Plan.as_str() => {
                 Ok(agent.approval.clone())
             }
@@ -378,7 +378,7 @@ fn access(word: &GroupAccess) -> Result<Access> {
     }
 }
 
-/// What it is to add, change or remove a person who has, had or gets this access.
+/// The action of adding, changing or removing a person who has, had or gets this access.
 fn managing(access: Access) -> Action {
     if access >= Access::Editor { Action::ManageEditors } else { Action::ManagePeople }
 }
@@ -386,7 +386,7 @@ fn managing(access: Access) -> Action {
 /// Checks the names of an agent's tools, and returns their stored form without duplicates.
 ///
 /// # Errors
-/// [`Error::Refused`] for no names, too many, and names that no tool can have.
+/// [`Error::Refused`] for no names, for too many, and for names that no tool can have.
 fn tool_names(wanted: Vec<String>) -> Result<String> {
     let mut names: Vec<String> = wanted.into_iter().map(|name| name.trim().to_owned()).collect();
     names.sort_unstable();

@@ -1,4 +1,5 @@
-//! Groups whose log is shown elsewhere, such as in a conversation of a messenger. Everybody there reads it, so only an owner may do that.
+//! Groups whose log is shown elsewhere, such as in a conversation of a messenger. Everybody there can read the log, so only an owner of the
+//! group may show it.
 
 use api::chain::GateView;
 use store::{Group, User};
@@ -45,7 +46,7 @@ impl Groups {
         Ok(self.0.group_for(user, group, Action::Show).await?.title)
     }
 
-    /// True if a person of a group may have its log shown.
+    /// True if a person in a group may show its log.
     ///
     /// # Errors
     /// [`Error::Store`] if the user is not in it.

@@ -1,7 +1,7 @@
-//! What agents say to each other: who asks, what holds for it, and the wait for the answer.
+//! Messages between agents: who asks, with which rights, and the wait for the answer.
 //!
-//! An agent asks with the rights of the person who asked for its turn, checked as for that person. Where the machine belongs to somebody
-//! else than an agent that asked on the way, its owner is asked before each change that no rule allows.
+//! An agent asks with the rights of the person who asked for its turn, and these are checked as for that person. If an agent of another owner
+//! asked on the way, the owner of the asked agent's machine must approve each change that no rule allows.
 
 use agent::approval::Mode;
 use agent::hooks::HookedTurn;
@@ -19,25 +19,25 @@ use crate::limits::{ANSWER_PATIENCE, LONGEST_SLEEP};
 use crate::mentions::is_everyone;
 use crate::rights::Action;
 
-/// What an agent says.
+/// A message of an agent.
 pub(crate) struct Words<'a> {
-    /// The tool that it says it with.
+    /// The tool that sends the message.
     pub(crate) tool: &'static str,
-    /// The agent that it asks, by handle; `None` to tell the group.
+    /// The handle of the agent that is asked; `None` for a message to the group.
     pub(crate) to: Option<&'a str>,
-    /// The text.
+    /// The text of the message.
     pub(crate) text: &'a str,
-    /// How it asks.
+    /// How the agent asks.
     pub(crate) mode: CallMode,
 }
 
-/// The end of a wait for an answer; each with the handle of the agent that answers.
+/// The end of a wait for an answer; each variant begins with the handle of the agent that answers.
 pub(crate) enum Answer {
-    /// The answer.
+    /// The agent answered, with this text.
     Given(String, String),
-    /// There is none, and why.
+    /// There is no answer, for this reason.
     None(String, String),
-    /// It comes later; with the reason in brackets, or nothing.
+    /// The answer arrives later; with the reason in brackets, or an empty text.
     Later(String, String),
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Speaker {
     pub(crate) user: User,
     /// The call that asks for it; `None` in a turn that the agent's owner asked for in its chat.
     pub(crate) call: Option<GroupCall>,
-    /// What that person asked for, as the store knows it.
+    /// The key of that person's request in the store.
     pub(crate) origin: String,
 }
 
 impl Speaker {
-    /// What the server says in the log once the agents have said all that they may.
+    /// The entry of the server in the log when the agents have reached the limit on messages.
     pub(crate) fn notice(&self) -> String {
         format!(
             "The agents have exchanged {} messages since {} asked, and stop here until a person lets them go on.",
@@ -71,18 +71,18 @@ fn origin_of(call: &GroupCall) -> String {
     call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id))
 }
 
-/// The key of what an agent says with a tool: the same words of the same turn are the same message, so that what is asked again after a
-/// restart was posted before.
+/// The key of a message that an agent sends with a tool: the same words in the same turn are the same message, so that a message that is
+/// repeated after a restart is not posted twice.
 pub(crate) fn key_of(tool: &str, turn: &AgentTurn<'_>, agent: i64, words: &str) -> String {
     let words = format!("{tool} {} {agent} {words}", turn.turn);
     Sha256::digest(words).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Inner {
-    /// Posts what an agent says, once, and returns the call that it makes.
+    /// Posts a message of an agent, once, and returns the call that it makes, if it asks an agent.
     ///
     /// # Errors
-    /// [`Error::Refused`] that tells the agent what to do instead.
+    /// [`Error::Refused`], with what the agent should do instead.
     pub(crate) async fn say(&self, turn: &AgentTurn<'_>, words: Words<'_>) -> Result<Option<i64>> {
         let Words { tool, to, text, mode } = words;
         let speaker = self.speaker(turn).await?;
@@ -159,7 +159,7 @@ impl Inner {
         }
     }
 
-    /// The reason why a sub-agent's turn may not go on: its parent works for a run of a chain that has used up its budget. An error of the
+    /// The reason why a sub-agent's turn may not continue: its parent works for a run of a chain that has used up its budget. An error of the
     /// database does not stop the turn.
     pub(crate) async fn budget_above(&self, turn: HookedTurn<'_>) -> Option<String> {
         let is_used_up = match self.store.asker_of_turn(turn.root, turn.turn).await {
@@ -195,7 +195,7 @@ impl Inner {
         Ok(Speaker { agent, user, call, origin })
     }
 
-    /// The agent that another one asks, if the person who asked may.
+    /// The agent that another one asks, if the person who asked for the turn may ask it.
     pub(crate) async fn asked_agent(&self, speaker: &Speaker, to: &str) -> Result<GroupAgent> {
         let to = to.trim().trim_start_matches('@');
         let own = &speaker.agent;
@@ -249,7 +249,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if what an agent asks for belongs to a run of a chain that has used up its budget.
+    /// True if a request belongs to a run of a chain that has used up its budget.
     pub(crate) async fn has_used_up(&self, origin: &str) -> Result<bool> {
         let Some(call) = self.root_call(origin).await? else { return Ok(false) };
         let Some(run) = call.run_id else { return Ok(false) };
@@ -257,7 +257,7 @@ impl Inner {
         Ok(Known::read(self, &run).await?.run(&run).is_used_up())
     }
 
-    /// Waits for the answer to a call: until it ends, or it turns out to take long.
+    /// Waits for the answer to a call: until the call ends, or until it turns out to take long.
     ///
     /// # Errors
     /// [`Failure::Told`] if the wait is cancelled; the call is stopped then.
@@ -275,7 +275,7 @@ impl Inner {
             match now.state {
                 CallState::Done => return Ok(Answer::Given(now.handle, now.output)),
                 CallState::Failed | CallState::Stopped => return Ok(Answer::None(now.handle, now.reason)),
-                // An earlier server left it waiting: the answer is on its way as a message.
+                // The wait was given up before, by an earlier server or because it took long: the answer arrives as a message.
                 _ if asked.mode == Some(CallMode::Background) => {
                     return Ok(Answer::Later(now.handle, String::new()));
                 }
@@ -299,7 +299,7 @@ impl Inner {
         }
     }
 
-    /// The approval mode of an agent for a call: `ask` at most if an agent of another owner asked on the way.
+    /// The approval mode of an agent for a call: at most `ask` if an agent of another owner asked on the way.
     pub(crate) async fn careful(&self, call: &GroupCall, agent: &GroupAgent, mode: String) -> Result<String> {
         let mut at = call.parent_id;
         while let Some(parent) = at {

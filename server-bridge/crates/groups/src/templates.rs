@@ -1,4 +1,5 @@
-//! Templates of workspaces: documents that tell an agent who it is and how it works, for its owner to edit. Each one exists in every language.
+//! Templates of workspaces: documents that describe an agent's role and way of working, for its owner to edit. Each one exists in every
+//! language.
 
 mod en;
 mod zh;
@@ -21,7 +22,7 @@ struct Template {
     name: &'static str,
     /// Its name for people.
     title: &'static str,
-    /// What such an agent does.
+    /// What the agent does, as the end of a sentence.
     about: &'static str,
     soul: &'static str,
     identity: &'static str,
@@ -37,7 +38,7 @@ pub(crate) fn all(language: Of) -> Vec<AgentTemplate> {
 /// The template with this name.
 ///
 /// # Errors
-/// [`Error::Refused`] that names those that exist.
+/// [`Error::Refused`], which names the existing templates.
 pub(crate) fn named(language: Of, name: &str) -> Result<AgentTemplate> {
     let Language { user, templates } = texts(language);
     match templates.iter().find(|template| template.name == name) {

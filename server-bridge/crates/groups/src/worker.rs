@@ -1,6 +1,6 @@
 //! The task that carries out calls and runs of chains.
 //!
-//! Everything is found in the database, so that nothing depends on who was told what: a wake-up that is lost costs 5 s.
+//! The task finds all work in the database, so a lost wake-up delays work by at most 5 s.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::limits::{LONGEST_SLEEP, RETRY_PAUSE};
 use crate::service::Groups;
 
 impl Groups {
-    /// Begins to work on calls and runs, until [`Groups::shutdown`].
+    /// Starts working on calls and runs, until [`Groups::shutdown`].
     pub fn start(&self) {
         let this = self.clone();
         self.0.tasks.spawn(async move { this.watch_runners().await });
@@ -44,7 +44,8 @@ impl Groups {
         self.0.wake.notify_one();
     }
 
-    /// Wakes the worker when a runner connects, since a call may wait for it; its people see it come and go.
+    /// Wakes the worker when a runner connects, because a call may be waiting for it; informs the members of groups when a runner connects or
+    /// disconnects.
     async fn watch_runners(&self) {
         let mut events = self.0.router.subscribe();
         loop {
@@ -62,7 +63,7 @@ impl Groups {
 }
 
 impl Inner {
-    /// Does all that can be done now.
+    /// Carries out all work that can be done now.
     async fn beat(&self) -> Result<()> {
         loop {
             let (mut changed, mut goes_on) = (BTreeSet::new(), false);
@@ -78,7 +79,7 @@ impl Inner {
                     Ok(Progress::None) => {}
                     Ok(progress) => {
                         changed.insert(call.group_id);
-                        // Another call of its agent, or its run, goes on.
+                        // Another call of the same agent, or the call's run, can continue now.
                         goes_on |= progress == Progress::Ended;
                     }
                     Err(error) => {

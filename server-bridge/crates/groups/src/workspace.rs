@@ -1,4 +1,4 @@
-//! Workspaces of agents, for their owners: shows which documents exist, and makes the missing ones.
+//! Workspaces of agents, for their owners: shows which documents exist, and creates the missing ones.
 
 use api::language::Language;
 use api::workspace::{AgentTemplate, AgentWorkspace, WorkspaceFile, WorkspaceMake};
@@ -23,17 +23,17 @@ impl Groups {
     /// The workspace of one of the user's own agents, as it is on its machine.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the agent is another's, its machine cannot be used now, or its folder is unusable.
+    /// [`Error::Refused`] if the agent is another user's, its machine cannot be used now, or its folder is unusable.
     pub async fn workspace(&self, user: &User, group: i64, handle: &str) -> Result<AgentWorkspace> {
         let agent = self.0.own_workspace(user, group, handle, Action::Read).await?;
         self.0.workspace_of(user, &agent).await?.view(&agent.runner, &[]).await
     }
 
-    /// Makes the folder and the missing documents of one of the user's own agents. Existing documents are kept. The work goes on even if
-    /// the caller stops waiting, so that the audit trail has everything that was made.
+    /// Creates the folder and the missing documents of one of the user's own agents. Existing documents are kept. The work continues even if
+    /// the caller stops waiting, so that the audit trail records everything that was created.
     ///
     /// # Errors
-    /// [`Error::Refused`] that says what to change, or which documents were made before something failed.
+    /// [`Error::Refused`], with what to change, or with the documents that were created before something failed.
     pub async fn make_workspace(
         &self,
         user: &User,
@@ -46,7 +46,7 @@ impl Groups {
         let files = texts(make, language)?;
         let (inner, user) = (self.0.clone(), user.clone());
         let work = async move { inner.make(&user, group, &agent, &files).await };
-        // The join fails only if the work panics.
+        // Joining fails only if the work panics.
         self.0.tasks.spawn(work).await.unwrap_or_else(|error| {
             tracing::error!(%error, "making a workspace failed");
             Err(Error::refused("failed", "the workspace could not be made; the server's log has the reason"))
@@ -68,7 +68,7 @@ impl Inner {
             return Ok(agent);
         }
         let why = format!(
-            "@{} works on a machine of {}: only they see and make its workspace",
+            "@{} works on a machine of {}: only they can see and make its workspace",
             agent.handle, agent.owner_name
         );
         Err(Error::refused("forbidden", why))
@@ -104,7 +104,7 @@ impl Inner {
         }
     }
 
-    /// Records in the audit trail what was made. A failure is only logged, since nothing can be undone.
+    /// Records everything that was created in the audit trail. A failure is only logged, because nothing can be undone.
     async fn record(&self, user: &User, group: i64, agent: &GroupAgent, made: &Made) {
         let folder = made.folder.then(|| format!("{}/", agent.folder));
         let files = made.files.iter().map(|name| below(&agent.folder, name));
@@ -122,7 +122,7 @@ impl Inner {
     }
 }
 
-/// The documents to make: the template's, replaced by the given texts where there are any, in the order in which an agent reads them.
+/// The documents to create: those of the template, replaced by the given texts if there are any, in the order in which an agent reads them.
 fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> {
     let WorkspaceMake { template, files: given } = make;
     let mut files = match template.as_deref().filter(|name| !name.is_empty()) {

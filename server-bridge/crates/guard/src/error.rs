@@ -6,34 +6,34 @@ use reqwest::{StatusCode, Url};
 use crate::limits::{PATIENCE, REDIRECTS, URL_BYTES};
 use crate::reach::LeadsInside;
 
-/// The reason why there is no document. Each text says what happened; none contains the requested address.
+/// The reason why there is no document. Each text describes what happened; none contains the requested address.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is not the address of a document.
+    /// The text is not the address of a document.
     #[error("{0}")]
     Url(&'static str),
-    /// It leads into the server's own network.
+    /// The address leads into the server's own network.
     #[error("{0} is an address of the server's own network, from which nothing is fetched")]
     Private(String),
-    /// It leads to another host, port or scheme.
+    /// The document redirects to another host, port or scheme.
     #[error("it redirects to {0}, which is another host, port or scheme; fetch that if it is what you want")]
     Elsewhere(Url),
-    /// There are too many redirects.
+    /// The document redirects too often.
     #[error("it redirects more than {REDIRECTS} times")]
     Redirects,
-    /// It leads to an unencrypted address.
+    /// The document redirects to an unencrypted address.
     #[error("it redirects to an unencrypted address")]
     Downgrade,
-    /// The other side refused.
+    /// The other side answered with a status that is not a success.
     #[error("the server answered {0}")]
     Status(StatusCode),
-    /// It came compressed, though that was not requested.
+    /// The document arrived compressed, though that was not requested.
     #[error("it is compressed as {0:?}, which was not requested")]
     Packed(String),
-    /// It did not come in time.
+    /// The document did not arrive in time.
     #[error("it did not arrive within {} s", PATIENCE.as_secs())]
     Timeout,
-    /// It could not be reached.
+    /// The server could not be reached, or the connection broke.
     #[error("it cannot be reached: {0}")]
     Network(String),
 }
@@ -54,7 +54,7 @@ pub fn check_text(text: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// Headers that say how a request is sent, and to whom: a client sets them itself.
+/// Headers that determine how a request is sent, and to whom: a client sets them itself.
 const OF_THE_CONNECTION: [&str; 10] = [
     "connection",
     "content-length",

@@ -20,7 +20,7 @@ pub struct Getter {
     most_bytes: usize,
 }
 
-/// A document.
+/// A fetched document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Its final URL, after redirects.
@@ -39,13 +39,13 @@ impl Getter {
         Self { outgoing: Outgoing::new(reach), patience: PATIENCE, most_bytes: DOCUMENT_BYTES }
     }
 
-    /// The same with another time limit for a document.
+    /// This getter with another time limit for a document.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same with another size at which a document is cut, in bytes.
+    /// This getter with another size at which a document is cut, in bytes.
     #[must_use]
     pub fn with_most_bytes(self, most_bytes: usize) -> Self {
         Self { most_bytes, ..self }

@@ -16,7 +16,7 @@
 //! | [`post`] | one request with a body, without redirects |
 //! | [`request`] | one request of any method, with its redirects, its size and its time bounded |
 //! | [`talk`] | a client for one address, for a protocol that makes many requests to it |
-//! | `outgoing`, `error` | the connections of both, and the rule of redirects ([`hop`]); their errors, and the check of an address as text |
+//! | `outgoing`, `error` | the connections of all these, and the rule of redirects ([`hop`]); their errors, and the check of an address as text |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

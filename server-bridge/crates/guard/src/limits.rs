@@ -8,7 +8,7 @@ pub const DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long connecting to its server may take.
 pub const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// The most redirects that are followed.
+/// The maximum number of redirects that are followed.
 pub const REDIRECTS: usize = 5;
 /// The longest URL, in bytes.
 pub const URL_BYTES: usize = 8 * 1024;

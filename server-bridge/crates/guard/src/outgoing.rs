@@ -46,7 +46,7 @@ impl Outgoing {
     }
 }
 
-/// The address that a redirect leads to; `None` if an answer is none. It is followed within the scheme, host and port only; an upgrade to
+/// The address that a redirect leads to; `None` if the answer is not a redirect. It is followed within the scheme, host and port only; an upgrade to
 /// encryption on the usual ports counts as staying there.
 pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> Result<Option<Url>, Error> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
@@ -55,7 +55,7 @@ pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> R
     stays(url, &next).map(|()| Some(next))
 }
 
-/// The same for an answer that another program got, which checks what it connects to itself.
+/// The address that a redirect leads to, for an answer that another program got, which checks what it connects to itself.
 ///
 /// # Errors
 /// [`Error::Url`]; [`Error::Downgrade`]; [`Error::Elsewhere`].
@@ -85,7 +85,7 @@ fn is_same_origin(one: &Url, next: &Url) -> bool {
     one.host_str() == next.host_str() && (ports(one) == ports(next) || is_upgrade && is_usual)
 }
 
-/// The first bytes of an answer, and true if there is more. One that is compressed is refused: nobody requested that, and a little of it
+/// The first bytes of an answer, and true if there is more. A compressed answer is refused: it was not requested, and a little of it
 /// may become a lot.
 pub(crate) async fn beginning(mut response: Response, most_bytes: usize) -> Result<(Bytes, bool), Error> {
     let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("?"));

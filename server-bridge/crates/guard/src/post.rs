@@ -13,10 +13,10 @@ use crate::reach::Reach;
 #[derive(Clone, Debug)]
 pub struct Poster(Outgoing);
 
-/// An answer.
+/// The answer to a posted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
     /// The body, up to the requested size.
     pub body: Vec<u8>,

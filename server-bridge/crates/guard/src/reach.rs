@@ -28,7 +28,7 @@ pub enum Reach {
 /// The treatment of a name with internal and public addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixed {
-    /// It is refused: its owner could return another one of them next time.
+    /// The name is refused: its owner could return another one of them next time.
     Refused,
     /// Its public addresses are used: it comes from a person who wants to reach it.
     PublicOnly,

@@ -21,7 +21,7 @@ pub struct Requester(Outgoing);
 /// An answer, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
     /// Its media type, as its server states it; empty if the server sends none.
     pub media_type: String,

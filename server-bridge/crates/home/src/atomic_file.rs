@@ -26,7 +26,7 @@ impl AtomicFile {
     /// # Errors
     /// The directory of `target` is missing, or accepts no new files.
     pub fn create(target: &Path, mode: u32) -> io::Result<Self> {
-        // Its length does not depend on the target's, which may be as long as names can be.
+        // The length of the temporary name does not depend on the target's, which may be as long as names can be.
         let path = target.with_file_name(format!(".sandbridge-{:016x}.part", rand::random::<u64>()));
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
         Ok(Self { file, path, target: target.to_owned(), is_in_place: false })
@@ -50,7 +50,7 @@ impl AtomicFile {
     /// Flushes its content to the disk.
     ///
     /// # Errors
-    /// The disk's.
+    /// A disk error.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
@@ -58,17 +58,17 @@ impl AtomicFile {
     /// Puts it in place in one step. A loss of power may undo it.
     ///
     /// # Errors
-    /// The system's; then the old file stays.
+    /// A system error; then the old file stays.
     pub fn replace(mut self) -> io::Result<()> {
         fs::rename(&self.path, &self.target)?;
         self.is_in_place = true;
         Ok(())
     }
 
-    /// The same, durably: content and name are on the disk when it returns.
+    /// Puts the file in place durably: content and name are on the disk when this returns.
     ///
     /// # Errors
-    /// The system's. The old file stays, or, if only its directory could not be flushed, the new file is in place.
+    /// A system error. The old file stays, or, if only its directory could not be flushed, the new file is in place.
     pub fn commit(self) -> io::Result<()> {
         self.sync()?;
         let directory = match self.target.parent() {
@@ -92,7 +92,7 @@ impl Drop for AtomicFile {
 /// Creates or replaces a file, accessible to its owner only; it is on the disk when this returns.
 ///
 /// # Errors
-/// As [`AtomicFile::create`] and [`AtomicFile::commit`].
+/// The same as for [`AtomicFile::create`] and [`AtomicFile::commit`].
 pub fn write(target: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = AtomicFile::create(target, PRIVATE)?;
     file.file().write_all(content)?;
@@ -125,11 +125,11 @@ mod tests {
         write(&target, b"two").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"two");
         assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, PRIVATE);
-        assert_eq!(names(directory.path()).len(), 1, "nothing is left beside it");
+        assert_eq!(names(directory.path()).len(), 1, "nothing is left next to it");
         // A directory in its place is not a file, and stays.
         fs::create_dir(directory.path().join("taken")).unwrap();
         write(&directory.path().join("taken"), b"x").unwrap_err();
-        assert_eq!(names(directory.path()).len(), 2, "nothing is left beside it");
+        assert_eq!(names(directory.path()).len(), 2, "nothing is left next to it");
     }
 
     #[test]

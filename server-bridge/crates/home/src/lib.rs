@@ -6,7 +6,7 @@
 //! - [`find`], [`ensure`], [`key_file`]: the directory, and the server's key in it
 //! - [`Settings`]: `.env`, `config.json` and the environment, as one (`settings`)
 //! - [`atomic_file`]: files that are replaced atomically
-//! - [`Error`]: each text says what to change
+//! - [`Error`]: each text names what to change
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod atomic_file;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub use settings::Settings;
 
-/// Why the home directory, or a file in it, cannot be used. Each text says what to change.
+/// The reason why the home directory, or a file in it, cannot be used. Each text names what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Neither a flag nor the environment names the home directory.
@@ -39,17 +39,17 @@ pub enum Error {
     /// The home directory cannot be created or used.
     #[error("cannot use the home directory {}: {source}; check its owner and mode, or pass --home DIR", home.display())]
     Home {
-        /// The directory.
+        /// The home directory that was tried.
         home: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// A configuration file cannot be read or understood.
     #[error("cannot read {}: {reason}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The problem, in words.
         reason: String,
     },
 }

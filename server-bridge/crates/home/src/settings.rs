@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_variable_is_no_value() {
+    fn an_empty_environment_variable_counts_as_unset() {
         let settings = Settings::parse("", r#"{"listen":"b:2"}"#, [("SANDBRIDGE_LISTEN", "")]).unwrap();
         assert_eq!(settings.value("listen").unwrap(), "b:2");
     }

@@ -7,20 +7,21 @@ use crate::layers::Hook;
 /// A command that is about to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A line for a shell. Its variables are left to the shell: a path that was put into the text could be read as code.
+    /// A line for a shell. Its variables are left to the shell, because a path inserted into the text could be read as
+    /// code.
     Shell(String),
-    /// A program with its arguments, without a shell. Variables of directories were replaced.
+    /// A program with its arguments, without a shell. Variables for directories have been replaced.
     Words(Vec<String>),
 }
 
-/// The words of a command handler.
+/// The command line, or the program and its arguments, of a command handler.
 pub fn line(command: &str, args: Option<&[String]>, hook: &Hook, session: &Session) -> Line {
     let Some(args) = args else { return Line::Shell(command.to_owned()) };
     let words = std::iter::once(command).chain(args.iter().map(String::as_str));
     Line::Words(words.map(|word| placed(word, hook, session)).collect())
 }
 
-/// The variables of a command handler, besides those that its machine sets.
+/// The variables of a command handler, in addition to those that its machine sets.
 pub fn variables(hook: &Hook, session: &Session) -> Vec<(&'static str, String)> {
     let mut variables = vec![
         ("SANDBRIDGE_HOOK_EVENT", hook.event_name().to_owned()),
@@ -32,7 +33,7 @@ pub fn variables(hook: &Hook, session: &Session) -> Vec<(&'static str, String)> 
         variables.extend(["SANDBRIDGE_HOME", "XBOT_HOME"].map(|name| (name, home.clone())));
     }
     variables.extend(hook.plugin_root.clone().map(|root| (PLUGIN_ROOT, root)));
-    // A variable cannot hold this character; a machine would refuse the command.
+    // A variable cannot contain this character; a machine would refuse the command.
     variables.retain(|(_, value)| !value.contains('\0'));
     variables
 }

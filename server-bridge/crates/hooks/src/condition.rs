@@ -1,7 +1,7 @@
 //! Conditions: the `if` of a handler, such as `Shell(*git commit*)`.
 //!
-//! The grammar of rules, which parses shell lines, is not known here: the caller provides it as a [`Condition`]. [`Globs`] is
-//! the simple form.
+//! The grammar of permission rules, which parses shell lines, is not part of this crate: the caller provides it as a
+//! [`Condition`]. [`Globs`] is a simple form.
 
 use serde_json::{Map, Value};
 
@@ -11,15 +11,15 @@ use crate::glob::fits;
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Our name of the tool.
+    /// Our name for the tool.
     pub tool: String,
-    /// Our arguments.
+    /// The arguments under our names.
     pub input: Map<String, Value>,
     /// The call's id.
     pub id: String,
 }
 
-/// A grammar of conditions.
+/// A grammar in which conditions are written.
 pub trait Condition: Send + Sync {
     /// Checks a condition when it is loaded.
     ///
@@ -28,8 +28,8 @@ pub trait Condition: Send + Sync {
     /// The reason why it can never be used, as a sentence without its subject.
     fn check(&self, condition: &str) -> Result<(), String>;
 
-    /// True if a condition holds for a call. A condition that cannot be decided, such as one on a shell line that cannot be
-    /// parsed, counts as true: the handler can then check the call itself.
+    /// True if a condition is met by a call. A condition that cannot be decided, such as one on a shell line that cannot be
+    /// parsed, counts as met: the handler can then check the call itself.
     fn holds(&self, condition: &str, call: &Call) -> bool;
 }
 
@@ -57,7 +57,7 @@ impl Condition for Globs {
     }
 }
 
-/// The older form `git:*` stands for `git` and for `git` with arguments.
+/// The older form `git:*` means `git`, with or without arguments.
 fn covers(glob: &str, subject: &str) -> bool {
     match glob.strip_suffix(":*") {
         Some(prefix) => fits(prefix, subject) || fits(&format!("{prefix} *"), subject),

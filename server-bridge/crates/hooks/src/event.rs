@@ -1,15 +1,15 @@
-//! The events of hooks: their names, here and in peers' files, and what a block does at each.
+//! The events of hooks: their names, here and in peers' files, and the effect of a block at each.
 
 use crate::dialect::Dialect;
 
-/// An event of an agent's life.
+/// An event in the life of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Event {
     /// A session begins or is resumed.
     SessionStart,
     /// A session ends.
     SessionEnd,
-    /// A user's message arrived, and no model has seen it.
+    /// A user's message arrived, and no model has seen it yet.
     UserPromptSubmit,
     /// A call is about to run.
     PreToolUse,
@@ -35,9 +35,9 @@ pub enum Event {
     PreCompact,
     /// A conversation was summarised.
     PostCompact,
-    /// The turn of a message begins that a schedule posted.
+    /// A turn begins whose message was posted by a schedule.
     CronFired,
-    /// The turn of a message begins that a trigger posted for a delivery.
+    /// A turn begins whose message was posted by a trigger, for a delivery.
     WebhookReceived,
 }
 
@@ -52,7 +52,7 @@ pub enum Effect {
     EndsTurn,
     /// The action has taken place; the model is given the reason.
     Tells,
-    /// There is none: only people see the reason.
+    /// No effect: only people see the reason.
     Nothing,
 }
 
@@ -63,22 +63,22 @@ pub enum Subject {
     Tool,
     /// A field of the event, by its name in the payload.
     Field(&'static str),
-    /// The event has none: every matcher fits.
+    /// The event has no such text: every matcher fits.
     None,
 }
 
-/// The meaning of an event's name in a file.
+/// The meaning of an event's name in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
-    /// One of our events.
+    /// The name of one of our events.
     Ours(Event),
-    /// An event that a peer has and we do not.
+    /// The name of a peer's event that does not occur here.
     Unused,
-    /// No known name.
+    /// An unknown name.
     Unknown,
 }
 
-/// The events of peers that do not happen here.
+/// The peers' events that do not occur here.
 const UNUSED: &[&str] = &[
     "ConfigChange",
     "CwdChanged",
@@ -100,7 +100,7 @@ const UNUSED: &[&str] = &[
 ];
 
 impl Event {
-    /// All of them, in the order of the type.
+    /// All events, in the order of the type.
     pub const ALL: [Self; 17] = [
         Self::SessionStart,
         Self::SessionEnd,
@@ -121,7 +121,7 @@ impl Event {
         Self::WebhookReceived,
     ];
 
-    /// The meaning of a name in a file.
+    /// The meaning of an event's name in a document.
     pub fn named(name: &str) -> Named {
         let spelt = |event: &Self| Dialect::ALL.iter().any(|dialect| event.name(*dialect) == name);
         match Self::ALL.into_iter().find(spelt) {
@@ -179,13 +179,13 @@ impl Event {
         }
     }
 
-    /// True if a handler can change what happens.
+    /// True if a handler can change the course of events.
     pub fn may_block(self) -> bool {
         matches!(self.effect(), Effect::Denies | Effect::WorksOn | Effect::EndsTurn)
     }
 
-    /// True if a handler that fails may deny the action. Without a summary a full conversation could not continue, and an
-    /// agent that a broken program sends back to work would never end: at these events, a failure is only reported.
+    /// True if a handler that fails may deny the action. Otherwise a failure is only reported: without a summary a full
+    /// conversation could not continue, and an agent that a broken program keeps sending back to work would never end.
     pub fn fails_closed(self) -> bool {
         matches!(
             self,
@@ -197,7 +197,7 @@ impl Event {
         )
     }
 
-    /// True if the user can be asked instead.
+    /// True if the user can be asked instead of the action being denied.
     pub fn can_ask(self) -> bool {
         matches!(self, Self::PreToolUse | Self::PermissionRequest)
     }
@@ -207,12 +207,12 @@ impl Event {
         matches!(self, Self::SessionStart | Self::UserPromptSubmit | Self::CronFired | Self::WebhookReceived)
     }
 
-    /// True if it is about one call of a tool.
+    /// True if the event is about one call of a tool.
     pub fn is_of_tool(self) -> bool {
         self.subject() == Subject::Tool
     }
 
-    /// The text that matchers are compared with.
+    /// The kind of text that matchers are compared with.
     pub fn subject(self) -> Subject {
         match self {
             Self::PreToolUse

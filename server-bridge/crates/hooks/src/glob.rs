@@ -1,13 +1,13 @@
-//! Globs: `*` stands for any text, everything else for itself.
+//! Globs: `*` matches any text, every other character matches itself.
 
-/// True if a whole text fits a glob. The time is linear in the text.
+/// True if a whole text matches a glob. The time is linear in the length of the text.
 pub(crate) fn fits(glob: &str, text: &str) -> bool {
     let Some((first, rest)) = glob.split_once('*') else { return glob == text };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     let Some(mut open) = text.strip_prefix(first).and_then(|text| text.strip_suffix(last)) else {
         return false;
     };
-    // Each piece is taken as early as possible, which leaves the most room for those after it.
+    // Each piece is matched as early as possible, which leaves the most room for the pieces after it.
     for piece in middle.split('*').filter(|piece| !piece.is_empty()) {
         match open.find(piece) {
             Some(at) => open = &open[at + piece.len()..],
@@ -23,7 +23,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, in exponential time.
+    /// The definition of a match, which takes exponential time.
     fn defined(glob: &[char], text: &[char]) -> bool {
         match glob.split_first() {
             None => text.is_empty(),

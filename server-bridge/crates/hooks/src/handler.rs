@@ -11,7 +11,7 @@ use crate::limits::{
 
 /// The variable for a plugin's directory.
 pub const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
-/// The variables for the workspace's root: ours, the peers', and that of xbot.
+/// The variables for the workspace's root: ours, the peers', and xbot's.
 pub const PROJECT_DIRS: [&str; 3] = ["SANDBRIDGE_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "XBOT_PROJECT_DIR"];
 
 /// The action of a handler.
@@ -19,7 +19,7 @@ pub const PROJECT_DIRS: [&str; 3] = ["SANDBRIDGE_PROJECT_DIR", "CLAUDE_PROJECT_D
 pub enum Action {
     /// A command on the user's machine, which gets the payload on standard input.
     Command {
-        /// A command line for a shell; with `args`, the program.
+        /// A command line for a shell; or the program, if there are `args`.
         command: String,
         /// The program's arguments, if it runs without a shell.
         args: Option<Vec<String>>,
@@ -28,35 +28,35 @@ pub enum Action {
     Http {
         /// The address. `${…}` may occur in its path and query.
         url: String,
-        /// Additional headers.
+        /// Additional headers, by name.
         headers: BTreeMap<String, String>,
         /// The variables that headers may name.
         allowed_variables: Vec<String>,
     },
     /// A call of an MCP server's tool.
     McpTool {
-        /// The server.
+        /// The server's name.
         server: String,
-        /// The server's own name of the tool.
+        /// The server's own name for the tool.
         tool: String,
         /// The arguments, with `${…}` for values of the payload.
         input: Map<String, Value>,
     },
     /// A function of the server, by the name under which it was registered.
     Callback {
-        /// The name.
+        /// The name of the function.
         name: String,
     },
     /// A question to a model.
     Prompt {
-        /// The question; `$ARGUMENTS` stands for the payload.
+        /// The question; `$ARGUMENTS` is replaced with the payload.
         prompt: String,
-        /// The tier of the model, `swift` if none is named.
+        /// The tier of the model; `swift` if none is given.
         model: Option<String>,
     },
     /// A task for an agent with tools.
     Agent {
-        /// The task; `$ARGUMENTS` stands for the payload.
+        /// The task; `$ARGUMENTS` is replaced with the payload.
         prompt: String,
         /// The tier of the model: `vanguard`, `balance`, or else `swift`.
         model: Option<String>,
@@ -66,7 +66,7 @@ pub enum Action {
 /// The consequence of a handler's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The action continues as if the handler did not exist. This allows nothing: the user is asked as usual.
+    /// The action continues as if the handler did not exist. This does not allow it: the user is asked as usual.
     Allow,
     /// The action is denied.
     Deny,
@@ -75,7 +75,7 @@ pub enum OnFailure {
 }
 
 impl OnFailure {
-    /// The word in files.
+    /// The value in documents.
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -85,22 +85,22 @@ impl OnFailure {
     }
 }
 
-/// A handler as it was written.
+/// A handler as its document defines it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handler {
-    /// The action.
+    /// The action that it performs.
     pub action: Action,
-    /// How long it may take, if it says so.
+    /// Its time limit, if it names one.
     pub timeout: Option<Duration>,
-    /// True if it runs in the background, where its result decides nothing.
+    /// True if it runs in the background, where its result cannot decide anything.
     pub is_async: bool,
-    /// How long it may take in the background, if it says so.
+    /// Its time limit in the background, if it names one.
     pub async_timeout: Option<Duration>,
     /// True if it runs only once in a session.
     pub once: bool,
     /// The condition under which it runs.
     pub condition: Option<String>,
-    /// The consequence of its failure, if it says so.
+    /// The consequence of its failure, if it names one.
     pub on_failure: Option<OnFailure>,
 }
 
@@ -118,7 +118,7 @@ impl Handler {
         }
     }
 
-    /// How long it may take, before the limit of its event is considered.
+    /// Its time limit, before the limit of its event is considered.
     pub fn patience(&self) -> Duration {
         if self.is_async {
             let asked = self.async_timeout.or(self.timeout).unwrap_or(BACKGROUND_PATIENCE);
@@ -157,7 +157,7 @@ impl Handler {
         }
     }
 
-    /// Everything that determines what runs and when, for a hash.
+    /// Everything that determines what runs and when, as input for a hash.
     pub(crate) fn canonical(&self) -> Value {
         let action = match &self.action {
             Action::Command { command, args } => json!({"command": command, "args": args}),

@@ -1,4 +1,4 @@
-//! Something that happens: an event, and everything that is known about it.
+//! A happening: an event with all of its data.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::condition::Call;
 use crate::dialect::{Dialect, main_name, to_peer};
 use crate::event::Event;
 
-/// The session in which something happens.
+/// The session in which an event occurs.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     /// The id of the chat.
@@ -19,7 +19,7 @@ pub struct Session {
     pub project_dir: String,
     /// The directory of the user's own settings on that machine, if there is one.
     pub home: Option<String>,
-    /// Our word for the approval mode.
+    /// Our name for the approval mode.
     pub mode: Option<String>,
 }
 
@@ -34,14 +34,14 @@ pub struct Ended {
     pub is_error: bool,
 }
 
-/// Something that happens.
+/// An event with its data.
 #[derive(Clone, Debug)]
 pub enum Happening {
     /// A session begins.
     SessionStart {
         /// `startup`, `resume`, `clear` or `compact`.
         source: String,
-        /// The model.
+        /// The name of the session's model, if it is known.
         model: Option<String>,
     },
     /// A session ends.
@@ -51,27 +51,27 @@ pub enum Happening {
     },
     /// A user's message arrived.
     UserPromptSubmit {
-        /// The message.
+        /// The text of the message.
         prompt: String,
     },
     /// A call is about to run.
     PreToolUse(Call),
     /// A call succeeded.
     PostToolUse {
-        /// The call.
+        /// The call that succeeded.
         call: Call,
         /// The result that the model gets.
         response: Value,
-        /// How long it took.
+        /// The duration of the call, in milliseconds.
         duration_ms: u64,
     },
     /// A call failed.
     PostToolUseFailure {
-        /// The call.
+        /// The call that failed.
         call: Call,
         /// The reason that the model gets.
         error: String,
-        /// How long it took.
+        /// The duration of the call, in milliseconds.
         duration_ms: u64,
         /// True if the user cancelled it.
         is_interrupt: bool,
@@ -82,9 +82,9 @@ pub enum Happening {
     PermissionRequest(Call),
     /// A call was not allowed.
     PermissionDenied {
-        /// The call.
+        /// The call that was not allowed.
         call: Call,
-        /// The reason.
+        /// The reason why it was not allowed.
         reason: String,
     },
     /// A sub-agent begins.
@@ -118,7 +118,7 @@ pub enum Happening {
     AgentError {
         /// The kind of the error, such as `rate_limit`.
         kind: String,
-        /// The error.
+        /// The text of the error.
         message: String,
     },
     /// A conversation is about to be summarised.
@@ -132,21 +132,21 @@ pub enum Happening {
     PostCompact {
         /// `manual` or `auto`.
         trigger: String,
-        /// The summary.
+        /// The text of the summary.
         summary: String,
     },
-    /// The turn of a message begins that a schedule posted.
+    /// A turn begins whose message was posted by a schedule.
     CronFired {
         /// The name of the automation.
         job_id: String,
         /// The message for the agent.
         message: String,
-        /// The slot, or `asked/…` for a run that somebody asked for.
+        /// The slot, or `asked/…` for a run that a user requested.
         slot: String,
         /// The id of the run.
         run_id: i64,
     },
-    /// The turn of a message begins that a trigger posted for a delivery.
+    /// A turn begins whose message was posted by a trigger, for a delivery.
     WebhookReceived {
         /// The name of the automation.
         trigger_id: String,
@@ -160,7 +160,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// The event.
+    /// The event that occurred.
     pub fn event(&self) -> Event {
         match self {
             Self::SessionStart { .. } => Event::SessionStart,
@@ -183,7 +183,7 @@ impl Happening {
         }
     }
 
-    /// The call that it is about.
+    /// The call that the event is about, if it is about one.
     pub fn call(&self) -> Option<&Call> {
         match self {
             Self::PreToolUse(call)
@@ -195,7 +195,7 @@ impl Happening {
         }
     }
 
-    /// The fields of the payload that are this event's own; those of its call are not among them.
+    /// The payload fields that are specific to this event, without those of its call.
     pub(crate) fn fields(&self, dialect: Dialect, cwd: &str) -> Map<String, Value> {
         let fields = match self {
             Self::SessionStart { source, model } => json!({"source": source, "model": model}),

@@ -1,7 +1,7 @@
-//! Interpolation: `${tool_input.path}` stands for a value of the payload.
+//! Interpolation: `${tool_input.path}` is replaced with a value of the payload.
 //!
-//! A text that consists of one `${…}` alone gets the value with its type; within a longer text, a value that is no text is written
-//! as JSON. Inserted values are not searched again. `$${` stands for `${`.
+//! A text that consists of a single `${…}` is replaced with the value and its type; within a longer text, a value that is not a
+//! string is written as JSON. Inserted values are not searched again. `$${` is replaced with `${`.
 
 use serde_json::{Map, Value};
 
@@ -22,8 +22,8 @@ pub enum Error {
     /// A header's value would have more than one line.
     #[error("the header {0} would have more than one line")]
     Lines(String),
-    /// An address in which a value would choose the server.
-    #[error("${{…}} may stand only in the path and the query of an address")]
+    /// A value would determine the server of an address.
+    #[error("${{…}} may only be used in the path and the query of an address")]
     Host,
 }
 
@@ -31,7 +31,7 @@ pub enum Error {
 ///
 /// # Errors
 ///
-/// A path that the payload does not have, or a result that is too large.
+/// Fails for a path that the payload does not have, and for a result that is too large.
 pub fn value(template: &Value, payload: &Value) -> Result<Value, Error> {
     let mut room = INTERPOLATED_BYTES;
     value_within(template, payload, &mut room)
@@ -41,7 +41,7 @@ pub fn value(template: &Value, payload: &Value) -> Result<Value, Error> {
 ///
 /// # Errors
 ///
-/// As for [`value`].
+/// Fails as [`value`] does.
 pub fn input(template: &Map<String, Value>, payload: &Value) -> Result<Map<String, Value>, Error> {
     let mut room = INTERPOLATED_BYTES;
     let fields = template.iter();
@@ -119,7 +119,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Checks the address of an http handler: its server must be written out.
+/// Checks the address of an HTTP handler: its server must be written out.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ pub fn check_url(url: &str) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// As for [`value`]; also an address whose server is not written out.
+/// Fails as [`value`] does, and for an address whose server is not written out.
 pub fn url(template: &str, payload: &Value) -> Result<String, Error> {
     check_url(template).map_err(|_| Error::Host)?;
     fill(template, |path| find(payload, path).map(|value| escaped(&plain(value))))
@@ -153,7 +153,7 @@ pub fn url(template: &str, payload: &Value) -> Result<String, Error> {
 
 fn escaped(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_~".contains(&byte);
-    // A dot is escaped as well when it could climb: `..` between slashes.
+    // A text of dots only is escaped as well, because `..` between slashes leads to the parent directory.
     let climbs = text.chars().all(|letter| letter == '.');
     text.bytes().fold(String::new(), |mut escaped, byte| {
         if is_plain(byte) || (byte == b'.' && !climbs) {
@@ -165,12 +165,12 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// The headers of an http handler. `$NAME` and `${NAME}` stand for a variable of the user if `allowed` lists it, and for nothing
-/// if not; a path with a dot, such as `${tool_input.path}`, for a value of the payload.
+/// The headers of an HTTP handler. `$NAME` and `${NAME}` are replaced with the user's variable if `allowed` lists it, or else
+/// with nothing; a path with a dot, such as `${tool_input.path}`, is replaced with a value of the payload.
 ///
 /// # Errors
 ///
-/// As for [`value`]; also a value with more than one line.
+/// Fails as [`value`] does, and for a value with more than one line.
 pub fn headers<'a>(
     templates: impl IntoIterator<Item = (&'a String, &'a String)>,
     allowed: &[String],
@@ -196,7 +196,7 @@ pub fn headers<'a>(
     Ok(filled)
 }
 
-/// The text of a prompt: `$ARGUMENTS` stands for the payload, which otherwise follows the prompt.
+/// The text of a prompt. `$ARGUMENTS` is replaced with the payload; without it, the payload is appended.
 pub fn prompt(template: &str, payload: &str) -> String {
     match template.contains("$ARGUMENTS") {
         true => template.replace("$ARGUMENTS", payload),

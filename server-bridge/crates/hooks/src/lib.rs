@@ -1,11 +1,11 @@
-//! The decisions of hooks: which of them run at an event, what they are given, and what their results mean together.
+//! The decisions about hooks: which of them run at an event, what data they get, and what their results mean together.
 //!
 //! There is no I/O here, no clock and no lock. A caller provides the documents, runs the handlers and measures the time.
 //!
 //! ```text
 //!   documents ─▶ layers::load ─▶ Hooks ─▶ Round::begin ─▶ next ─▶ Step ─▶ (the caller runs it) ─▶ answer ─▶ … ─▶ Combined
 //! ```
-//! These rules hold, no matter what a file says: a denial is never lost by adding handlers; a workspace's hook never allows
+//! These rules apply whatever a document contains: adding handlers never removes a denial; a workspace's hook never allows
 //! and never rewrites; nothing of a workspace runs before its hash was approved; a failure never allows.
 //!
 //! | module | holds |
@@ -14,17 +14,17 @@
 //! | [`dialect`] | our names and peers' names of tools, arguments and modes |
 //! | [`config`] | the documents that define hooks |
 //! | [`handler`] | the action of a hook, and the rules under which it runs |
-//! | [`matcher`], [`condition`] | the calls that a hook asks for |
+//! | [`matcher`], [`condition`] | the calls that a hook applies to |
 //! | [`layers`] | the documents of all layers, approvals, hashes: what is loaded |
-//! | [`happening`] | something that happens, in a session |
-//! | [`payload`] | what a handler is given: secrets, size, dialect |
+//! | [`happening`] | an event with its data, in a session |
+//! | [`payload`] | the data that a handler gets: secrets, size, dialect |
 //! | [`command`], [`interpolate`] | the arguments and variables of commands; `${…}` in arguments, addresses and headers |
 //! | [`outcome`] | the meaning of one handler's result |
 //! | [`combine`] | the meaning of all results together |
 //! | [`round`] | the handlers of one event, one after the other |
 //! | [`sample`] | sample happenings, to try hooks on |
 //! | [`limits`] | every limit and timeout |
-//! | [`strict`] | JSON without repeated names, and its canonical text |
+//! | [`strict`] | JSON without duplicate names, and its canonical text |
 //! | `glob` | globs |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -1,14 +1,14 @@
-//! Matchers: the names that a group of handlers asks for.
+//! Matchers: the names that a group of handlers applies to.
 //!
 //! | written | meaning |
 //! |---|---|
-//! | nothing, or `*` | all |
+//! | nothing, or `*` | all names |
 //! | `Shell`, `Shell\|FileCreate`, `Edit, Write` | these names |
 //! | `File*` in our files | a glob over the whole name |
 //! | anything else, and `File*` in peers' files | a regular expression that is searched for in the name |
 //!
 //! A peer's file is read as the peer reads it: there, `mcp__git__.*` and `Note*` are regular expressions. Only a text that is
-//! not a regular expression, such as `*Edit`, is taken as a glob.
+//! not a valid regular expression, such as `*Edit`, is treated as a glob.
 
 use regex::{Regex, RegexBuilder};
 
@@ -16,7 +16,7 @@ use crate::dialect::Dialect;
 use crate::glob::fits;
 use crate::limits::{PATTERN_BYTES, REGEX_BYTES};
 
-/// A matcher that was read.
+/// A parsed matcher.
 #[derive(Clone, Debug)]
 pub struct Matcher {
     pattern: String,
@@ -32,7 +32,7 @@ enum Form {
 }
 
 impl Matcher {
-    /// A matcher of all names.
+    /// A matcher that all names match.
     pub fn all() -> Self {
         Self { pattern: String::new(), form: Form::All }
     }
@@ -68,7 +68,7 @@ impl Matcher {
             }
             Err(_) if may_be_glob => Ok(Form::Globs(parts(pattern, &['|', ','])?)),
             Err(error) => {
-                // The last line is the reason; those before it draw the place.
+                // The last line is the reason; the lines before it show the place.
                 let text = error.to_string();
                 let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
                 Err(format!("is neither a name nor a valid regular expression: {why}"))
@@ -86,7 +86,7 @@ impl Matcher {
         matches!(self.form, Form::Names(_))
     }
 
-    /// True if a name fits.
+    /// True if a name matches.
     pub fn fits(&self, name: &str) -> bool {
         match &self.form {
             Form::All => true,
@@ -97,7 +97,7 @@ impl Matcher {
     }
 }
 
-/// True if a letter may occur in a list of exact names.
+/// True if a character may occur in a list of exact names.
 fn is_of_names(letter: char) -> bool {
     letter.is_alphanumeric() || "_-:/@ ,|".contains(letter)
 }

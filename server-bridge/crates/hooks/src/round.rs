@@ -7,7 +7,7 @@
 //!             └ a handler without time left has failed
 //! ```
 //! The caller runs the step's handler and measures the time; it may cancel the round at any time by dropping it. A denial does not
-//! end a round: handlers that only log what happens rely on being called.
+//! end a round, because handlers that only log depend on being called.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -20,22 +20,22 @@ use crate::limits::{CONTEXT_BYTES, EVENT_PATIENCE, LOWER_PATIENCE, PAYLOAD_BYTES
 use crate::outcome::{Raw, Said, bounded, read};
 use crate::payload::{Payload, Redactor};
 
-/// Everything that a round needs to know.
+/// The data that a round needs.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// The hooks.
+    /// The hooks of all events.
     pub hooks: &'a Hooks,
-    /// The session.
+    /// The session in which the event occurs.
     pub session: &'a Session,
     /// The secrets that no payload may show.
     pub redactor: &'a Redactor,
-    /// The grammar of conditions.
+    /// The grammar in which conditions are written.
     pub condition: &'a dyn Condition,
-    /// True if a hook, by its id, has run in this session: those with `once` do not run again.
+    /// True if the hook with this id has run in this session: hooks with `once` do not run again.
     pub has_run: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// A round of handlers.
+/// The run of all handlers of one event.
 pub struct Round<'a> {
     setting: Setting<'a>,
     happening: &'a Happening,
@@ -49,11 +49,11 @@ pub struct Round<'a> {
 /// A handler that is to be run.
 #[derive(Debug)]
 pub struct Step<'a> {
-    /// The hook.
+    /// The hook whose handler is to be run.
     pub hook: &'a Hook,
     /// The payload for its handler.
     pub payload: Payload,
-    /// How long it may take.
+    /// The time limit for the handler.
     pub timeout: Duration,
     /// True if it runs in the background: the round does not wait for it, and [`Round::answer`] is not called.
     pub is_background: bool,
@@ -71,7 +71,7 @@ impl<'a> Round<'a> {
         Self { setting, happening, queue, call: happening.call().cloned(), awaited: None, combiner }
     }
 
-    /// The next handler to run, after all handlers so far took `spent` together.
+    /// The next handler to run; `spent` is the total time of all handlers so far.
     pub fn next(&mut self, spent: Duration) -> Option<Step<'a>> {
         self.give_up();
         while let Some((hook, asked)) = self.queue.pop_front() {
@@ -104,7 +104,7 @@ impl<'a> Round<'a> {
         self.combiner.add(step.hook, said, &step.payload, &mut self.call);
     }
 
-    /// The result of the round. Handlers that were not run, or whose result was not given, have failed.
+    /// The result of the round. Handlers that were not run, or whose result is missing, have failed.
     pub fn end(mut self) -> Combined {
         self.give_up();
         while let Some((hook, _)) = self.queue.pop_front() {
@@ -131,7 +131,8 @@ impl<'a> Round<'a> {
         holds && !has_run
     }
 
-    /// The time that is left for a handler. Other handlers cannot use up the time that the administrator's need.
+    /// The time that is left for a handler. Other handlers cannot use up the time that the administrator's handlers
+    /// need.
     fn time_left(&self, hook: &Hook, spent: Duration) -> Duration {
         let is_managed = |hook: &Hook| hook.layer == Layer::Managed;
         let is_awaited = self.queue.iter().any(|(other, _)| is_managed(other) && !other.handler.is_async);
@@ -140,8 +141,7 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The name by which a hook asks for the call that this is about; the outer `None` means that it does not ask for this at
-/// all.
+/// The name with which a hook refers to the call of this event; the outer `None` means that the hook does not apply.
 fn asks(hook: &Hook, happening: &Happening) -> Option<Option<Asked>> {
     match (happening.call(), happening.subject()) {
         (Some(call), _) => hook.asks_for(&call.tool).map(Some),
@@ -155,9 +155,9 @@ fn asks(hook: &Hook, happening: &Happening) -> Option<Option<Asked>> {
 pub struct Later {
     /// Additional context for the model.
     pub context: Option<Line>,
-    /// A message for people.
+    /// A message for people, if there is one.
     pub message: Option<Line>,
-    /// The failure, for people.
+    /// The reason for a failure, for people.
     pub failure: Option<Line>,
 }
 

@@ -1,4 +1,4 @@
-//! Sample happenings, to try hooks on: each event has one, and any of its fields may be given.
+//! Sample events for trying hooks: there is one for each event, and any of its fields may be given.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::happening::{Ended, Happening};
 use crate::layers::Hook;
 
-/// The tools whose calls are samples, the first that a hook asks for is used.
+/// The tools for sample calls; the first one that a hook applies to is used.
 const TOOLS: [&str; 7] = ["Shell", "FileReplace", "FileCreate", "Read", "Fetch", "Glob", "SubAgent"];
 
 /// The id of the call in a sample.
@@ -18,7 +18,7 @@ const CALL_ID: &str = "sample";
 pub fn sample_for(hook: &Hook) -> Map<String, Value> {
     let tool = TOOLS.into_iter().find(|tool| hook.asks_for(tool).is_some());
     let mut fields = sample(hook.event, tool.unwrap_or(TOOLS[0]));
-    // A matcher that is a plain name names the subject itself.
+    // A matcher that is a plain name is used as the subject itself.
     let pattern = hook.matcher.pattern();
     let is_name = !pattern.is_empty() && pattern.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
     if let (true, crate::event::Subject::Field(name)) = (is_name, hook.event.subject()) {
@@ -31,7 +31,7 @@ pub fn sample_for(hook: &Hook) -> Map<String, Value> {
     fields
 }
 
-/// A sample of an event: its own fields, in our dialect. `tool` is the tool of its call, for an event that is about one.
+/// A sample of an event: its own fields, in our dialect. `tool` is the called tool, for an event that is about a call.
 pub fn sample(event: Event, tool: &str) -> Map<String, Value> {
     let call = json!({"tool_name": tool, "tool_input": input(tool), "tool_use_id": CALL_ID});
     let mut fields = if event.is_of_tool() { object(call.clone()) } else { Map::new() };
@@ -76,10 +76,10 @@ pub fn sample(event: Event, tool: &str) -> Map<String, Value> {
     fields
 }
 
-/// A happening with these fields; those that are not given are the sample's. Fields of the session, such as `cwd`, are left out.
+/// An event with these fields; missing fields are taken from the sample. Fields of the session, such as `cwd`, are ignored.
 ///
 /// # Errors
-/// The field that has the wrong type, as a sentence.
+/// Names the field with the wrong type, as a sentence.
 pub fn happening(event: Event, given: &Map<String, Value>) -> Result<Happening, String> {
     let named = given.get("tool_name").and_then(Value::as_str).unwrap_or(TOOLS[0]);
     let (tool, _) = own_call(named, &Map::new());
@@ -165,7 +165,7 @@ pub fn happening(event: Event, given: &Map<String, Value>) -> Result<Happening, 
     })
 }
 
-/// The arguments of a call that changes nothing of importance.
+/// The arguments of a call that changes nothing important.
 fn input(tool: &str) -> Value {
     match tool {
         "Shell" => json!({"command": "ls"}),

@@ -1,15 +1,15 @@
-//! JSON of files: without names that occur twice, and with one canonical text.
+//! Strict JSON for documents: no duplicate names, and one canonical text.
 
 use std::fmt::Write as _;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Parses JSON, and refuses an object in which a name occurs twice: most readers would silently drop the first.
+/// Parses JSON, and refuses an object with duplicate names: most parsers would silently drop the first value.
 ///
 /// # Errors
 ///
-/// The reason and its place.
+/// The reason and its place in the text.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str::<Strict>(text).map(|Strict(value)| value)
 }
@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// The canonical text of a value: names are sorted, and it does not depend on how the value was written.
+/// The canonical text of a value: its names are sorted, and it does not depend on how the value was written.
 pub fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);

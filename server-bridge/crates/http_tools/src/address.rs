@@ -1,4 +1,4 @@
-//! Addresses: a literal scheme, host and port, and a path and a query with placeholders.
+//! Addresses: a literal scheme, host and port, followed by a path and a query that may contain placeholders.
 
 use percent_encoding::percent_decode_str;
 use url::Url;
@@ -11,11 +11,11 @@ use crate::template::{Template, Values, percent};
 /// An address with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// Scheme, host and port: `https://api.example.com`, `http://127.0.0.1:8080`.
+    /// Scheme, host and port, such as `https://api.example.com` or `http://127.0.0.1:8080`.
     pub(crate) origin: String,
     /// The segments of its path.
     pub(crate) path: Vec<Template>,
-    /// The query that its text has.
+    /// The query that is part of its text.
     pub(crate) query: Pairs,
 }
 
@@ -59,7 +59,7 @@ impl Address {
         Ok(Self { origin, path, query: Pairs::encoded(query)? })
     }
 
-    /// The address with its placeholders replaced, and these pairs after those of its own.
+    /// The address with its placeholders replaced, and with these pairs appended to its own query.
     pub(crate) fn render(&self, more: &Pairs, values: &Values<'_>) -> Result<String> {
         let segments: Vec<String> =
             self.path.iter().map(|segment| render_segment(segment, values)).collect::<Result<_>>()?;
@@ -74,7 +74,7 @@ impl Address {
                 text.len()
             )));
         }
-        // All parts are encoded: a reader of addresses finds exactly them.
+        // All parts are encoded: a parser of addresses must find exactly these parts.
         let is_same = Url::parse(&text).is_ok_and(|url| {
             url.origin().ascii_serialization() == self.origin
                 && url.path() == path
@@ -118,7 +118,8 @@ fn render_segment(template: &Template, values: &Values<'_>) -> Result<String> {
         if value.chars().any(char::is_control) {
             return Err(Problem::new("a control character cannot be used in a path"));
         }
-        // Encoded, it stays one segment here; a service that decodes it first must find nothing in it either.
+        // The encoded value is a single segment here; a service that decodes it first must not find other segments in
+        // it either.
         let decoded = percent_decode_str(value).decode_utf8_lossy();
         if [value, &decoded].into_iter().any(|value| value.split(['/', '\\']).any(leads_up)) {
             return Err(Problem::new("`.` or `..` as a part of a path is refused"));
@@ -135,7 +136,7 @@ fn render_segment(template: &Template, values: &Values<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// True for a segment that leads up or nowhere, encoded or not.
+/// True for a segment that leads to the parent or stays in place, encoded or not.
 fn leads_up(segment: &str) -> bool {
     let decoded = percent_decode_str(segment).decode_utf8_lossy();
     matches!(&*decoded, "." | "..")

@@ -1,4 +1,4 @@
-//! Bodies: JSON by its structure, forms by their pairs, and plain text.
+//! Bodies: JSON as a structure, forms as pairs, and plain text.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::limits::{BODY_BYTES, BODY_TEMPLATE_BYTES, DEPTH};
 use crate::pairs::Pairs;
 use crate::template::{Template, Values};
 
-/// The content type of a body whose document names none.
+/// The content type of a body if its document does not set one.
 pub(crate) const JSON: &str = "application/json";
 
 /// A body with placeholders.
@@ -74,7 +74,7 @@ impl Body {
     /// The body with its placeholders replaced.
     pub(crate) fn render(&self, values: &Values<'_>) -> Result<String> {
         let body = match self {
-            // A value that is left out as a whole is nothing to send.
+            // If the whole value is left out, the body is empty.
             Self::Json(node) => node.render(values)?.map(|value| value.to_string()).unwrap_or_default(),
             Self::Form(pairs) => pairs.render(values)?,
             Self::Text(template) => template.text(values, |value| Ok(value.to_owned()))?.unwrap_or_default(),
@@ -87,7 +87,7 @@ impl Body {
         }
     }
 
-    /// Calls `see` with each template in it.
+    /// Calls `see` with each template in the body.
     pub(crate) fn templates<'a>(&'a self, see: &mut dyn FnMut(&'a Template)) {
         match self {
             Self::Json(node) => node.templates(see),
@@ -121,7 +121,7 @@ impl Node {
         })
     }
 
-    /// The value with its placeholders replaced; `None` if it is a placeholder whose argument is absent.
+    /// The value with its placeholders replaced; `None` if it is a single placeholder whose argument is absent.
     fn render(&self, values: &Values<'_>) -> Result<Option<Value>> {
         Ok(Some(match self {
             Self::Literal(value) => value.clone(),
@@ -158,8 +158,8 @@ impl Node {
     }
 }
 
-/// A JSON template with its placeholders that stand outside of texts put into quotes: `{"n": {{n}}}` means `{"n": "{{n}}"}`, since a
-/// text that is one placeholder keeps its argument's type.
+/// A JSON template in which placeholders outside of strings are put into quotes: `{"n": {{n}}}` means `{"n": "{{n}}"}`, because a
+/// string that is a single placeholder keeps its argument's type.
 fn quoted(text: &str) -> String {
     let (mut quoted, mut rest) = (String::with_capacity(text.len()), text);
     let (mut is_in_text, mut is_escaped) = (false, false);
@@ -167,7 +167,7 @@ fn quoted(text: &str) -> String {
         if !is_in_text
             && let Some((key, after)) = rest.strip_prefix("{{").and_then(|inside| inside.split_once("}}"))
         {
-            // A key with a quote in it is not a key, and its text stays unchanged.
+            // Text that contains a quote is not a key, and stays unchanged.
             if !key.contains('"') {
                 quoted.push_str("\"{{");
                 quoted.push_str(key);
@@ -187,7 +187,7 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The names of the arguments and the secrets that templates use.
+/// The names of the arguments and secrets that templates use.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     pub(crate) arguments: BTreeSet<String>,

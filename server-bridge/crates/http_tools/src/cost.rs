@@ -1,19 +1,19 @@
-//! The cost of a JSONPath. Crate `serde_json_path` makes a whole list for each segment, and a pattern may be in the
-//! answer: so an expression is refused if its lists could grow faster than the answer, or if it takes a pattern from the
-//! answer.
+//! Limits the cost of a JSONPath. Crate `serde_json_path` builds a whole list for each segment, and a pattern may come
+//! from the answer: an expression is refused if its lists could grow faster than the answer, or if it takes a pattern
+//! from the answer.
 
 use crate::error::{Problem, Result};
 use crate::limits::{EXPRESSION_SELECTORS, PATTERNS};
 use crate::patterns;
 
-/// A bracket or a parenthesis that is open.
+/// An open bracket or parenthesis.
 struct Group<'a> {
-    /// The function whose arguments it holds, or nothing.
+    /// The function whose arguments it contains; empty if there is none.
     function: &'a str,
     is_bracket: bool,
     /// Its selectors or arguments so far.
     parts: Vec<&'a str>,
-    /// Where the next of them begins, in bytes.
+    /// The offset of the next part, in bytes.
     begin: usize,
 }
 
@@ -25,11 +25,11 @@ struct Counted {
     filters: usize,
     roots: usize,
     patterns: usize,
-    /// How often the expression may select one value.
+    /// The number of times that the expression may select one value.
     copies: usize,
 }
 
-/// Refuses expressions whose cost grows faster than an answer. A text that is not a JSONPath may pass.
+/// Refuses expressions whose cost grows faster than the answer. A text that is not a JSONPath may pass.
 pub(crate) fn check(expression: &str) -> Result<()> {
     let (mut quote, mut is_escaped, mut last) = (None, false, ' ');
     let mut counted = Counted { copies: 1, ..Counted::default() };
@@ -74,14 +74,14 @@ pub(crate) fn check(expression: &str) -> Result<()> {
     counted.check()
 }
 
-/// The name that a text ends with.
+/// The name at the end of a text.
 fn name_before(text: &str) -> &str {
     let is_of_name = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     &text[text.trim_end_matches(is_of_name).len()..]
 }
 
 impl Counted {
-    /// Counts what is in a bracket or a parenthesis.
+    /// Counts the content of a bracket or a parenthesis.
     fn group(&mut self, group: &Group<'_>) -> Result<()> {
         if group.is_bracket {
             self.copies = self.copies.saturating_mul(group.parts.len());
@@ -130,7 +130,7 @@ impl Counted {
     }
 }
 
-/// True for a wildcard, a slice and a filter.
+/// True for a wildcard, a slice or a filter.
 fn selects_several(selector: &str) -> bool {
     match selector.chars().next() {
         Some('*' | '?') => true,
@@ -143,7 +143,7 @@ fn selects_several(selector: &str) -> bool {
 fn literal(argument: &str) -> Option<String> {
     let inner = argument.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     let json = match inner {
-        // JSON has all but one of the same escapes, and no single quotes.
+        // JSON has the same escapes except one, and no single quotes.
         Some(inner) => format!("\"{}\"", inner.replace("\\'", "'").replace('"', "\\\"")),
         None => argument.to_owned(),
     };

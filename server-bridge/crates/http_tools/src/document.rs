@@ -1,4 +1,4 @@
-//! One tool: the fields of its document, checked.
+//! A tool: the checked fields of its document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::request::Request;
 pub use crate::template::is_secret_name;
 use crate::template::{Template, Values, plain};
 
-/// The fields of a document.
+/// The fields that a document may have.
 const FIELDS: [&str; 11] = [
     "name",
     "description",
@@ -36,7 +36,7 @@ const FIELDS: [&str; 11] = [
 /// The methods that a tool may use.
 const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/// A tool, from its document.
+/// A tool, read from its document.
 #[derive(Clone, Debug)]
 pub struct HttpTool {
     document: Value,
@@ -55,7 +55,7 @@ pub struct HttpTool {
 }
 
 impl HttpTool {
-    /// Reads a document, and checks all of it.
+    /// Reads a document and checks it completely.
     ///
     /// # Errors
     /// [`Problem`] names the field that is wrong.
@@ -107,7 +107,7 @@ impl HttpTool {
         }
         if let Some(unknown) = used.arguments.iter().find(|name| !parameters.has(name)) {
             return Err(Problem::new(format!(
-                "`{{{{{unknown}}}}}` stands for no parameter; add it to `parameters`"
+                "`{{{{{unknown}}}}}` is not a parameter; add it to `parameters`"
             )));
         }
         Ok(Self {
@@ -132,7 +132,7 @@ impl HttpTool {
         &self.document
     }
 
-    /// Its name.
+    /// The tool's name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -142,7 +142,7 @@ impl HttpTool {
         format!("{WIRE_PREFIX}{}", self.name)
     }
 
-    /// The text that tells models what it does.
+    /// The text that explains to models what the tool does.
     pub fn description(&self) -> &str {
         &self.description
     }
@@ -172,13 +172,13 @@ impl HttpTool {
         self.via.as_deref()
     }
 
-    /// The thing that its secrets are bound to: its scheme, host and port, and the network that they are in. A private address is another
-    /// machine in each network.
+    /// The scope to which its secrets are bound: its scheme, host and port, and the network in which they are. The same private address
+    /// is a different machine in each network.
     pub fn bound_to(&self) -> String {
         with_via(self.origin(), self.via())
     }
 
-    /// Its host for people, with the runner through which it is reached.
+    /// Its host, as people see it, with the runner through which it is reached.
     pub fn host_shown(&self) -> String {
         with_via(self.host(), self.via())
     }
@@ -198,7 +198,7 @@ impl HttpTool {
         &self.secrets
     }
 
-    /// The time that a request may take, in milliseconds.
+    /// The time limit of a request, in milliseconds.
     pub fn timeout_ms(&self) -> u64 {
         self.timeout_ms
     }
@@ -225,7 +225,7 @@ impl HttpTool {
         self.rendered(arguments, &|name| secrets.get(name).cloned())
     }
 
-    /// The same request as people may see it: with each secret's name in place of its value.
+    /// The same request as people may see it: each secret's value is replaced with its name.
     ///
     /// # Errors
     /// [`Problem`] as for [`HttpTool::render`], except for missing secrets.
@@ -265,7 +265,7 @@ fn with_via(host: &str, via: Option<&str>) -> String {
     via.map_or_else(|| host.to_owned(), |via| format!("{host} via {via}"))
 }
 
-/// The name of a place, if there is one.
+/// The value of `via`, if there is one.
 fn place(name: &str) -> Result<Option<String>> {
     if name.is_empty() {
         return Ok(None);
@@ -278,8 +278,8 @@ fn place(name: &str) -> Result<Option<String>> {
     Ok(Some(name.to_owned()))
 }
 
-/// True if a text can be the name of a place to send requests from: a runner's, `__docker__`, or `none` for the server itself. `auto` is
-/// not one, since it could mean another network every day.
+/// True if a text can be the name of a place to send requests from: a runner's name, `__docker__`, or `none` for the server itself.
+/// `auto` is not valid, because it could mean a different network every day.
 pub fn is_place(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
     let is_first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -292,7 +292,7 @@ pub fn is_place(name: &str) -> bool {
 /// Checks a tool's name.
 ///
 /// # Errors
-/// [`Problem`] with the rule.
+/// [`Problem`] with the rule for names.
 pub fn check_name(name: &str) -> Result<()> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !(1..=NAME_CHARS).contains(&name.len()) || !name.chars().all(is_letter) {
@@ -326,10 +326,10 @@ fn object<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a M
     }
 }
 
-/// Headers by their names.
+/// Headers, each a name and a template.
 type Headers = Vec<(String, Template)>;
 
-/// The headers, and the content type if there is one.
+/// The headers, and the content type if one is set.
 fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<String>)> {
     let (mut headers, mut content_type) = (Vec::new(), None);
     let mut names = BTreeSet::new();
@@ -375,7 +375,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
     Ok((headers, content_type))
 }
 
-/// A value of a header: one line.
+/// Checks the value of a header, which must be on one line.
 fn header_value(value: &str) -> Result<String> {
     if value.chars().any(char::is_control) {
         return Err(Problem::new("a line break or another control character cannot be used in a header"));

@@ -1,6 +1,6 @@
 //! The reason why a document, a call or an answer cannot be used.
 
-/// What is wrong, in words for the person who wrote a document or the model that made a call. It contains no secret.
+/// A problem as text, for the person who wrote a document or the model that made a call. It contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Problem(String);
@@ -13,7 +13,7 @@ impl Problem {
         Self(text.into())
     }
 
-    /// The same problem, with the thing that it is about before it.
+    /// The same problem, with its subject put before it.
     pub(crate) fn of(self, what: &str) -> Self {
         Self(format!("{what} cannot be used: {}", self.0))
     }

@@ -1,5 +1,5 @@
-//! The part of an answer that a model reads: by JSONPath (RFC 9535) if the expression begins with `$`, else by names and numbers
-//! between dots.
+//! The part of an answer that a model reads: selected by JSONPath (RFC 9535) if the expression begins with `$`, or else by names
+//! and numbers separated by dots.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -8,19 +8,19 @@ use crate::cost;
 use crate::error::{Problem, Result};
 use crate::limits::{ANSWER_VALUES, EXPRESSION_BYTES, TEXT_BYTES_PER_VALUE};
 
-/// What is extracted.
+/// The part of an answer that is extracted.
 #[derive(Clone, Debug)]
 pub enum Extract {
-    /// All of it.
+    /// The whole answer.
     Whole,
-    /// What a JSONPath finds.
+    /// The values that a JSONPath finds.
     Path(Box<JsonPath>),
-    /// What these names and numbers lead to.
+    /// The value at the end of these names and numbers.
     Dots(Vec<String>),
 }
 
 impl Extract {
-    /// Reads an expression; an empty one is the whole answer.
+    /// Reads an expression; an empty one means the whole answer.
     pub(crate) fn parse(expression: &str) -> Result<Self> {
         let expression = expression.trim();
         if expression.is_empty() {
@@ -55,7 +55,7 @@ impl Extract {
     /// The extracted part: one value, or a list if a JSONPath finds several.
     ///
     /// # Errors
-    /// [`Problem`] if nothing is there, or the answer has too many values to look through.
+    /// [`Problem`] if nothing is found, or if the answer has too many values to search.
     pub fn of(&self, answer: &Value) -> Result<Value> {
         match self {
             Self::Whole => Ok(answer.clone()),
@@ -81,7 +81,7 @@ impl Extract {
                     )));
                 }
                 let found = path.query(answer).all();
-                // Several of them may lie within each other, and each is copied whole.
+                // Several of them may contain each other, and each is copied completely.
                 let mut left = ANSWER_VALUES;
                 if !found.iter().all(|value| counts_within(value, &mut left)) {
                     return Err(Problem::new(format!(
@@ -98,7 +98,7 @@ impl Extract {
     }
 }
 
-/// Counts values, with long texts as several; false if there are more than are left.
+/// Counts values, a long text as several; returns false if there are more than are left.
 fn counts_within(value: &Value, left: &mut usize) -> bool {
     let texts = match value {
         Value::String(text) => text.len(),

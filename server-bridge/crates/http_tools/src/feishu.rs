@@ -1,12 +1,12 @@
-//! Feishu's Bitable, Wiki, Docs and Drive as documents of tools: declarations over one request with the user's own token.
+//! Feishu's Bitable, Wiki, Docs and Drive as documents of tools: each declares one request, with the user's own token.
 
 use serde_json::{Map, Value, json};
 
-/// The secret that stands for the token of the user.
+/// The secret that contains the user's token.
 pub const TOKEN: &str = "FEISHU_USER_TOKEN";
 
-/// A request: the name in Feishu's own package, the method, the path, the names in the query and in the body. A `?` marks what may be
-/// absent; the part after `:` is the type in JSON, a string if there is none.
+/// A request: its name in Feishu's own package, the method, the path, the names in the query, the names in the body, and a
+/// description. A `?` marks an optional name; the part after `:` is its JSON type, a string if there is none.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
 
 const PAGE: &str = "page_size?:integer page_token?";
@@ -26,15 +26,15 @@ const ROWS: [Row; 27] = [
     ("bitable.v1.appTableRecord.batchCreate", "POST", "bitable/v1/apps/{app_token}/tables/{table_id}/records/batch_create", "", "records:array", "Adds records to a table."),
     ("bitable.v1.appTableRecord.batchUpdate", "POST", "bitable/v1/apps/{app_token}/tables/{table_id}/records/batch_update", "", "records:array", "Changes records of a table."),
     ("wiki.v2.space.list", "GET", "wiki/v2/spaces", PAGE, "", "Lists the Wiki spaces of the user."),
-    ("wiki.v2.space.getNode", "GET", "wiki/v2/spaces/get_node", "token obj_type?", "", "Reads what a Wiki node stands for."),
+    ("wiki.v2.space.getNode", "GET", "wiki/v2/spaces/get_node", "token obj_type?", "", "Reads which object a Wiki node refers to."),
     ("wiki.v2.spaceNode.list", "GET", "wiki/v2/spaces/{space_id}/nodes", "page_size?:integer page_token? parent_node_token?", "", "Lists the nodes of a Wiki space."),
     ("wiki.v2.spaceNode.create", "POST", "wiki/v2/spaces/{space_id}/nodes", "", "obj_type node_type parent_node_token? origin_node_token? title?", "Adds a node to a Wiki space."),
-    ("wiki.v1.node.search", "POST", "wiki/v1/nodes/search", PAGE, "query space_id? node_id?", "Finds Wiki nodes by words."),
+    ("wiki.v1.node.search", "POST", "wiki/v1/nodes/search", PAGE, "query space_id? node_id?", "Finds Wiki nodes by keywords."),
     ("docx.v1.document.create", "POST", "docx/v1/documents", "", "title? folder_token?", "Creates a document."),
     ("docx.v1.document.rawContent", "GET", "docx/v1/documents/{document_id}/raw_content", "lang?:integer", "", "Reads the text of a document."),
     ("docx.v1.documentBlock.list", "GET", "docx/v1/documents/{document_id}/blocks", PAGE, "", "Lists the blocks of a document."),
     ("docx.v1.documentBlockChildren.create", "POST", "docx/v1/documents/{document_id}/blocks/{block_id}/children", "", "children:array index?:integer", "Adds blocks to a document."),
-    ("docx.builtin.search", "POST", "suite/docs-api/search/object", "", "search_key count?:integer offset?:integer owner_ids?:array chat_ids?:array docs_types?:array", "Finds documents by words."),
+    ("docx.builtin.search", "POST", "suite/docs-api/search/object", "", "search_key count?:integer offset?:integer owner_ids?:array chat_ids?:array docs_types?:array", "Finds documents by keywords."),
     ("drive.v1.file.list", "GET", "drive/v1/files", "page_size?:integer page_token? folder_token?", "", "Lists the files of a folder."),
     ("drive.v1.file.createFolder", "POST", "drive/v1/files/create_folder", "", "name folder_token", "Creates a folder."),
     ("drive.v1.file.copy", "POST", "drive/v1/files/{file_token}/copy", "", "name folder_token type?", "Copies a file."),
@@ -129,7 +129,7 @@ mod tests {
                 "{name}"
             );
             assert_eq!(pairs(&url), pairs(&target), "{name}");
-            // The official package sends an empty object where there is no body.
+            // The official package sends an empty object if there is no body.
             let body = sent.body.map_or(json!({}), |body| serde_json::from_str(&body).unwrap());
             assert_eq!(body, wanted["body"], "{name}");
             assert!(sent.headers.contains(&("Authorization".to_owned(), "Bearer u-token".to_owned())));

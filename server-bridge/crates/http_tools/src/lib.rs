@@ -1,6 +1,7 @@
-//! HTTP tools without code: a document says which request a tool sends, and which part of the answer a model reads.
+//! HTTP tools without code: a document defines which request a tool sends, and which part of the answer a model reads.
 //!
-//! There is no I/O here, no clock and no lock. A caller brings documents, arguments and secrets, and sends the request.
+//! There is no I/O here, no clock and no lock. A caller provides documents, arguments and secrets, and sends the
+//! request.
 //!
 //! ```text
 //!   document ─▶ HttpTool::parse ─▶ schema for the model
@@ -8,21 +9,21 @@
 //!                                                                    answer ─▶ Mask ─▶ extract
 //!   OpenAPI ─▶ openapi::import ─▶ documents, and what was left out
 //! ```
-//! A request's scheme, host and port are always the document's own: no placeholder may stand there, and no value changes where a
-//! path, a query, a header or a body ends.
+//! A request's scheme, host and port are always the document's own: they cannot contain placeholders, and a value cannot change
+//! where a path, a query, a header or a body ends.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`document`] | one tool: its fields, checked |
 //! | `template` | texts with `{{key}}` and `{{secret.NAME}}` |
 //! | `address`, `pairs`, `body` | the positions of a request: path segments, queries and forms, bodies |
-//! | `parameters` | the arguments: their schema, and the check of a call's |
+//! | `parameters` | the arguments: their schema, and the check of a call's arguments |
 //! | [`request`] | a rendered request |
-//! | [`extract`], `cost`, `patterns` | the part of an answer that a model reads; what an expression for it may cost; its patterns |
+//! | [`extract`], `cost`, `patterns` | the part of an answer that a model reads; the limits on an expression for it; its patterns |
 //! | [`mask`] | hiding secrets that a service sends back |
 //! | [`openapi`] | tools from an OpenAPI document |
 //! | [`feishu`] | tools of Feishu, as documents |
-//! | `yaml` | YAML as JSON, within bounds |
+//! | `yaml` | YAML as JSON, within limits |
 //! | [`error`] | [`Problem`]: the reason why a document, a call or an answer cannot be used |
 //! | [`limits`] | every limit |
 

@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::limits::MASKED_CHARS;
 use crate::template::percent;
 
-/// Secrets in all the forms in which services usually send them back: as they are, escaped for JSON, HTML and addresses, in Base64 and
-/// in hexadecimal digits.
+/// Secrets in all the forms in which services usually return them: unchanged, escaped for JSON, HTML and addresses, in Base64, and in
+/// hexadecimal digits.
 #[derive(Clone, Default)]
 pub struct Mask {
-    /// The forms with the names of their secrets, the longest first.
+    /// The forms with the names of their secrets, the longest form first.
     forms: Vec<(String, String)>,
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Debug for Mask {
 }
 
 impl Mask {
-    /// A mask for these secrets, each with its name.
+    /// A mask for these secrets, each given with its name.
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
         // Many tools may have the same secret.
         let values: BTreeMap<&String, &String> =
@@ -38,7 +38,7 @@ impl Mask {
         Self { forms }
     }
 
-    /// A text with each form of a secret replaced by its name.
+    /// The text with each form of a secret replaced with the secret's name.
     pub fn text(&self, text: &str) -> String {
         let mut masked = text.to_owned();
         for (form, name) in &self.forms {
@@ -49,7 +49,7 @@ impl Mask {
         masked
     }
 
-    /// The same for a text that was cut: its end is removed if it may be the beginning of a secret.
+    /// The same, for a text that was cut: its end is removed if it may be the beginning of a secret.
     pub fn cut_text(&self, text: &str) -> String {
         let mut masked = self.text(text);
         let begins = |length: usize| {
@@ -64,7 +64,7 @@ impl Mask {
         masked
     }
 
-    /// A value of JSON with the secrets in its texts, names and numbers replaced.
+    /// A JSON value with the secrets in its texts, names and numbers replaced.
     pub fn value(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -102,7 +102,7 @@ fn forms(secret: &str) -> BTreeSet<String> {
     forms
 }
 
-/// Percent-encodings with lower-case digits.
+/// The text with lower-case digits in its percent-encodings.
 fn lower_hex(encoded: &str) -> String {
     let mut pieces = encoded.split('%');
     let mut lower = pieces.next().unwrap_or_default().to_owned();
@@ -115,7 +115,7 @@ fn lower_hex(encoded: &str) -> String {
     lower
 }
 
-/// The characters that depend only on the secret's bytes, wherever it is in the encoded data.
+/// The parts of a secret's Base64 forms that depend only on the secret, whatever precedes it in the encoded data.
 fn base64(secret: &[u8]) -> impl Iterator<Item = String> {
     (0..3).flat_map(move |before| {
         let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(secret.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! Names and values, as queries and forms have them.
+//! Names and values in queries and forms.
 
 use serde_json::{Map, Value};
 
@@ -6,12 +6,12 @@ use crate::error::{Problem, Result};
 use crate::limits::PAIRS;
 use crate::template::{Template, Values, percent, plain};
 
-/// Names and values, in their order. Names and literal texts are encoded already.
+/// Names and values, in their order. Names and literal texts are already encoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pairs(pub(crate) Vec<(String, Template)>);
 
 impl Pairs {
-    /// Pairs as they are written in an address: `a=1&b={{x}}`, with literal texts that are encoded already.
+    /// Reads pairs as written in an address: `a=1&b={{x}}`, with literal texts that are already encoded.
     pub(crate) fn encoded(text: &str) -> Result<Self> {
         let pair = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -30,7 +30,7 @@ impl Pairs {
         Self(pairs.collect::<Result<_>>()?).checked()
     }
 
-    /// Pairs of a JSON object: each value is a template, a number or a boolean.
+    /// Reads pairs of a JSON object: each value is a template, a number or a boolean.
     pub(crate) fn object(fields: &Map<String, Value>) -> Result<Self> {
         let pair = |(name, value): (&String, &Value)| {
             let value = match value {
@@ -66,7 +66,7 @@ impl Pairs {
                 for item in items {
                     if item.is_array() || item.is_object() {
                         return Err(Problem::new(format!(
-                            "the list for {name:?} can only hold strings, numbers and booleans"
+                            "the list for {name:?} can only contain strings, numbers and booleans"
                         )));
                     }
                     pairs.push(format!("{name}={}", percent(&plain(item)?)));
@@ -79,7 +79,7 @@ impl Pairs {
     }
 }
 
-/// Checks a literal text of an address: characters that may stand there, and whole percent-encodings.
+/// Checks a literal text of an address: it may only contain permitted characters and complete percent-encodings.
 pub(crate) fn check_encoded(text: &str, part: &str) -> Result<()> {
     let is_hex = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_hexdigit);
     for (at, letter) in text.char_indices() {

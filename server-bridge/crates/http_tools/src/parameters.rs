@@ -1,4 +1,4 @@
-//! The parameters of a tool: as a JSON schema, a list, or a map of them.
+//! The parameters of a tool, given as a JSON schema, a list or a map.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl Parameters {
         for (name, about) in &properties {
             if !is_key(name) {
                 return Err(Problem::new(format!(
-                    "{name:?} is not a valid name for one: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning"
+                    "{name:?} is not a valid name for a parameter: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning"
                 )));
             }
             if !about.is_object() && !about.is_boolean() {
@@ -86,7 +86,7 @@ impl Parameters {
         self.properties.keys().map(String::as_str)
     }
 
-    /// The arguments of a call, checked, with the defaults of those that it does not give.
+    /// The checked arguments of a call, with defaults for those that are missing.
     pub(crate) fn check(&self, arguments: &Map<String, Value>) -> Result<Map<String, Value>> {
         let known = || self.names().collect::<Vec<_>>().join(", ");
         if let Some(unknown) = arguments.keys().find(|name| !self.has(name)) {
@@ -94,7 +94,7 @@ impl Parameters {
         }
         let mut checked = arguments.clone();
         for (name, about) in &self.properties {
-            // Where the schema does not allow null as a value, a null argument counts as absent.
+            // Unless the schema allows null as a value, a null argument counts as absent.
             if checked.get(name).is_some_and(|value| value.is_null() && !may_be_null(about)) {
                 checked.remove(name);
             }
@@ -119,7 +119,8 @@ impl Parameters {
     }
 }
 
-/// A map of parameters may have one with the name `properties`; a schema says that it is one of an object.
+/// True for a schema, which has the type `object` or whose `properties` are all objects; a map of parameters may have a
+/// parameter with the name `properties`.
 fn is_schema(fields: &Map<String, Value>) -> bool {
     fields.get("type").is_some_and(|kind| kind == "object")
         || fields.get("properties").is_some_and(|properties| {
@@ -175,7 +176,7 @@ fn is_type(word: &str) -> bool {
     matches!(word, "string" | "number" | "integer" | "boolean" | "array" | "object")
 }
 
-/// Checks that a schema can be given to models: bounded in depth, and self-contained.
+/// Checks that models can use a schema: its depth must be limited, and it must be self-contained.
 fn check_schema(value: &Value, depth: usize) -> Result<()> {
     if depth > DEPTH {
         return Err(Problem::new(format!("their schema is deeper than {DEPTH} levels")));
@@ -192,14 +193,14 @@ fn check_schema(value: &Value, depth: usize) -> Result<()> {
     }
 }
 
-/// True if a schema names null as a value.
+/// True if a schema allows null as a value.
 fn may_be_null(about: &Value) -> bool {
     let is_null = |kind: &Value| kind == "null";
     about.get("type").and_then(Value::as_array).is_some_and(|kinds| kinds.iter().any(is_null))
         || about.get("enum").and_then(Value::as_array).is_some_and(|values| values.contains(&Value::Null))
 }
 
-/// Checks a value's type, and that it is among those that its schema lists.
+/// Checks a value's type, and that its schema lists the value if it lists any.
 fn check_value(value: &Value, about: &Value) -> Result<()> {
     let is_of = |kind: &str| match kind {
         "string" => value.is_string(),

@@ -1,4 +1,5 @@
-//! The functions `match` and `search` of JSONPath (RFC 9535). Those of crate `serde_json_path` compile the pattern again for each value.
+//! The functions `match` and `search` of JSONPath (RFC 9535). The ones in crate `serde_json_path` compile the pattern again for each
+//! value.
 
 use std::cell::RefCell;
 
@@ -9,11 +10,11 @@ use serde_json_path::functions::{LogicalType, ValueType};
 use crate::limits::{PATTERN_MEMORY_BYTES, PATTERNS};
 
 thread_local! {
-    /// The patterns that this thread compiled last.
+    /// The patterns that this thread compiled most recently.
     static COMPILED: RefCell<Vec<(String, Option<Regex>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Compiles a pattern that a whole text has to match, or a part of it.
+/// Compiles a pattern that must match a whole text, or a part of it.
 pub(crate) fn compile(pattern: &str, is_whole: bool) -> Result<Regex, regex::Error> {
     let pattern = if is_whole { format!("^(?:{pattern})$") } else { pattern.to_owned() };
     RegexBuilder::new(&pattern).crlf(true).size_limit(PATTERN_MEMORY_BYTES).build()

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use crate::error::{Problem, Result};
 use crate::limits::KEY_CHARS;
 
-/// The beginning of a secret's placeholder.
+/// The prefix of a secret's placeholder.
 const SECRET: &str = "secret.";
 
-/// All but RFC 3986's unreserved characters.
+/// All characters except RFC 3986's unreserved ones.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A text with placeholders.
@@ -56,7 +56,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The same with its literal texts changed.
+    /// The same template with its literal texts changed.
     pub(crate) fn map_texts(self, change: impl Fn(&str) -> String) -> Self {
         let change = |piece| match piece {
             Piece::Text(text) => Piece::Text(change(&text)),
@@ -74,7 +74,7 @@ impl Template {
         }
     }
 
-    /// The argument that it consists of.
+    /// The argument's name, if the template is a single placeholder.
     pub(crate) fn whole(&self) -> Option<&str> {
         match self.0.as_slice() {
             [Piece::Argument(key)] => Some(key),
@@ -96,7 +96,7 @@ impl Template {
         })
     }
 
-    /// The literal texts.
+    /// The literal texts between the placeholders.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Text(text) => Some(text.as_str()),
@@ -105,7 +105,7 @@ impl Template {
     }
 
     /// The text with its placeholders replaced, each value changed by `escape`; `None` if it is a single placeholder whose argument is
-    /// absent. Within a longer text an absent argument is empty. A value is never read as a template.
+    /// absent. Within a longer text, an absent argument is replaced with nothing. A value is never read as a template.
     pub(crate) fn text(
         &self,
         values: &Values<'_>,
@@ -139,7 +139,7 @@ impl Values<'_> {
         self.arguments.get(key)
     }
 
-    /// The value of an argument as text; one that is null is absent.
+    /// The value of an argument as text; a null argument counts as absent.
     pub(crate) fn argument(&self, key: &str) -> Option<&Value> {
         self.arguments.get(key).filter(|value| !value.is_null())
     }
@@ -153,7 +153,7 @@ impl Values<'_> {
     }
 }
 
-/// Percent-encodes all that is not unreserved.
+/// Percent-encodes all characters that are not unreserved.
 pub(crate) fn percent(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
@@ -168,7 +168,7 @@ pub(crate) fn plain(value: &Value) -> Result<Cow<'_, str>> {
         Value::Array(items) => {
             let is_flat = |item: &&Value| !item.is_array() && !item.is_object();
             if !items.iter().all(|item| is_flat(&item)) {
-                return Err(Problem::new("a list can only hold strings, numbers and booleans here"));
+                return Err(Problem::new("a list can only contain strings, numbers and booleans here"));
             }
             let items: Result<Vec<_>> = items.iter().map(plain).collect();
             Ok(Cow::Owned(items?.join(",")))
@@ -179,13 +179,13 @@ pub(crate) fn plain(value: &Value) -> Result<Cow<'_, str>> {
     }
 }
 
-/// True for a name of a parameter: one that all providers accept.
+/// True for a valid name of a parameter: all providers accept it.
 pub(crate) fn is_key(key: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     (1..=KEY_CHARS).contains(&key.len()) && key.chars().all(is_letter) && !key.starts_with(SECRET)
 }
 
-/// True for a name of a secret.
+/// True for a valid name of a secret.
 pub fn is_secret_name(name: &str) -> bool {
     (1..=KEY_CHARS).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -1,4 +1,4 @@
-//! YAML as JSON, within bounds: aliases may repeat what they stand for so often that a small text becomes a huge value.
+//! YAML as JSON, within limits: aliases may repeat their values so often that a small text becomes a huge value.
 
 use std::cell::Cell;
 use std::fmt;
@@ -8,9 +8,10 @@ use serde_json::{Map, Number, Value};
 
 use crate::limits::{YAML_NODES, YAML_TEXT_BYTES};
 
-/// Reads one document. Keys that are numbers or truth values become texts, and `<<` takes over the fields of others.
+/// Reads one document. Keys that are numbers or booleans become strings, and `<<` takes over the fields of other
+/// values.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let left = Left { nodes: Cell::new(YAML_NODES), bytes: Cell::new(YAML_TEXT_BYTES) };
     Node(&left).deserialize(yaml_serde::Deserializer::from_str(text)).map_err(|error| error.to_string())
@@ -36,7 +37,7 @@ impl Left {
     }
 }
 
-/// One value.
+/// A value that is being read, within the limits.
 #[derive(Clone, Copy)]
 struct Node<'a>(&'a Left);
 
@@ -116,7 +117,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 let others = if let Value::Array(others) = value { others } else { vec![value] };
                 for other in others {
                     let Value::Object(other) = other else {
-                        return Err(A::Error::custom("`<<` stands for fields only"));
+                        return Err(A::Error::custom("the value of `<<` must consist of fields"));
                     };
                     for (name, value) in other {
                         merged.entry(name).or_insert(value);

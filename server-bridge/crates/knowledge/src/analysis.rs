@@ -1,5 +1,5 @@
-//! Makes the words of passages again that an older version of the analysis made: document by document, in small changes, until a restarted server
-//! has none left. Questions are answered by the older words until then.
+//! Recreates the words of passages that an older version of the analysis made: one document after another, in small
+//! changes, until a restarted server has none left. Until then, questions are answered from the older words.
 
 use search::chunks::with_titles;
 use search::tokens;
@@ -11,27 +11,27 @@ use crate::limits::{ANALYSED_PASSAGES, ANALYSIS_PAUSE, RETRY};
 use crate::service::Knowledge;
 
 impl Knowledge {
-    /// Goes through all documents once. A server that is killed begins again at the document that was not complete.
+    /// Goes through all documents once. A server that is killed starts again at the document that was not complete.
     pub(crate) async fn analyse_older(&self) {
         let mut after = DocumentId(0);
         loop {
             match self.analyse_next(after).await {
                 Ok(Some(done)) => after = done,
-                // Users may come whose documents are outdated.
+                // This node may become the home of users whose documents are outdated.
                 Ok(None) if self.0.store.is_node() => {
                     after = DocumentId(0);
                     sleep(RETRY).await;
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    tracing::error!(%error, "the words of older documents could not be made again; it is tried again");
+                    tracing::error!(%error, "the words of older documents could not be recreated; trying again");
                     sleep(RETRY).await;
                 }
             }
         }
     }
 
-    /// Makes the words of the first outdated document after `after`; returns that document, or `None` if there is none.
+    /// Recreates the words of the first outdated document after `after`; returns that document, or `None` if there is none.
     async fn analyse_next(&self, after: DocumentId) -> store::Result<Option<DocumentId>> {
         let store = &self.0.store;
         let Some(document) = store.outdated_document(after).await? else { return Ok(None) };
@@ -41,7 +41,7 @@ impl Knowledge {
             let Some(end) = passages.last() else { break };
             last = end.id;
             self.replace(&document, passages).await?;
-            // Others write in the meantime.
+            // Leaves time for other writes.
             sleep(ANALYSIS_PAUSE).await;
         }
         store.set_analysed(&document).await?;

@@ -5,7 +5,8 @@
 //!                                           not: read from the store, kept if they fit
 //!   new vectors are added; vectors of removed documents are dropped; the collection that was searched least recently makes room
 //! ```
-//! The store stays the judge: a search asks it who may see a collection before, and whether a passage is there after.
+//! The store remains authoritative: it decides before a search who may see a collection, and after it whether a passage
+//! still exists.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +38,7 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct State {
     entries: HashMap<Place, Entry>,
-    /// Counts searches.
+    /// The number of searches so far.
     now: u64,
     /// Counts the changes of each collection.
     changes: HashMap<CollectionId, u64>,
@@ -45,7 +46,7 @@ struct State {
 
 struct Entry {
     vectors: Arc<Vectors<Key>>,
-    /// The last search.
+    /// The number of the last search that used these vectors.
     used: u64,
 }
 
@@ -54,10 +55,11 @@ impl Cache {
         Self { limit_bytes, state: Mutex::default(), reading: tokio::sync::Mutex::default() }
     }
 
-    /// The passages of these collections whose vectors are the nearest, nearest first. The comparing is done beside the async threads.
+    /// The passages of these collections whose vectors are nearest, nearest first. The comparison runs outside the async
+    /// threads.
     ///
     /// # Errors
-    /// The store's. A vector of another dimension than the question's is passed over.
+    /// The store's errors. A vector whose dimension differs from that of the question is skipped.
     pub(crate) async fn nearest(
         &self,
         store: &Store,
@@ -132,12 +134,12 @@ impl Cache {
         Some(Arc::clone(&entry.vectors))
     }
 
-    /// Takes in vectors that were just stored.
+    /// Adds vectors that were just stored.
     pub(crate) fn add(&self, model: i64, collection: CollectionId, added: &[PassageVector]) {
         let mut state = self.state();
         state.changed(collection);
         let Some(entry) = state.entries.get_mut(&(model, collection)) else { return };
-        // They may have been read from the store just before.
+        // Some of them may already be here, if they were read from the store just before.
         let ids: HashSet<ChunkId> = added.iter().map(|one| one.id).collect();
         let known: HashSet<ChunkId> = entry
             .vectors
@@ -166,20 +168,20 @@ impl Cache {
         }
     }
 
-    /// Takes out a collection.
+    /// Removes a collection.
     pub(crate) fn forget_collection(&self, collection: CollectionId) {
         let mut state = self.state();
         state.changed(collection);
         state.entries.retain(|(_, of), _| *of != collection);
     }
 
-    /// Takes out the vectors of every model but this one.
+    /// Removes the vectors of every model but this one.
     pub(crate) fn keep_model(&self, model: i64) {
         self.state().entries.retain(|(of, _), _| *of == model);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic may leave vectors out, which are then found by words.
+        // A panic may leave vectors out; their passages are then found by words.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -189,7 +191,7 @@ impl State {
         *self.changes.entry(collection).or_default() += 1;
     }
 
-    /// Removes what was not searched for longest, until the rest fits.
+    /// Removes the collections that were searched least recently, until the rest fits.
     fn make_room(&mut self, limit_bytes: usize) {
         let mut size: usize = self.entries.values().map(|entry| entry.vectors.size_bytes()).sum();
         while size > limit_bytes {
@@ -215,7 +217,7 @@ fn append(vectors: &mut Vectors<Key>, stored: &[PassageVector]) {
         let key = Key { passage: *id, document: *document_id, version: *version };
         let added = Vector::stored(vector).and_then(|vector| vectors.push(key, &vector));
         if let Err(error) = added {
-            tracing::warn!(%error, passage = id.0, "a stored vector is passed over");
+            tracing::warn!(%error, passage = id.0, "a stored vector is skipped");
         }
     }
 }
@@ -282,7 +284,7 @@ mod tests {
         assert_eq!(passages(&cache, 1), [1]);
         cache.add(1, CollectionId(1), &[stored(2, 1, 1, [1, 0])]);
         assert_eq!((passages(&cache, 1), passages(&cache, 2)), (vec![1, 2], vec![]));
-        // What is larger than all of it does not stay either.
+        // Vectors that are larger than the whole cache are not kept either.
         cache.add(1, CollectionId(1), &[stored(3, 1, 1, [1, 0])]);
         assert!(passages(&cache, 1).is_empty());
     }

@@ -1,5 +1,5 @@
-//! Finding passages by meaning: the vector of the question is compared with those of the passages. Whatever fails, the search goes on by words,
-//! and says so.
+//! Finding passages by meaning: the vector of the question is compared with those of the passages. If anything fails, the
+//! search continues with words alone and adds a note for the user.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::limits::{MEANING_TIMEOUT, RANKED};
 use crate::meaning::Problem;
 use crate::service::Knowledge;
 
-/// Passages that were found by meaning, and what there is to say about that.
+/// Passages that were found by meaning, and notes for the user about that search.
 #[derive(Debug, Default)]
 pub(crate) struct ByMeaning {
     pub(crate) ranked: Vec<ChunkId>,

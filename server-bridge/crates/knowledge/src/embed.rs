@@ -1,11 +1,11 @@
 //! The worker that embeds: every passage gets a vector of the server's embedder, some passages at a time.
 //!
 //! ```text
-//!   a new model ─► every collection has a turn ─► vectors beside those of the model before ─► complete: it answers, the others are removed
+//!   a new model ─► every collection has a turn ─► vectors alongside those of the model before ─► complete: it answers, the others are removed
 //!   a new version of a document ─► its collection has a turn, from that document on
-//!   the embedder fails ─► a trial tells if it is away (a pause) or refuses the texts (one by one; what is refused is left to the words)
+//!   the embedder fails ─► a trial shows whether it is unavailable (a pause) or refuses the texts (one by one; refused ones are found by words)
 //! ```
-//! The store holds what is done, so that a server that starts again goes on where it was.
+//! The store records the progress, so that a restarted server continues where the last one stopped.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::meaning::Problem;
 use crate::service::Knowledge;
 use crate::turns::{Turn, Turns, before};
 
-/// The text that an embedder is tried with.
+/// The text that is embedded as a trial.
 const TRIAL: &str = "ready";
 
 /// The work for one model.
@@ -29,20 +29,20 @@ struct Round {
     /// Unknown until the embedder has answered once.
     model: Option<EmbeddingModel>,
     turns: Turns,
-    /// True if it ended since the last change.
+    /// True if the round ended and nothing has changed since.
     is_over: bool,
 }
 
-/// What comes after a step.
+/// The next action of the worker.
 enum Then {
-    /// The next one.
+    /// The next step, at once.
     GoOn,
-    /// A pause, unless something is changed.
+    /// A pause, unless something changes.
     Wait(Duration),
 }
 
 impl Knowledge {
-    /// Embeds what has no vector, and what is added, until it is dropped.
+    /// Embeds passages without vectors, and new ones, until the future is dropped.
     pub(crate) async fn embed(&self) {
         let mut round = None;
         loop {
@@ -50,7 +50,7 @@ impl Knowledge {
                 Ok(Then::GoOn) => continue,
                 Ok(Then::Wait(pause)) => pause,
                 Err(error) => {
-                    tracing::error!(%error, "passages could not be embedded; it is tried again");
+                    tracing::error!(%error, "passages could not be embedded; trying again");
                     round = None;
                     RETRY
                 }
@@ -119,7 +119,7 @@ impl Knowledge {
         Ok(Then::GoOn)
     }
 
-    /// True if there is another model than that of the round, or its vectors were removed to be made anew.
+    /// True if the embedder's model differs from that of the round, or its vectors were removed so that they are made again.
     async fn is_outdated(&self, round: Option<&Round>, embedder: &Guarded) -> store::Result<bool> {
         let Some(round) = round.filter(|round| round.name == embedder.model()) else { return Ok(true) };
         let Some(model) = &round.model else { return Ok(false) };
@@ -151,7 +151,7 @@ impl Knowledge {
         Ok(Round { name, model, turns, is_over: false })
     }
 
-    /// Nothing is left: the model answers from now on.
+    /// No passage is left: the model answers from now on.
     async fn end_round(&self, round: &mut Round) -> store::Result<Then> {
         if let (false, Some(model)) = (round.is_over, &mut round.model) {
             let others = self.0.store.embedding_models().await?.len() > 1;
@@ -166,7 +166,7 @@ impl Knowledge {
         Ok(Then::Wait(EMBEDDER_POLL))
     }
 
-    /// Embeds some passages of a turn, which then goes on after them; returns false if the embedder has to rest.
+    /// Embeds some passages of a turn, which then continues after them; returns false if the embedder needs a pause.
     async fn embed_batch(
         &self,
         embedder: &Guarded,
@@ -184,7 +184,7 @@ impl Knowledge {
             self.0.meaning.set_model(model.id);
             round.model = Some(model);
             if is_other {
-                // The next attempt is refused for it.
+                // The next attempt is refused because of the dimensions.
                 return Ok(true);
             }
         }

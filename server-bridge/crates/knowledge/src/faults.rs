@@ -4,7 +4,7 @@
 /// A point of indexing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Point {
-    /// The content of an upload is stored; nothing waits for it yet.
+    /// The content of an upload is stored; no job waits for it yet.
     Uploaded,
     /// A job was begun; nothing was read.
     Begun,
@@ -16,7 +16,7 @@ pub(crate) enum Point {
     AfterSwap,
     /// The vectors of some passages are made, and not stored.
     BeforeVectors,
-    /// They are stored.
+    /// The vectors of these passages are stored.
     AfterVectors,
 }
 

@@ -47,7 +47,7 @@ impl Knowledge {
             if found.passages.len() == most.clamp(1, FOUND) {
                 break;
             }
-            // It may just have been removed, or a new version swapped in.
+            // The passage may just have been removed, or a new version swapped in.
             let Some(passage) = self.0.store.passage(user.id, id).await? else { continue };
             let text = passage.text().to_owned();
             found.passages.push(FoundPassage {

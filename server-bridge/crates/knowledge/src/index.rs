@@ -28,7 +28,7 @@ pub(crate) struct Content {
 }
 
 impl Knowledge {
-    /// Does the job of a document. Its failures are recorded with the document; an error is the store's.
+    /// Does the job of a document. Failures of the document are recorded with it; only the store's errors are returned.
     pub(crate) async fn index(&self, job: &IndexJob) -> store::Result<()> {
         let mut content = if job.place.is_empty() {
             self.uploaded(job).await?
@@ -76,10 +76,10 @@ impl Knowledge {
                 fault(Point::AfterSwap);
                 self.0.meaning.cache.forget(job.collection_id, &[document], Some(job.id.0));
                 self.0.meaning.changed(job.user_id, job.collection_id, document);
-                // The rows of the version before.
+                // True if rows of an earlier version remain.
                 !is_published || !job.sha256.is_empty()
             }
-            // The document is gone, or has newer content.
+            // The document was removed, or has newer content.
             Ok(None) => true,
             Err(failure) => {
                 self.0.store.fail_job(job, &failure.to_string(), Some(seen)).await?;
@@ -110,7 +110,7 @@ impl Knowledge {
         if size > DOCUMENT_BYTES {
             return Err(Trouble::Refused(Failure::TooLarge.to_string()));
         }
-        // A slow runner keeps the memory for its own file from others, and no more.
+        // A slow runner holds back only the memory for its own file.
         let wanted_kib = u32::try_from(size.div_ceil(1024)).unwrap_or(CONTENT_KIB).min(CONTENT_KIB);
         let room = Arc::clone(&self.0.contents).acquire_many_owned(wanted_kib).await.ok();
         let read = async {
@@ -129,8 +129,8 @@ impl Knowledge {
         timeout(SCAN_TIMEOUT, read).await.map_err(|_| late())?
     }
 
-    /// Reads the content and stores its pages but for the last ones; `None` if the job is gone. While a batch of pages is stored, the next one
-    /// is read and analysed.
+    /// Reads the content and stores its pages but for the last ones; `None` if the job no longer exists. While a batch of
+    /// pages is stored, the next one is read and analysed.
     async fn read(&self, job: &IndexJob, content: Content) -> store::Result<Result<Option<Read>, Failure>> {
         let mut source = match self.open(&job.name, content).await {
             Ok(source) => source,
@@ -166,7 +166,7 @@ impl Knowledge {
         }
     }
 
-    /// Stores pages; returns false if the job is gone.
+    /// Stores pages; returns false if the job no longer exists.
     async fn store_pages(&self, job: &IndexJob, pages: &[NewPage]) -> store::Result<bool> {
         if pages.is_empty() { Ok(true) } else { self.0.store.add_pages(job, pages).await }
     }
@@ -190,18 +190,18 @@ impl Knowledge {
     }
 }
 
-/// Runs work of the processor on a thread of its own, so that requests do not wait for it. A panic of the work is passed on.
+/// Runs CPU-bound work on a separate thread, so that requests do not wait for it. A panic of the work is passed on.
 pub(crate) async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        // The runtime ends, and this future with it.
+        // The runtime ends, and drops this future.
         Err(_) => std::future::pending().await,
     }
 }
 
 impl Content {
-    /// The hash of its content, in hex.
+    /// The SHA-256 of the content, in hexadecimal.
     fn sha256(&self) -> String {
         let mut hash = Sha256::new();
         self.pieces.iter().for_each(|piece| hash.update(piece));
@@ -261,7 +261,7 @@ impl Source {
 
 /// The remark on a document that was not read completely; empty if it was.
 fn note_of(done: &Done) -> String {
-    // Each sentence as a whole, as it is translated.
+    // Each case has a whole sentence, because sentences are translated as a whole.
     match (done.broken_pages, done.cut_pages) {
         (0, 0) => String::new(),
         (broken, 0) => format!("{broken} of {} pages could not be read", done.pages),

@@ -14,8 +14,8 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Of lanes with jobs, sorted, the one that comes after the last one and may begin now: uploads need no runner, so that one lane of them
-    /// at a time is enough.
+    /// Begins the first lane after the last one, among these sorted lanes with jobs, that may begin now. Uploads need no
+    /// runner, so one lane of them at a time is enough.
     pub(crate) fn begin(&mut self, ready: &[Lane]) -> Option<Lane> {
         let uploads = self.busy.iter().filter(|lane| lane.place.is_empty()).count();
         let folders = self.busy.len() - uploads;

@@ -6,9 +6,9 @@
 //!   passages without a vector ─► another worker: the server's embedder ─► vectors
 //!   a question ─► find: by words, and by vectors ─► fused, of the collections that the user may search ─► `knowledge_search`, the API
 //! ```
-//! Runners are read side by side, and documents one after the other. Until a new version is complete, questions are answered from the
-//! version before, and by words alone where there are no vectors yet. Documents may contain anything, so tools pass their text to models as
-//! marked quotations.
+//! The files of several runners are read in parallel, and documents are parsed one after the other. Until a new version
+//! is complete, questions are answered from the version before, and by words alone where there are no vectors yet.
+//! Documents may contain anything, so tools pass their text to models as marked quotations.
 //!
 //! | module | holds |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | `worker` | the worker: runs the jobs of several lanes, and scans folders regularly |
 //! | `lanes` | the lane whose turn it is |
 //! | `index` | turns a document into pages and passages |
-//! | `analysis` | makes the words of documents again that an older version indexed |
+//! | `analysis` | recreates the words of documents that an older version indexed |
 //! | `sync` | scans a runner's folder |
 //! | `embed` | the worker that makes vectors of passages |
 //! | `turns` | the collection whose turn it is to be embedded |

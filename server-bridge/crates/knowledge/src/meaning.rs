@@ -1,5 +1,5 @@
-//! What searches, the worker that embeds and the lists of collections share: the embedder, the vectors in memory, and what there is to say about
-//! passages that have none.
+//! The state that searches, the embedding worker and the lists of collections share: the embedder, the vectors in memory,
+//! and the notes for users about passages without vectors.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,11 @@ use crate::limits::{CACHE_BYTES, REFUSED_PASSAGES};
 /// The reason why a search by meaning cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// The file of the built-in embedder is not there.
+    /// The file of the built-in embedder is missing.
     Absent,
-    /// It failed, and may answer a little later.
+    /// The embedder failed, and may answer a little later.
     Silent,
-    /// What it says is of no use, or it cannot be asked at all.
+    /// The embedder's answers are unusable, or it cannot be asked at all.
     Unusable,
 }
 
@@ -37,18 +37,18 @@ struct Progress {
     model: Option<i64>,
     /// True if another model has all vectors, and answers until this one has.
     is_served: bool,
-    /// The reason for which it rests.
+    /// The reason for the worker's pause.
     problem: Option<Problem>,
     /// The collections with passages that have no vector yet.
     pending: HashSet<CollectionId>,
     /// The passages that the embedder refused.
     refused: HashMap<CollectionId, HashSet<ChunkId>>,
-    /// What was changed since the worker looked last: in each collection, the first document.
+    /// For each collection, the first document that changed since the worker last looked.
     changed: BTreeMap<CollectionId, (UserId, DocumentId)>,
 }
 
 impl Problem {
-    /// What an embedder's failure means for a search.
+    /// The effect of an embedder's failure on searches.
     pub(crate) fn of(error: &EmbedError) -> Self {
         match error {
             EmbedError::Absent(_) => Self::Absent,
@@ -85,12 +85,13 @@ impl Meaning {
         self.wake.notify_one();
     }
 
-    /// What was changed since the last call.
+    /// Takes the changes since the last call.
     pub(crate) fn take_changed(&self) -> BTreeMap<CollectionId, (UserId, DocumentId)> {
         std::mem::take(&mut self.progress().changed)
     }
 
-    /// Begins with a model, or with none: nothing is known about its passages. `is_served` if another one answers meanwhile.
+    /// Begins with a model, or with none: nothing is known about its passages. `is_served` is true if another model
+    /// answers meanwhile.
     pub(crate) fn begin(&self, model: Option<i64>, is_served: bool) {
         let mut progress = self.progress();
         let changed = std::mem::take(&mut progress.changed);
@@ -114,7 +115,8 @@ impl Meaning {
         self.progress().pending = pending;
     }
 
-    /// Notes a passage that the embedder refuses, or forgets those of a collection that is looked at from its beginning.
+    /// Records a passage that the embedder refuses; with `None`, forgets those of a collection that is processed from its
+    /// beginning.
     pub(crate) fn refused(&self, collection: CollectionId, passage: Option<ChunkId>) {
         let mut progress = self.progress();
         match passage {
@@ -128,7 +130,7 @@ impl Meaning {
         }
     }
 
-    /// What there is to say about a search of these collections by the vectors that there are.
+    /// The notes for a search of these collections by meaning; none if all their passages have vectors.
     pub(crate) fn notes_of(&self, collections: &[CollectionId]) -> Vec<String> {
         let progress = self.progress();
         let is_bare =
@@ -137,7 +139,7 @@ impl Meaning {
         if says_so { vec![PENDING.to_owned()] } else { Vec::new() }
     }
 
-    /// What there is to say about the search of a collection by meaning; empty for nothing.
+    /// The note about searching a collection by meaning; empty if there is nothing to report.
     pub(crate) async fn note(&self, store: &Store, collection: CollectionId) -> store::Result<String> {
         let (model, problem, is_pending, refused) = {
             let progress = self.progress();

@@ -30,9 +30,9 @@ pub(crate) struct Inner {
     /// Wakes the worker.
     pub(crate) wake: Notify,
     pub(crate) meaning: Meaning,
-    /// Documents are read one after the other.
+    /// Held while a document is parsed: one after the other.
     pub(crate) reading: Semaphore,
-    /// What may be in memory of the contents of folders, in KiB.
+    /// Limits how much of the folders' contents is in memory, in KiB.
     pub(crate) contents: Arc<Semaphore>,
 }
 
@@ -101,7 +101,7 @@ impl Knowledge {
     /// Removes a user's own collection with its documents and their index.
     ///
     /// # Errors
-    /// [`Error::Store`] if the collection is gone or another user's.
+    /// [`Error::Store`] if the collection does not exist or is another user's.
     pub async fn remove_collection(&self, user: &User, key: &str) -> Result<()> {
         let collection = self.find_collection(user.id, key).await?;
         if !self.0.store.remove_collection(user.id, collection.id).await? {
@@ -114,10 +114,10 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Shares a user's own collection with others, or ends that.
+    /// Shares a user's own collection with others, or stops sharing it.
     ///
     /// # Errors
-    /// [`Error::NoUser`]; [`Error::Store`] if the collection is gone or another user's.
+    /// [`Error::NoUser`]; [`Error::Store`] if the collection does not exist or is another user's.
     pub async fn share(
         &self,
         user: &User,
@@ -140,7 +140,7 @@ impl Knowledge {
     /// Queues a scan of the folder of a user's own collection.
     ///
     /// # Errors
-    /// [`Error::Store`] if the collection is gone or another user's, or has no folder.
+    /// [`Error::Store`] if the collection does not exist, is another user's, or has no folder.
     pub async fn sync(&self, user: &User, key: &str, accepts_missing: bool) -> Result<()> {
         let collection = self.find_collection(user.id, key).await?;
         self.0.store.queue_sync(user.id, collection.id, accepts_missing).await?;
@@ -178,14 +178,14 @@ impl Knowledge {
     /// Removes a document of a user's own collection.
     ///
     /// # Errors
-    /// [`Error::Store`] if the collection is gone or another user's.
+    /// [`Error::Store`] if the collection does not exist or is another user's.
     pub async fn remove_document(&self, user: &User, id: i64) -> Result<()> {
         let document = self.0.store.document(user.id, DocumentId(id)).await?;
         self.remove(user.id, document.collection_id, &[document.id]).await?;
         Ok(())
     }
 
-    /// Removes documents, and what is in memory of them.
+    /// Removes documents, and their data in memory.
     pub(crate) async fn remove(
         &self,
         user: UserId,
@@ -198,7 +198,7 @@ impl Knowledge {
         Ok(())
     }
 
-    /// The work that waits.
+    /// The number of waiting jobs.
     ///
     /// # Errors
     /// [`Error::Store`].

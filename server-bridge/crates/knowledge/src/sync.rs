@@ -1,5 +1,5 @@
-//! Scans a runner's folder: queues new and changed files, and removes documents whose files are gone. If very many are gone, the owner has
-//! to confirm it first.
+//! Scans a runner's folder: queues new and changed files, and removes documents whose files no longer exist. If very many
+//! are missing, the owner has to confirm the removal first.
 //!
 //! The runner finds the files: none outside the folder, and none that `.gitignore` excludes; it follows no links. A file is read again only
 //! if its size or time differs from that of the indexed content.
@@ -37,7 +37,7 @@ impl From<SandboxError> for Trouble {
     }
 }
 
-/// The result of a scan: changed files, and documents whose files are gone.
+/// The result of a scan: changed files, and documents whose files no longer exist.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Plan {
     changed: Vec<FileSeen>,

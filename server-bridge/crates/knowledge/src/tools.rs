@@ -27,7 +27,7 @@ pub struct Search {
     /// The name of one collection; all collections if not given.
     #[serde(default)]
     collection: Option<String>,
-    /// The most passages, 1 to 10; 5 if not given.
+    /// The maximum number of passages, 1 to 10; 5 if not given.
     #[serde(default)]
     limit: Option<usize>,
 }

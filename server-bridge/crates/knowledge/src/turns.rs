@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use store::{ChunkId, CollectionId, DocumentId, PassagePlace, UserId};
 
-/// The collections that have passages without vectors, and, for each, the place after which those passages begin.
+/// The collections that have passages without vectors, each with the place after which these passages begin.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     users: BTreeMap<UserId, Collections>,
@@ -24,7 +24,7 @@ struct Collections {
 pub(crate) struct Turn {
     pub(crate) user: UserId,
     pub(crate) collection: CollectionId,
-    /// The passages after this place are to be done.
+    /// The turn is for the passages after this place.
     pub(crate) after: PassagePlace,
 }
 
@@ -40,7 +40,7 @@ impl Turns {
         *place = after.min(*place);
     }
 
-    /// The collection whose turn it is: of the next user, the next one.
+    /// Chooses the next user, and the next of that user's collections.
     pub(crate) fn next(&mut self) -> Option<Turn> {
         let user = following(&self.users, self.last)?;
         let collections = self.users.get_mut(&user)?;

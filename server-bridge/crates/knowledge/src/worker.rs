@@ -22,7 +22,7 @@ impl Knowledge {
         }
     }
 
-    /// Removes what a node that was killed left incomplete of one user's documents.
+    /// Removes the incomplete data that a killed node left for one user's documents.
     ///
     /// # Errors
     /// Those of the store.
@@ -31,12 +31,12 @@ impl Knowledge {
     }
 
     async fn work(&self) {
-        // A node does so for each user, when it becomes their home.
+        // A node recovers the index of each user when it becomes that user's home.
         if !self.0.store.is_node() {
             self.until_done("recovering the index", || self.0.store.recover_index(None)).await;
         }
         let (mut next_look, mut lanes) = (Instant::now(), Lanes::default());
-        // They end with this future.
+        // The jobs end when this future is dropped.
         let mut jobs: JoinSet<Lane> = JoinSet::new();
         loop {
             if Instant::now() >= next_look {
@@ -55,7 +55,7 @@ impl Knowledge {
                 Some(done) = jobs.join_next() => match done {
                     Ok(lane) => lanes.end(&lane),
                     Err(error) => {
-                        // The error does not say which lane failed, so all lanes start again.
+                        // The error does not name the lane that failed, so all lanes start again.
                         tracing::error!(%error, "indexing a document ended early");
                         jobs.shutdown().await;
                         lanes = Lanes::default();
@@ -72,7 +72,7 @@ impl Knowledge {
         let job = self.until_done("taking a job", || self.0.store.next_index_job(lane)).await;
         let Some(job) = job else { return };
         if let Err(error) = self.job(&job).await {
-            tracing::error!(%error, job = job.id.0, "a document could not be indexed; it is tried again");
+            tracing::error!(%error, job = job.id.0, "a document could not be indexed; trying again");
             sleep(RETRY).await;
         }
     }

@@ -1,4 +1,5 @@
-//! Passages get vectors of a scripted embedder over real connections, whatever it answers; and what is found by them, by whom.
+//! Passages get vectors of a scripted embedder over real connections, whatever it answers; and users find the right ones
+//! by meaning.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 const TOPICS: &[&[&str]] = &[&["guarantee", "warranty", "保修"], &["kettle", "boil"], &["garden", "flower"]];
 
-/// The setting of the embedder, and what a test knows of it.
+/// A server's knowledge with a scripted embedder.
 struct World {
     store: Store,
     knowledge: Knowledge,
@@ -93,7 +94,7 @@ impl World {
         self.knowledge.collection(user, &collection.0.to_string()).await.unwrap().search_note
     }
 
-    /// Waits until a collection's note says this; an empty one is waited for, too.
+    /// Waits until a collection's note contains this text, or is empty if the text is.
     async fn noted(&self, user: &User, collection: CollectionId, expected: &str) {
         let wait = async {
             loop {

@@ -26,7 +26,7 @@ pub enum Progress<'a> {
         attempts: u32,
         /// The pause before it.
         pause: Duration,
-        /// Why the previous one failed.
+        /// The reason why the previous one failed.
         error: &'a Error,
     },
 }
@@ -86,7 +86,7 @@ pub async fn call(
     }
 }
 
-/// The same with a word in place of each image; `None` if there is none.
+/// The same request with a text in place of each image; `None` if it has no images.
 fn blind(request: &Request) -> Option<Request> {
     let mut request = request.clone();
     let mut count = 0;

@@ -7,7 +7,7 @@ use crate::message::Request;
 use crate::reply::Delta;
 use crate::transport::Call;
 
-/// A provider's words.
+/// A provider's format of requests and answers.
 pub trait Dialect: Send + Sync {
     /// Writes a request. The same request gives the same bytes, and a longer conversation the same first bytes; the part that
     /// is in the draft already costs nothing.
@@ -57,7 +57,7 @@ pub(crate) fn refusal(status: u16, body: &[u8], retry_after_s: Option<u64>) -> E
     told.into_error(status, retry_after_s)
 }
 
-/// A provider's error.
+/// A provider's error, as parsed from its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     message: String,
@@ -120,7 +120,7 @@ fn shown(message: &str, status: u16) -> String {
     let mut text: String =
         message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(SHOWN_CHARACTERS).collect();
     if text.trim().is_empty() {
-        text = "without a word".to_owned();
+        text = "no explanation".to_owned();
     }
     if status == 0 { text } else { format!("{status}: {text}") }
 }
@@ -204,7 +204,7 @@ pub(crate) mod tests {
             assert!(told(status, "<html>Bad gateway</html>").is_passing(), "{status}");
         }
         assert!(matches!(told(400, r#"{"error":{"message":"tools.0: bad"}}"#), Error::Refused(_)));
-        assert_eq!(told(503, "").to_string(), "the provider failed (503: without a word)");
+        assert_eq!(told(503, "").to_string(), "the provider failed (503: no explanation)");
     }
 
     #[test]

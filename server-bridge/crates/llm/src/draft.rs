@@ -44,7 +44,7 @@ pub(crate) type Writer = bytes::buf::Writer<BytesMut>;
 
 /// The serialised part of a conversation that is sent repeatedly.
 ///
-/// It is only as large as the last request and works for any request and any model: changed parts are written again.
+/// A draft is only as large as the last request and works for any request and any model: changed parts are written again.
 #[derive(Debug, Default)]
 pub struct Draft {
     wording: &'static str,
@@ -274,8 +274,8 @@ mod tests {
         messages.push(Arc::new(Message::user("z")));
         let third = OpenAi.write(&request(messages.clone(), None), &mut draft).body;
         assert_eq!(draft.bytes.as_ptr(), place);
-        assert_eq!(third[1].as_ptr(), place.wrapping_add(1), "behind the first comma, and not copied");
-        // It still has another holder: it is left alone.
+        assert_eq!(third[1].as_ptr(), place.wrapping_add(1), "after the first comma, and not copied");
+        // The bytes still have another holder: they are left alone.
         let held = third.concat();
         messages.push(Arc::new(Message::user("w")));
         drop(OpenAi.write(&request(messages, None), &mut draft));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The provider refused the key.
@@ -28,10 +28,10 @@ pub enum Error {
     /// The provider has a problem of its own.
     #[error("the provider failed ({0})")]
     Provider(String),
-    /// It could not be reached, or the connection broke.
+    /// The provider could not be reached, or the connection broke.
     #[error("the provider cannot be reached ({0})")]
     Network(String),
-    /// No sign of life for 120 s, or no end after 600 s, unless other [`crate::Deadlines`] are set.
+    /// The provider was silent for 120 s, or its answer did not end within 600 s, unless other [`crate::Deadlines`] are set.
     #[error("the provider took too long ({0})")]
     Timeout(String),
     /// The answer broke off.
@@ -75,8 +75,8 @@ impl Error {
         }
     }
 
-    /// True if another provider may stand in for this one: it is unavailable, or is at the moment. A mistake in the user's
-    /// settings is reported instead, and a conversation that does not fit is shortened first.
+    /// True if another provider may stand in for this one, because this one is unavailable, at least for the moment. A
+    /// mistake in the user's settings is reported instead, and a conversation that does not fit is shortened first.
     pub fn is_anothers_turn(&self) -> bool {
         self.is_passing() || matches!(self, Self::Quota(_) | Self::Relay(_))
     }

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::transport::{Answer, Call, Transport};
 
-/// The header for a key.
+/// The header in which a key is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyHeader {
     /// `authorization: Bearer KEY`.
@@ -113,7 +113,7 @@ pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
 }
 
 impl Http {
-    /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones want no key.
+    /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones need no key.
     ///
     /// # Errors
     /// [`Error::Address`] for an invalid address or one out of reach, [`Error::Key`] for a key that a header cannot contain,
@@ -188,7 +188,7 @@ impl Transport for Http {
     }
 }
 
-/// Why there is no answer; an address out of reach is a permanent error.
+/// The reason why there is no answer; an address out of reach is a permanent error.
 fn failed(error: &reqwest::Error) -> Error {
     match leads_inside(error) {
         Some(inside) => private(inside),

@@ -28,13 +28,13 @@ pub const ATTEMPT_LIMIT: Duration = Duration::from_secs(600);
 /// How long it may take to connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The most calls in progress of one tenant on the server's own model.
+/// The maximum number of one tenant's concurrent calls on the server's own model.
 pub const SHARED_CALLS: usize = 5;
 
-/// The most calls in progress of one tenant on a model of their own.
+/// The maximum number of one tenant's concurrent calls on a model of their own.
 pub const PERSONAL_CALLS: usize = 3;
 
-/// The most calls in progress of one tenant's sub-agents.
+/// The maximum number of concurrent calls of one tenant's sub-agents.
 pub const SUB_AGENT_CALLS: usize = 3;
 
 /// The longest answer, in bytes on the wire.
@@ -55,16 +55,16 @@ pub const ARGUMENTS_BYTES: usize = 16 * 1024 * 1024;
 /// Tool calls in one answer.
 pub const TOOL_CALLS: usize = 128;
 
-/// The most texts that are embedded in one request: OpenAI takes 2,048, smaller servers 32 to 256.
+/// The maximum number of texts that are embedded in one request: OpenAI takes 2,048, smaller servers 32 to 256.
 pub const EMBEDDING_BATCH_TEXTS: usize = 64;
 
-/// The most bytes of texts in one request, unless one text alone is longer.
+/// The limit on the texts of one request, in bytes, unless one text alone is longer.
 pub const EMBEDDING_BATCH_BYTES: usize = 256 * 1024;
 
 /// How long one request for vectors may take: a batch on a slow processor.
 pub const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long the vector of a question may take: someone waits for the search, which goes on by words alone.
+/// How long the vector of a question may take: someone waits for the search, which then uses words alone.
 pub const QUERY_EMBEDDING_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long an embedder is left alone after it failed; each further failure doubles it, up to the second one.

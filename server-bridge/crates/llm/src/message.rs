@@ -20,7 +20,7 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// A text for this call only, after the last message: the next call may not have it, so no cache should.
     pub reminder: Option<String>,
-    /// The most tokens of the answer.
+    /// The limit on the answer, in tokens.
     pub max_tokens: u32,
     /// The tokens it may use for reasoning; `None` requests nothing.
     pub thinking_tokens: Option<u32>,
@@ -29,7 +29,7 @@ pub struct Request {
 /// A part of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPart {
-    /// The text.
+    /// The text of this part.
     pub text: String,
     /// True if it stays the same from call to call, so that caching is worthwhile.
     pub is_static: bool,
@@ -80,7 +80,7 @@ pub enum Content {
 pub struct Assistant {
     /// Its reasoning, if it reports any.
     pub reasoning: Vec<Reasoning>,
-    /// Its text.
+    /// The text of the answer.
     pub text: String,
     /// The calls that it requests.
     pub tool_calls: Vec<ToolCall>,
@@ -107,7 +107,7 @@ pub struct Reasoning {
 pub struct ToolCall {
     /// The provider's name for this call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// Its arguments as the model wrote them: JSON, unless it made a mistake.
     pub arguments: String,
@@ -122,7 +122,7 @@ impl ToolCall {
     /// The arguments as JSON; an empty text counts as an empty object.
     ///
     /// # Errors
-    /// They are something else, such as a text cut by a token limit.
+    /// The arguments are something else, such as a text cut by a token limit.
     pub fn parse(&self) -> Result<serde_json::Map<String, Value>, BadArguments> {
         if self.arguments.trim().is_empty() {
             return Ok(serde_json::Map::new());
@@ -140,7 +140,7 @@ impl ToolCall {
 pub struct ToolResult {
     /// The call's [`ToolCall::id`].
     pub call_id: String,
-    /// Its content.
+    /// The texts and images that the tool returned.
     pub content: Vec<Content>,
     /// True if it failed.
     pub is_error: bool,

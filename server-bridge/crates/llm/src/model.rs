@@ -30,7 +30,7 @@ pub struct Model {
 pub struct Deadlines {
     /// The limit on silence: before its answer begins, and between two pieces of it.
     pub silence: Duration,
-    /// In all.
+    /// The limit on the whole attempt.
     pub whole: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Model {
         Self { dialect: Arc::new(dialect), transport: Arc::new(transport), deadlines }
     }
 
-    /// The same with other deadlines.
+    /// The model with other deadlines.
     #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> Self {
         Self { deadlines, ..self }
@@ -71,7 +71,7 @@ impl Model {
     /// Dropped, it closes the connection to the provider.
     ///
     /// # Errors
-    /// Any of [`Error`]; what came before it is void.
+    /// Any of [`Error`]; the pieces before it are void.
     pub async fn ask(
         &self,
         request: &Request,

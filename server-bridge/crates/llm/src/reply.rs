@@ -18,13 +18,13 @@ pub enum Delta {
         /// See [`Reasoning::redacted`].
         redacted: Option<String>,
     },
-    /// It begins to write a call; `slot` distinguishes the calls of one answer.
+    /// The model begins to write a call; `slot` distinguishes the calls of one answer.
     ToolCall {
         /// Its position in the answer, by the provider's count.
         slot: u64,
         /// The provider's name for it.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
     /// More of a call's arguments.
@@ -36,24 +36,24 @@ pub enum Delta {
     },
     /// Tokens counted so far; a later count replaces it.
     Usage(Usage),
-    /// The reason why it stopped.
+    /// The reason why the model stopped.
     Stop(Stop),
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is done.
+    /// The answer is complete.
     End,
-    /// It waits for the tool results.
+    /// The model waits for the tool results.
     ToolCalls,
-    /// It used up its output tokens.
+    /// The model used up its output tokens.
     MaxTokens,
-    /// Conversation and answer together fill its window.
+    /// Conversation and answer together fill the model's window.
     ContextFull,
-    /// It, or its provider, refuses to answer that.
+    /// The model, or its provider, refuses to answer.
     Refused,
-    /// Another reason, by its provider's name.
+    /// Another reason, as the provider names it.
     Other(String),
 }
 
@@ -71,7 +71,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Both together.
+    /// The sum of both usages.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl Assembly {
             return Err(Error::Nonsense("more than 128 tool calls at once"));
         }
         self.slots.push(slot);
-        // Some providers leave it out; results have to name their call.
+        // Some providers leave the id out; results have to name their call.
         let id = if id.is_empty() { format!("call_{slot}") } else { id.to_owned() };
         self.message.tool_calls.push(ToolCall { id, name: name.to_owned(), arguments: String::new() });
         Ok(())

@@ -27,7 +27,7 @@ impl Default for Patience {
 impl Patience {
     /// How long to wait after the `failed`th attempt (the first one is 1) before the next; `None` if retrying is pointless.
     ///
-    /// Each pause is between half and the whole of what it doubled to, as `jitter` (0 to 1) says. A rate limit adds
+    /// Each pause is between half and the whole of the doubled value, depending on `jitter` (0 to 1). A rate limit adds
     /// 2^min(failed, 4) seconds, or as much as the provider asks for.
     pub fn pause_after(&self, failed: u32, error: &Error, jitter: f64) -> Option<Duration> {
         if failed >= self.attempts || !error.is_passing() {
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(longer.pause_after(9, &limited(None), 1.0), seconds(46), "30 s and 2^4 s");
         assert_eq!(pause(1, Some(20)), seconds(20));
         assert_eq!(pause(1, Some(120)), seconds(120));
-        assert_eq!(pause(1, Some(121)), None, "nobody waits that long; the user is told");
+        assert_eq!(pause(1, Some(121)), None, "that is too long to wait; the user gets the error");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Slots {
 impl Seat {
     /// Waits for a slot; it is freed when this is dropped.
     pub async fn take(&self) -> OwnedSemaphorePermit {
-        Arc::clone(&self.0).acquire_owned().await.expect("nobody closes the semaphore")
+        Arc::clone(&self.0).acquire_owned().await.expect("the semaphore is never closed")
     }
 }
 

@@ -19,11 +19,11 @@ pub struct Call {
 
 /// A provider's answer as it arrives. Dropping this ends the connection.
 pub struct Answer {
-    /// HTTP's status.
+    /// The HTTP status.
     pub status: u16,
     /// The pause that the provider requests, in seconds, if any.
     pub retry_after_s: Option<u64>,
-    /// What follows.
+    /// The body, in pieces as they arrive.
     pub body: BoxStream<'static, Result<Bytes, Error>>,
 }
 

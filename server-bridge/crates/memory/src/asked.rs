@@ -1,7 +1,7 @@
-//! Tells if a user asked for what a model wants to keep or forget.
+//! Determines whether the user asked for what a model wants to keep or forget.
 //!
-//! Two conditions have to be met: the user's own message contains words that ask for it, and at least half of the memory's words. So a text
-//! that the model read elsewhere never counts as the user's request, however the model uses it.
+//! Two conditions must be met: the user's own message contains words that ask for it, and it contains at least half of the memory's
+//! words. So a text that the model read elsewhere never counts as the user's request, however the model uses it.
 
 use crate::likeness::share;
 use crate::limits::ASKED_SHARE;
@@ -66,7 +66,7 @@ pub fn to_forget(said: &str, name: &str, text: &str) -> bool {
     has_any(said, FORGETS) && (share(text, said) >= ASKED_SHARE || share(name, said) >= ASKED_SHARE)
 }
 
-/// True if a text has any of these phrases, which are folded as in [`search::tokens`].
+/// True if a text contains any of these phrases, which are folded as in [`search::tokens`].
 pub(crate) fn has_any(said: &str, phrases: &[&str]) -> bool {
     let spoken = format!(" {} ", words(said));
     phrases.iter().any(|phrase| {
@@ -81,7 +81,7 @@ fn words(text: &str) -> String {
     words.join(" ")
 }
 
-/// The pairs of a Chinese phrase.
+/// The overlapping pairs of characters of a Chinese phrase, separated by spaces.
 fn words_of_run(phrase: &str) -> String {
     format!(" {} ", words(phrase))
 }

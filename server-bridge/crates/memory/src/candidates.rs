@@ -1,5 +1,5 @@
-//! The kept memories that a new text may make untrue. The server finds them by words and by meaning; only a reader of both texts, such as a language
-//! model, can tell which of them are untrue now.
+//! The kept memories that a new text may make untrue. The server finds them by words and by meaning; only a reader of both texts, such as
+//! a language model, can decide which of them are untrue now.
 
 use search::fuse::by_turns;
 use store::{MemoryHolder, MemoryItem, MemoryKind, MemoryScope, Store};
@@ -36,7 +36,7 @@ pub async fn nearest(
     let texts_of_items: Vec<&str> = texts_of_items.iter().map(String::as_str).collect();
     let mut rankings = Vec::with_capacity(texts.len());
     for text in texts {
-        // All memories are split into words for each text; other tasks of this thread have their turn in between.
+        // Splitting all memories into words takes a while for each text, so other tasks of this thread run in between.
         tokio::task::yield_now().await;
         let by_words = evidence::rank(text, &texts_of_items, most);
         let near = meaning.by_distance(holder, text).await;
@@ -54,8 +54,8 @@ pub async fn nearest(
     Ok(picked.into_iter().map(|at| items[at].clone()).collect())
 }
 
-/// Candidates as lines for a model: the first 300 bytes of each text, quoted as data. The store recognizes these lines when a memory is
-/// forgotten, like those with [`store::memory_mark`].
+/// The candidates as lines for a model: the first 300 bytes of each text, quoted as data. The store recognizes these lines when a memory
+/// is forgotten, as it does those with [`store::memory_mark`].
 #[must_use]
 pub fn lines(items: &[MemoryItem]) -> String {
     let line = |item: &MemoryItem| {

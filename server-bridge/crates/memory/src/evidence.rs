@@ -1,9 +1,10 @@
-//! Ranks texts by what a new text shares with them. Unlike a search by words, it has to find the one text about the same subject among many of the same
-//! wording: `As of Monday, Bianca lists June 19 under birthday` shares more words with each sentence of that form than with `Bianca: March 5 (birthday)`.
+//! Ranks texts by what they share with a new text. Unlike a search by words, this has to find the one text about the same subject among
+//! many with the same wording: `As of Monday, Bianca lists June 19 under birthday` shares more words with each sentence of that form than
+//! with `Bianca: March 5 (birthday)`.
 //!
-//! So words that mostly come together, such as those of a form of words, or the pairs of characters of one Chinese name, count once; and after a text
-//! that shares certain words, further ones that share the same words count less, so that each combination is seen: the person and the attribute, the
-//! form and the person, the value and the attribute.
+//! So words that mostly occur together, such as the words of a fixed phrase or the pairs of characters of one Chinese name, count once.
+//! After a text that shares certain words, further texts that share the same words count less, so that each combination is represented:
+//! the person and the attribute, the phrase and the person, the value and the attribute.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ use crate::recall::counts;
 
 /// A text that shares words with the new one.
 struct Sharing {
-    /// Its place.
+    /// Its index in the list.
     at: usize,
     /// The groups of words that it shares, as bits.
     groups: u64,
@@ -22,7 +23,7 @@ struct Sharing {
     evidence: f64,
 }
 
-/// The places of the texts that share words with a new one, the best first; at most `most`.
+/// The indexes of the texts that share words with a new one, the best first; at most `most`.
 pub(crate) fn rank(new: &str, texts: &[&str], most: usize) -> Vec<usize> {
     let ranked = bm25::rank(new, texts, counts);
     let group_of = groups(&ranked);
@@ -53,7 +54,7 @@ pub(crate) fn rank(new: &str, texts: &[&str], most: usize) -> Vec<usize> {
     places
 }
 
-/// The group of each word that is shared: words are in one group if at least half of the texts with either have both. There are at most 64 words.
+/// The group of each shared word. Two words are in one group if at least half of the texts with either word have both. There are at most 64 words.
 fn groups(ranked: &[bm25::Ranked]) -> HashMap<&str, usize> {
     let mut texts_of: Vec<(&str, Vec<usize>)> = Vec::new();
     for text in ranked {

@@ -8,19 +8,19 @@
 //!   kept ──core blocks──► every prompt        kept ──words and meaning of the message──► the note before that message
 //! ```
 //! A text from a file, a page, a command or another agent never becomes a memory without the user's consent: it is not in the user's
-//! message, and a turn that has read one can only propose.
+//! message, and a turn that has read such a text can only propose memories.
 //!
-//! An agent of a group is a holder of its own: in place of the user's message stands the request of the person who asks it, and its
-//! owner accepts its proposals. No holder sees or changes the memories of another one.
+//! An agent of a group holds its own memories. For them, the request of the person who asks the agent counts as the user's message, and
+//! the agent's owner accepts its proposals. No holder sees or changes another holder's memories.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`mod@write`] | writes and proposes memories, and supersedes those that they make untrue |
 //! | [`candidates`] | the kept memories that a new text may make untrue |
-//! | [`asked`] | tells if the user asked for what a model wants to keep |
-//! | [`likeness`] | tells if two texts say the same |
+//! | [`asked`] | whether the user asked for what a model wants to keep or forget |
+//! | [`likeness`] | whether two texts say the same |
 //! | [`recall`] | the items that match a message |
-//! | [`meaning`] | vectors of items, and the items with the meaning of a message |
+//! | [`meaning`] | vectors of items, and the items closest in meaning to a message |
 //! | [`prompt`] | core blocks and notes in the form of a prompt |
 //! | [`mode`] | the modes, and a user's choice |
 //! | [`limits`] | every limit |
@@ -50,7 +50,7 @@ pub use store::{
 };
 pub use write::{Standing, Write, Written, write};
 
-/// True for an item that applies at this time: kept, not superseded, and not expired.
+/// True for an item that applies at this time: it is kept, not superseded, and not expired.
 #[must_use]
 pub fn holds(item: &MemoryItem, now_ms: i64) -> bool {
     !item.is_proposed
@@ -80,13 +80,13 @@ pub fn reaches(item: &MemoryItem, reader: Reader<'_>) -> bool {
 pub enum Reader<'a> {
     /// One of the user's own agents, in a chat on the machine `project`, if it has one.
     Own {
-        /// The machine.
+        /// The name of the machine.
         project: Option<&'a str>,
     },
-    /// An agent of a group. Other people ask it and read its answers, so it sees no memories of its owner's own agents, or of other agents
-    /// of groups.
+    /// An agent of a group. Other people ask it and read its answers, so it sees no memories of its owner's own agents, nor those of
+    /// other agents of groups.
     OfGroup {
-        /// The agent.
+        /// The agent's id.
         agent: i64,
     },
 }
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The holder whose memories the reader sees; `user` is the user that it works for.
+    /// The holder whose memories the reader sees; `user` is the user that the reader works for.
     #[must_use]
     pub fn holder(self, user: UserId) -> MemoryHolder {
         match self {
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The words of the memories to forget.
+/// The words that describe the memories to forget.
 pub struct About(Vec<String>);
 
 impl About {

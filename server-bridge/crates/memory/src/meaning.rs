@@ -1,4 +1,5 @@
-//! What memories mean: each gets a vector of the server's embedder, and a question is compared with them. Without one, words are left.
+//! Finds memories by meaning: the server's embedder gives each memory a vector, and a question is compared with these. Without an
+//! embedder, memories are found only by words.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::{ABOVE_MEAN, COMPARED_MEMORIES, EMBED_BATCH, EMBED_PAUSE};
 
-/// The vectors of all memories. Clones are the same.
+/// The vectors of all memories. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Meaning {
     store: Store,
@@ -24,20 +25,20 @@ impl Meaning {
         Self { store, embedders: Arc::default() }
     }
 
-    /// Sets what gives the server's embedder. The first call counts.
+    /// Sets the source of the server's embedder. Only the first call has an effect.
     pub fn set_embedders(&self, embedders: Embedders) {
         let _ = self.embedders.set(embedders);
     }
 
-    /// The ids of a holder's memories with the meaning of a question, the nearest first. Empty without an embedder, while it is unavailable,
-    /// and for too few memories to tell what is near.
+    /// The ids of a holder's memories that are close to a question in meaning, the nearest first. Empty without an embedder, while it is
+    /// unavailable, and if there are too few memories to decide what is near.
     pub async fn nearest(&self, holder: impl Into<MemoryHolder>, question: &str) -> Vec<i64> {
         let scores = self.compared(holder.into(), question).await;
         if scores.len() < COMPARED_MEMORIES { Vec::new() } else { near(&scores) }
     }
 
-    /// The ids of a holder's memories by the distance of their meaning from a text, the nearest first, with no limit on the distance. Empty
-    /// without an embedder, and while it is unavailable.
+    /// The ids of a holder's memories by the distance of their meaning from a text, the nearest first, with no limit on the distance.
+    /// Empty without an embedder, and while it is unavailable.
     pub async fn by_distance(&self, holder: impl Into<MemoryHolder>, text: &str) -> Vec<i64> {
         let mut scores = self.compared(holder.into(), text).await;
         scores.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
@@ -64,12 +65,12 @@ impl Meaning {
         Ok(stored.iter().filter_map(|(id, bytes)| Some((*id, score(bytes)?))).collect())
     }
 
-    /// Embeds memories until `shutdown`: those that are there, and what is added or changed.
+    /// Embeds memories until `shutdown` is cancelled: the existing ones, then each one that is added or changed.
     pub async fn run(&self, shutdown: CancellationToken) {
         let work = async {
             loop {
                 if let Err(error) = self.embed_all().await {
-                    tracing::error!(%error, "memories could not be embedded; it is tried again");
+                    tracing::error!(%error, "memories could not be embedded; the server tries again");
                 }
                 sleep(EMBED_PAUSE).await;
             }
@@ -80,7 +81,7 @@ impl Meaning {
         }
     }
 
-    /// Embeds what has no vector; ends early when the embedder rests.
+    /// Embeds all memories without a vector; ends early if the embedder is unavailable.
     ///
     /// # Errors
     /// [`store::Error::Database`].
@@ -128,8 +129,8 @@ fn text_of(memory: &BareMemory) -> String {
     if memory.name.is_empty() { memory.text.clone() } else { format!("{}: {}", memory.name, memory.text) }
 }
 
-/// The items that stand out, the nearest first. Models differ in how alike they find texts that have nothing in common, so that a score counts by
-/// how far it is above the mean of all, on the way to 1.
+/// The items that stand out, the nearest first. Models differ in how alike they find texts that have nothing in common, so a score is
+/// measured by how far it is above the mean of all, as a share of the distance from the mean to 1.
 fn near(scores: &[(i64, f32)]) -> Vec<i64> {
     #[expect(clippy::cast_precision_loss, reason = "there are at most 1,200")]
     let mean = scores.iter().map(|(_, score)| score).sum::<f32>() / (scores.len().max(1) as f32);
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     fn what_stands_out_is_near_whatever_the_scale_of_the_model() {
         let of = |scores: &[f32]| near(&(0..).zip(scores.iter().copied()).collect::<Vec<_>>());
-        // As multilingual-e5-small scores, and as a model of another scale does.
+        // Scores as multilingual-e5-small gives them, and those of a model with another scale.
         assert_eq!(of(&[0.76, 0.75, 0.82, 0.77, 0.81, 0.74]), [2, 4]);
         assert_eq!(of(&[0.05, 0.10, 0.45, 0.12, 0.02]), [2]);
         assert!(of(&[0.77, 0.76, 0.78, 0.77, 0.775]).is_empty(), "nothing stands out");

@@ -2,7 +2,7 @@
 
 use store::{Store, UserId};
 
-/// The key of the mode.
+/// The key of the setting for the mode.
 const MODE: &str = "memory_mode";
 /// The key of the setting for proposals from chats: `on`, or not set.
 pub const MEMORISES: &str = "memory_from_chats";
@@ -20,10 +20,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Flat, Self::Letta, Self::Typed];
 
-    /// Its word in settings and documents.
+    /// The mode's name in settings and documents.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Mode {
         }
     }
 
-    /// The mode of this word.
+    /// The mode with this name.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
@@ -57,7 +57,7 @@ impl Mode {
     }
 }
 
-/// True if a model proposes memories from chats that have ended. Off unless the user turned it on, since it costs a call of a model.
+/// True if a model proposes memories from chats that have ended. Off unless the user turned it on, because it costs a model call.
 ///
 /// # Errors
 /// [`store::Error::Database`].

@@ -10,14 +10,14 @@ use crate::asked::has_any;
 use crate::limits::{RECALL_ITEMS, RECALL_TOKENS, SPREAD_ITEMS};
 use crate::prompt::{Day, quoted, validity};
 
-/// An item that was found, and what it was found by.
+/// A found item, with the reasons why it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recalled<'a> {
-    /// The item.
+    /// The found item.
     pub item: &'a MemoryItem,
-    /// The words of the question that it has.
+    /// The words of the question that the item contains.
     pub matched: Vec<String>,
-    /// True if it has the question's meaning.
+    /// True if its meaning is close to the question's.
     pub by_meaning: bool,
 }
 
@@ -32,7 +32,7 @@ const COMMON: &[&str] = &[
     "怎么", "怎样", "我们", "所以", "是不", "没有", "用户", "自己", "这个", "这些", "那个", "那些", "还是",
 ];
 
-/// True for a word that tells texts apart.
+/// True for a word that can distinguish texts.
 pub(crate) fn counts(word: &str) -> bool {
     let length = word.chars().count();
     let is_short = if word.is_ascii() {
@@ -68,11 +68,11 @@ const PAST: &[&str] = &[
 ];
 /// The length of a mean year of the Gregorian calendar, in milliseconds.
 const YEAR_MS: i64 = 31_556_952_000;
-/// The first year that counts as a year, so that most other numbers do not.
+/// The smallest number that counts as a year, so that most other numbers do not.
 const FIRST_YEAR: i64 = 1900;
 
-/// True for a question about the past: it has a year before the present one, or words such as "used to". Memories that have ended are looked for only
-/// then.
+/// True for a question about the past: it contains a year before the present one, or words such as "used to". Memories that have ended
+/// are searched only for such questions.
 #[must_use]
 pub fn is_about_past(question: &str, now_ms: i64) -> bool {
     let this_year = 1970 + now_ms.div_euclid(YEAR_MS);
@@ -82,8 +82,8 @@ pub fn is_about_past(question: &str, now_ms: i64) -> bool {
     has_any(question, PAST) || search::tokens::terms(question).iter().any(|term| is_past(&term.word))
 }
 
-/// The items that have words of the question, or its meaning, the best first. `near` are the ids of the latter, the nearest first. The caller has
-/// left out those that may not be seen.
+/// The items that contain words of the question or are close to it in meaning, the best first. `near` lists the ids of the latter, the
+/// nearest first. The caller has left out the items that the reader may not see.
 #[must_use]
 pub fn find<'a>(question: &str, near: &[i64], items: &[&'a MemoryItem]) -> Vec<Recalled<'a>> {
     let texts: Vec<String> = items.iter().map(|item| format!("{} {}", item.name, item.text)).collect();
@@ -102,8 +102,8 @@ pub fn find<'a>(question: &str, near: &[i64], items: &[&'a MemoryItem]) -> Vec<R
         .collect()
 }
 
-/// Ranks texts again, so that each part of a message finds its own: a word counts by half for each text before that has it. Otherwise all texts about
-/// the first question of a message with two come before the first text about the second one.
+/// Ranks texts again so that each part of a message finds its own: a word counts half as much for each better text that has it.
+/// Otherwise, for a message with two questions, all texts about the first would come before the first text about the second.
 fn spread(mut ranked: Vec<Ranked>) -> Vec<Ranked> {
     let rest = ranked.split_off(ranked.len().min(SPREAD_ITEMS));
     let mut had: HashMap<String, i32> = HashMap::new();
@@ -130,8 +130,8 @@ fn spread(mut ranked: Vec<Ranked>) -> Vec<Ranked> {
     spread
 }
 
-/// The part of a prompt with the items that matter to a message: at most 8, and 1,500 tokens; `None` if none does. An item that has ended by `now_ms`
-/// is shown with its validity.
+/// The part of a prompt with the items that matter to a message: at most 8 items and 1,500 tokens; `None` if no item does. An item that
+/// has ended by `now_ms` is shown with its validity.
 #[must_use]
 pub fn note(said: &str, near: &[i64], items: &[&MemoryItem], now_ms: i64, day: Day) -> Option<String> {
     let mut lines = Vec::new();
@@ -147,7 +147,7 @@ pub fn note(said: &str, near: &[i64], items: &[&MemoryItem], now_ms: i64, day: D
     (!lines.is_empty()).then(|| format!("{HEAD}\n{}", lines.join("\n")))
 }
 
-/// The lines of the memories in a note, as [`note`] wrote them; empty if it has none.
+/// The lines of the memories in a note written by [`note`]; empty if it has none.
 #[must_use]
 pub fn told(note: &str) -> Vec<&str> {
     let after = note.split_once(HEAD).map_or("", |(_, after)| after);
@@ -175,7 +175,7 @@ fn line(recalled: &Recalled<'_>, now_ms: i64, day: Day) -> String {
     )
 }
 
-/// An estimate on the high side: three ASCII characters a token, and any other character one.
+/// An estimate on the high side: one token for three ASCII characters, and one for any other character.
 fn tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(3) + (text.chars().count() - ascii)
@@ -266,7 +266,7 @@ pub(crate) mod tests {
         assert!(told(&note).len() == 1 && told(&note)[0].starts_with("- #1 semantic"));
         assert!(told("- #1 semantic").is_empty());
         assert_eq!(note_of("What is the user like?"), None);
-        // By meaning alone, and by both; an id that is not among the items is passed over.
+        // Found by meaning alone, and by both; an id that is not among the items is ignored.
         let near = super::note("Which editor?", &[9, 2], &all, 0, day).unwrap();
         assert_eq!(
             near.lines().nth(1).unwrap(),

@@ -12,23 +12,23 @@ use crate::limits::CORE_MAX_CHARS;
 /// A memory to keep or to propose.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// Its kind.
+    /// The kind of memory.
     pub kind: MemoryKind,
     /// The chats that it applies to.
     pub scope: MemoryScope,
     /// The name of the machine; empty for other scopes.
     pub scope_name: &'a str,
-    /// A short name; may be empty. If an item of this name exists, it is changed.
+    /// A short name; may be empty. If an item with this name exists, it is changed.
     pub name: &'a str,
     /// The text.
     pub text: &'a str,
-    /// The chat that it comes from.
+    /// The chat that the memory comes from.
     pub chat: Option<&'a ChatId>,
-    /// The message that it comes from.
+    /// The message that the memory comes from.
     pub message: Option<MessageId>,
-    /// The ids of the items that it makes untrue.
+    /// The ids of the items that the memory makes untrue.
     pub supersedes: &'a [i64],
-    /// The time until which it applies, in Unix milliseconds; `None` without an end.
+    /// The time until which it applies, in Unix milliseconds; `None` if it has no end.
     pub valid_to_ms: Option<i64>,
 }
 
@@ -43,21 +43,21 @@ pub enum Standing {
     Proposes(MemorySource),
 }
 
-/// The result.
+/// The result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
-    /// It is kept.
+    /// The memory was added and is kept.
     Kept(MemoryItem),
-    /// An item got the new text.
+    /// An existing item got the new text.
     Updated(MemoryItem),
-    /// This item already says the same.
+    /// Nothing was added: this item already says the same.
     Known(MemoryItem),
-    /// It waits until the user accepts it.
+    /// The memory waits until the user accepts it.
     Proposed(MemoryItem),
 }
 
 impl Written {
-    /// The item.
+    /// The item that was written, or that already says the same.
     #[must_use]
     pub fn item(&self) -> &MemoryItem {
         match self {
@@ -66,12 +66,13 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item says the same, none is added; if an
-/// item has the same name, it gets the text. The items that the text makes untrue are superseded; for a proposal, once it is accepted.
+/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item says the same, none is added; if an item
+/// has the same name, it gets the text. The items that the text makes untrue are superseded, in the case of a proposal once it is
+/// accepted.
 ///
 /// # Errors
-/// As for [`Store::add_memory`], [`Store::change_memory`] and [`Store::supersede_memories`]; [`store::Error::Invalid`] for a core block beyond 2,000
-/// characters, without a name, or with items to supersede, and for items of another scope.
+/// As for [`Store::add_memory`], [`Store::change_memory`] and [`Store::supersede_memories`]; [`store::Error::Invalid`] for a core block
+/// that is longer than 2,000 characters, has no name or has items to supersede, and for items of another scope.
 pub async fn write(
     store: &Store,
     holder: impl Into<MemoryHolder>,
@@ -113,7 +114,7 @@ pub async fn write(
     let target = kept.or(named);
     let is_other = |id: &i64| target.is_none_or(|target| target.id != *id);
     let supersedes: Vec<i64> = wanted.supersedes.iter().copied().filter(is_other).collect();
-    // A text that is kept already, with items that it makes untrue, needs a proposal too if the writer can only propose.
+    // A text that is kept already, with items that it makes untrue, also needs a proposal if the writer can only propose.
     let needs_proposal = is_proposed && kept.is_some() && !supersedes.is_empty();
     if let Some(same) = if needs_proposal { proposed } else { kept.or(proposed) } {
         if !supersedes.is_empty() {
@@ -155,7 +156,8 @@ fn is_of_scope(item: &MemoryItem, wanted: &Write<'_>) -> bool {
     (item.scope, item.scope_name.as_str()) == (wanted.scope, wanted.scope_name)
 }
 
-/// Checks that a text applies to the same chats as all items that it replaces: otherwise these would be missing elsewhere.
+/// Checks that a text applies to the same chats as all items that it replaces; otherwise some chats would lose those items without
+/// getting the new text.
 fn check_replaced(items: &[MemoryItem], wanted: &Write<'_>) -> store::Result<()> {
     let invalid = |what, rule: String| Err(store::Error::Invalid { what, rule });
     if wanted.kind == MemoryKind::Core && !wanted.supersedes.is_empty() {
@@ -255,7 +257,7 @@ mod tests {
         let by = async |id| store.memory_item(user, id).await.unwrap().superseded_by;
         let rex = put(&store, user, of("Mina's dog is Rex"), Standing::Asked).await.item().id;
         let kira = put(&store, user, of("Mina got a new dog, Kira"), Standing::Asked).await.item().id;
-        // The same call again, with what it replaces: from a turn that may only propose, it is a proposal.
+        // The same call again, with the item it replaces: a turn that may only propose makes a proposal.
         let ids = [rex, kira, rex];
         let again = Write { supersedes: &ids, ..of("Mina got a new dog, Kira") };
         for is_first in [true, false] {
@@ -270,13 +272,13 @@ mod tests {
         store.accept_memory(user, waiting[0].item_id).await.unwrap();
         assert_eq!((by(rex).await, by(kira).await), (Some(kira), None));
         assert_eq!(store.memory_items(user).await.unwrap().len(), 2);
-        // One that is superseded does not count as known: it may be true again.
+        // A superseded memory does not count as known: it may be true again.
         let ids = [kira];
         let back = Write { supersedes: &ids, name: "dog", ..of("Mina's dog is Rex") };
         assert!(
             matches!(put(&store, user, back, Standing::Asked).await, Written::Kept(item) if item.id > kira)
         );
-        // By name: the item of the name gets the text, and the other ids are superseded.
+        // By name: the item with the name gets the text, and the other ids are superseded.
         let (tea, dog) = (put(&store, user, of("Mina likes tea"), Standing::Asked).await.item().id, 4);
         let ids = [tea, dog];
         let both = Write { supersedes: &ids, name: "dog", ..of("Mina likes her dog Luna more than tea") };

@@ -1,4 +1,5 @@
-//! A node's standing, from the answers to its renewals. Never from its own clock: while the database is away, nobody can take over.
+//! A node's standing, derived from the answers to its renewals and never from its own clock: while the database is
+//! unreachable, no node can take over.
 //!
 //! ```text
 //!           no answer             no answer: nothing new
@@ -22,7 +23,7 @@ pub enum Answer {
     None,
 }
 
-/// What a node knows of its lease.
+/// The state of a node's lease, as far as the node knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// The database renewed it.
@@ -39,21 +40,21 @@ pub enum Standing {
 pub enum News {
     /// The database does not answer any more.
     Away,
-    /// It answers again, and nobody took over.
+    /// The database answers again, and no other node took over.
     Back,
     /// The node counts as gone: it must join again.
     Gone,
 }
 
 impl Standing {
-    /// Takes an answer in.
+    /// Updates the standing after an answer; returns the change, if there is one.
     pub fn after(&mut self, answer: Answer) -> Option<News> {
         let (next, news) = match (*self, answer) {
             (Self::Held, Answer::Renewed) => (Self::Held, None),
             (Self::Away | Self::Gone, Answer::Renewed) => (Self::Held, Some(News::Back)),
             (Self::Held, Answer::None) => (Self::Away, Some(News::Away)),
             (Self::Away, Answer::None) => (Self::Away, None),
-            // It stays so: joining is what is missing.
+            // The node still has to join.
             (Self::Gone, Answer::None) => (Self::Gone, None),
             (_, Answer::Refused) => (Self::Gone, Some(News::Gone)),
         };

@@ -1,10 +1,10 @@
 //! Nodes: servers that share one PostgreSQL database. Each user has one home, the node that works for them.
 //!
 //! The database decides who is alive and whose home a user has (`store`, modules `nodes` and `homes`); this crate is one server's part:
-//! it renews the lease, claims homes when they are needed, and takes over what dead nodes left.
+//! it renews the lease, claims homes when they are needed, and takes over the work of dead nodes.
 //!
 //! ```text
-//!  a change for a user ──► refused: no home here ──► claim ──► settle what the last home left ──► the change, again
+//!  a change for a user ──► refused: no home here ──► claim ──► settle the last home's work ──► the change, again
 //!  each 2 s ──► sweep: users with unfinished work whose node is dead ──► settle
 //! ```
 //!
@@ -14,7 +14,8 @@
 //! | [`service`] | the tasks: renewing, claiming, sweeping, draining, leaving |
 //! | [`limits`] | every limit and time |
 //!
-//! A node without a key of its own cannot forward requests, so it works beside no other live node. Crate `peers` does the forwarding.
+//! A node without a key of its own cannot forward requests, so it works alongside no other live node. Crate `peers` does
+//! the forwarding.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

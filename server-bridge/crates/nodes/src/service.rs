@@ -20,10 +20,10 @@ use crate::limits::{JOIN_PATIENCE, JOIN_PAUSE, NODE_LEASE, NODE_RENEWAL, SWEEP_B
 /// The name of the counter of users whose home this node became.
 pub const CLAIMS: &str = "sandbridge_home_claims_total";
 
-/// Settles what a user's last home left. An error is for the log.
+/// Settles the work that a user's last home left unfinished. An error is for the log.
 pub type Settle = Box<dyn Fn(UserId) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Ends what this node does for a user who has another home now, and forgets what it holds for them in memory.
+/// Ends this node's work for a user who has another home now, and forgets the user's data in memory.
 pub type EndWork = Box<dyn Fn(UserId) -> BoxFuture<'static, ()> + Send + Sync>;
 
 pub use homes::Home;
@@ -38,9 +38,9 @@ struct Inner {
     new: NewNode,
     settle: OnceLock<Settle>,
     end_work: OnceLock<EndWork>,
-    /// One claim of a user at a time.
+    /// Ensures that only one task at a time claims a user's home.
     claims: Mutex<HashMap<UserId, Arc<tokio::sync::Mutex<()>>>>,
-    /// The homes of users at other nodes, by those nodes' URLs, until one says otherwise.
+    /// The users whose home is another node, with that node's URL, until it reports otherwise.
     elsewhere: Mutex<HashMap<UserId, String>>,
     /// The users whose work here is being ended.
     ending: watch::Sender<HashSet<UserId>>,
@@ -49,13 +49,13 @@ struct Inner {
     tasks: TaskTracker,
     is_draining: AtomicBool,
     is_stopping: AtomicBool,
-    /// True while the database says that this node drains, because an administrator or the node itself said so.
+    /// True while the database records that this node drains, because an administrator or the node itself requested it.
     drain_wanted: watch::Sender<bool>,
     has_swept: AtomicBool,
 }
 
 impl Nodes {
-    /// Joins the other nodes, which recognise this one by its public key; without a key it works beside no other live node. Waits some
+    /// Joins the other nodes, which recognise this one by its public key; without a key it works alongside no other live node. Waits some
     /// seconds for a dead one's lease to end. The store's changes are those of this node from then on.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ impl Nodes {
         let _was_set = self.0.end_work.set(end_work);
     }
 
-    /// True once the users with unfinished work, as the node found them at its start, are taken over.
+    /// True once the users whose unfinished work the node found at its start have been taken over.
     pub fn has_swept(&self) -> bool {
         self.0.has_swept.load(Ordering::Acquire)
     }
@@ -168,7 +168,7 @@ impl Nodes {
         self.0.is_draining.store(is_draining, Ordering::Release);
     }
 
-    /// True while the database says that this node drains, as of its last renewal.
+    /// True while the database records that this node drains, as of its last renewal.
     pub fn drain_wanted(&self) -> watch::Receiver<bool> {
         self.0.drain_wanted.subscribe()
     }
@@ -279,7 +279,7 @@ impl Inner {
     }
 
     /// Begins the work for a user whose home was swept up. If this node was the home before and did not notice the loss, it ends the work
-    /// of that time first; otherwise that work would go on beside the new work, and nothing would end it.
+    /// of that time first; otherwise that work would go on alongside the new work, and nothing would end it.
     async fn take_up(&self, user: UserId, fence: i64) {
         let turn = self.turn_of(user);
         let _one_at_a_time = turn.lock().await;
@@ -307,7 +307,7 @@ impl Inner {
         match self.member.fence(user) {
             Some(fence) if fence != refused => return true,
             Some(_) => {
-                // The task that makes this change is one of those that end.
+                // The task that makes this change is part of the work that has to end.
                 self.lose_soon(user, refused);
                 return false;
             }
@@ -333,13 +333,13 @@ impl Inner {
         }
     }
 
-    /// Settles what the last home left; only then other changes of this node are made for the user.
+    /// Settles the last home's unfinished work; only then other changes of this node are made for the user.
     async fn settle(&self, user: UserId, fence: i64) {
         counter!(CLAIMS).increment(1);
         if let Some(settle) = self.settle.get() {
             let settled = Membership::while_claiming(user, fence, store::patiently(settle(user))).await;
             if let Err(error) = settled {
-                tracing::error!(error, %user, "some of what an earlier node left could not be continued");
+                tracing::error!(error, %user, "some work of an earlier node could not be continued");
             }
         }
         self.member.settled(user, fence);

@@ -24,55 +24,55 @@ use crate::key::NodeKey;
 use crate::limits::{CONNECT_ATTEMPTS, CONNECT_PAUSE, CONNECT_TIMEOUT, IDLE_CONNECTIONS, WELCOME};
 use crate::tls::{self, Mistaken};
 
-/// Why another node could not be called. Each text names the node's URL and what to do.
+/// The reason why another node could not be called. Each text names the node's URL and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be reached.
+    /// The node cannot be reached.
     #[error("cannot reach the node at {url}: {source}")]
     Unreachable {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
-        /// The reason.
+        /// The system's error.
         source: io::Error,
     },
-    /// Its URL leads to the caller.
+    /// The node's URL leads to the caller.
     #[error(
         "the URL {url} of another node leads to this node itself; give each node a --node-url that leads to its own --peer-listen"
     )]
     Itself {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
     },
-    /// Its URL leads to something else.
+    /// The node's URL leads to something else.
     #[error(
         "the URL {url} of a node leads to another program; give each node a --node-url that leads to its own --peer-listen"
     )]
     Stranger {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
     },
-    /// It speaks another version of the protocol between nodes.
+    /// The node speaks another version of the protocol between nodes.
     #[error(
         "the node at {url} (version {version}) speaks another version of the protocol between nodes; run the same version on all nodes"
     )]
     Version {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
         /// The version of its program.
         version: String,
     },
-    /// It does not accept this node's key.
-    #[error("the node at {url} does not know this node; see that both use the same database")]
+    /// The node does not accept this node's key.
+    #[error("the node at {url} does not know this node; check that both use the same database")]
     Refused {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
     },
-    /// The connection broke before an answer came.
+    /// The connection broke before an answer arrived.
     #[error("the node at {url} did not answer: {reason}")]
     Broken {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
-        /// The reason.
+        /// The cause, for people.
         reason: String,
     },
 }
@@ -80,7 +80,7 @@ pub enum Error {
 /// A request that got no answer.
 #[derive(Debug)]
 pub struct Failed {
-    /// The reason.
+    /// The reason why there is no answer.
     pub error: Error,
     /// The request, if nothing of it was sent.
     pub unsent: Option<Box<Request<Body>>>,
@@ -140,7 +140,7 @@ impl Peers {
     /// Accepts a caller at the peer listener; returns the node that it proved to be.
     ///
     /// # Errors
-    /// The reason, for the log: the caller is no live node, or speaks another protocol.
+    /// The reason, for the log: the caller is not a live node, or speaks another protocol.
     pub async fn accept<S>(
         &self,
         stream: S,
@@ -155,7 +155,7 @@ impl Peers {
         }
         let key = session.peer_certificates().and_then(|keys| keys.first());
         let caller = key.and_then(|key| self.0.directory.with_key(key.as_ref()));
-        let caller = caller.ok_or_else(|| io::Error::other("the caller is no live node any more"))?;
+        let caller = caller.ok_or_else(|| io::Error::other("the caller is no longer a live node"))?;
         stream.write_all(&[WELCOME]).await?;
         stream.flush().await?;
         Ok((stream, caller))
@@ -247,7 +247,7 @@ impl Peers {
             let mut welcome = [0];
             stream.read_exact(&mut welcome).await?;
             if welcome != [WELCOME] {
-                return Err(io::Error::other("it began with something else than a welcome"));
+                return Err(io::Error::other("it began with something other than a welcome"));
             }
             Ok(stream)
         };
@@ -265,7 +265,7 @@ impl Peers {
         Some(waiting.swap_remove(at))
     }
 
-    /// Keeps a connection whose answer may still be arriving: it is taken once that has ended.
+    /// Keeps a connection whose answer may still be arriving: it is reused once the answer has ended.
     fn keep_idle(&self, id: &str, sender: SendRequest<Body>) {
         if sender.is_closed() || !self.0.directory.is_live(id) {
             return;

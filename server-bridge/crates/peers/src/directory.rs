@@ -1,6 +1,6 @@
 //! The live nodes, as this node knows them: read from the database each second, and at once when an unknown key is presented.
 //!
-//! While the database does not answer, the list stays as it is: nobody can take over then.
+//! While the database does not answer, the list stays as it is: no node can take over then.
 
 use std::sync::Arc;
 

@@ -5,14 +5,15 @@ use std::net::IpAddr;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::uri::Uri;
 
-/// The address of the client, as the node judged it that the client reached. It counts only on a connection of another node.
+/// The client's address, as determined by the node that the client reached. It counts only on a connection of another node.
 pub const CLIENT: HeaderName = HeaderName::from_static("sandbridge-client");
 /// The user for whom a node opens a runner's link. It counts only on a connection of another node.
 pub const USER: HeaderName = HeaderName::from_static("sandbridge-user");
 /// In an answer of another node: that node is not the user's home, and has done nothing.
 pub const NOT_HERE: HeaderName = HeaderName::from_static("sandbridge-not-here");
 
-/// Headers about one connection (RFC 9110, 7.6.1), which the next connection has its own of. What a body's length says stays.
+/// Headers about one connection (RFC 9110, 7.6.1), which do not apply to the next connection. Those about the body's
+/// length stay.
 const OF_ONE_CONNECTION: [HeaderName; 7] = [
     header::CONNECTION,
     header::EXPECT,
@@ -23,7 +24,7 @@ const OF_ONE_CONNECTION: [HeaderName; 7] = [
     header::TRANSFER_ENCODING,
 ];
 
-/// Removes what only another node may say. For every request that did not come from one.
+/// Removes the headers that only another node may set. Call this for every request that did not come from a node.
 pub fn remove_claims(headers: &mut HeaderMap) {
     headers.remove(CLIENT);
     headers.remove(USER);
@@ -48,7 +49,7 @@ pub fn prepare(uri: &mut Uri, headers: &mut HeaderMap, client: IpAddr) -> bool {
     is_upgrade
 }
 
-/// Removes from an answer what is about the connection between the nodes.
+/// Removes from an answer the headers about the connection between the nodes.
 pub fn clean_answer(headers: &mut HeaderMap, is_upgrade: bool) {
     if !is_upgrade {
         headers.remove(header::CONNECTION);

@@ -1,4 +1,4 @@
-//! The key of a node: made when its process starts, and never stored anywhere but in its memory. Its public half stands in the node's row.
+//! The key of a node: made when its process starts, and stored only in its memory. Its public half is in the node's row.
 
 use std::sync::Arc;
 

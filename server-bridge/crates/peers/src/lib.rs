@@ -5,7 +5,7 @@
 //!  a request for a user at home elsewhere ─► a connection, TLS 1.3 with raw public keys both ways ─► that node's peer listener
 //! ```
 //! Both ends prove their keys (RFC 7250). The caller accepts only the key in the row of the node that it calls; the listener accepts only
-//! keys of live nodes. So no certificate is managed, and a program that is no node of this database is refused during the handshake.
+//! keys of live nodes. So no certificate is managed, and a program that is not a node of this database is refused during the handshake.
 //! The listener sends [`limits::WELCOME`] once it has accepted the caller's key, because in TLS 1.3 a caller's handshake ends before that.
 //!
 //! | module | holds |

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The version of what nodes say to each other, as the name that both ends of a handshake must share.
+/// The version of the protocol between nodes, as the name that both ends of a handshake must share.
 pub const PROTOCOL: &[u8] = b"sandbridge-peer/1";
 /// The byte that a listener sends once it has accepted the caller's key.
 pub const WELCOME: u8 = b'+';
@@ -16,7 +16,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CONNECT_ATTEMPTS: u32 = 4;
 /// The pause between these attempts: together they last longer than [`DIRECTORY_INTERVAL`].
 pub const CONNECT_PAUSE: Duration = Duration::from_millis(400);
-/// The most idle connections that are kept to one node.
+/// The maximum number of idle connections that are kept to one node.
 pub const IDLE_CONNECTIONS: usize = 64;
 /// How long a listener keeps a connection without a request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);

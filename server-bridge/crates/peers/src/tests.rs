@@ -1,4 +1,4 @@
-//! Two nodes, and what is none, on real sockets.
+//! Two nodes, and programs that are not nodes, on real sockets.
 
 use std::io;
 use std::sync::Arc;

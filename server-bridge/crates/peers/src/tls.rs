@@ -22,12 +22,12 @@ use crate::limits::PROTOCOL;
 /// The name in a handshake, which nothing depends on.
 pub(crate) const NAME: &str = "peer.invalid";
 
-/// Whose key a called address presented, if not that of the node that was called.
+/// The owner of the key that a called address presented, if it is not the node that was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistaken {
-    /// The caller's own.
+    /// The caller itself.
     Itself,
-    /// That of somebody else.
+    /// Another program.
     Stranger,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn alert_of(error: &io::Error) -> Option<AlertDescription> {
     }
 }
 
-/// Who answered in place of the node that was called.
+/// The program that answered in place of the node that was called.
 pub(crate) fn mistaken_in(error: &io::Error) -> Option<Mistaken> {
     match error.get_ref()?.downcast_ref::<Error>()? {
         Error::Other(OtherError(inner)) => inner.downcast_ref::<Mistaken>().copied(),

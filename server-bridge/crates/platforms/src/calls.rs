@@ -1,4 +1,4 @@
-//! Requests on a connection that is open now, and their answers, which come on it with the requests' ids.
+//! Requests on the currently open connection, and their answers, which arrive on it with the requests' ids.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,12 +11,12 @@ use tokio::time::timeout;
 use crate::limits::REQUEST_TIMEOUT;
 use crate::platform::Failure;
 
-/// How many requests may wait to be sent.
+/// The number of requests that may wait to be sent.
 const QUEUE: usize = 64;
 
 type Answer = Result<Value, Failure>;
 
-/// A request on its way.
+/// A request, with the channel for its answer.
 #[derive(Debug)]
 pub(crate) struct Call {
     id: String,
@@ -24,7 +24,7 @@ pub(crate) struct Call {
     tell: oneshot::Sender<Answer>,
 }
 
-/// Where requests go: to the newest connection.
+/// Sends requests on the newest connection.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     open: Mutex<Option<mpsc::Sender<Call>>>,
@@ -32,14 +32,14 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Begins a connection; what is asked from now on goes there.
+    /// Begins a connection, on which requests are sent from now on.
     pub(crate) fn begin(&self) -> (mpsc::Sender<Call>, mpsc::Receiver<Call>) {
         let (line, calls) = mpsc::channel(QUEUE);
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.clone());
         (line, calls)
     }
 
-    /// Ends a connection, unless another one has begun by now.
+    /// Ends a connection, unless a newer one has begun in the meantime.
     pub(crate) fn end(&self, line: &mpsc::Sender<Call>) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_some_and(|open| open.same_channel(line)) {
@@ -61,7 +61,8 @@ impl Calls {
     /// Sends a request with an id that no other open request has, and waits for its answer.
     ///
     /// # Errors
-    /// [`Failure::Away`] if it was not sent, [`Failure::Unknown`] if it was and no answer came; what [`Pending::answer`] was told.
+    /// [`Failure::Away`] if it was not sent, [`Failure::Unknown`] if it was sent but no answer arrived, and the failures given to
+    /// [`Pending::answer`].
     pub(crate) async fn ask(&self, id: String, request: Value) -> Answer {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let away = || Failure::Away("the account is not connected".to_owned());
@@ -69,19 +70,19 @@ impl Calls {
         open.ok_or_else(away)?.send(Call { id, request, tell }).await.map_err(|_| away())?;
         match timeout(REQUEST_TIMEOUT, told).await {
             Ok(Ok(answer)) => answer,
-            // The request was not sent: it is still in the queue.
+            // The connection ended while the request was still in the queue, so it was not sent.
             Ok(Err(_)) => Err(away()),
-            Err(_) => Err(Failure::Unknown("no answer came".to_owned())),
+            Err(_) => Err(Failure::Unknown("no response".to_owned())),
         }
     }
 }
 
-/// What was sent on a connection and has no answer yet.
+/// The requests that were sent on a connection and have no answer yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(HashMap<String, oneshot::Sender<Answer>>);
 
 impl Pending {
-    /// A request as it is sent; its answer is waited for.
+    /// Adds a request that waits for its answer; returns the text to send.
     pub(crate) fn add(&mut self, call: Call) -> String {
         // Removes requests whose callers stopped waiting.
         self.0.retain(|_, tell| !tell.is_closed());
@@ -89,7 +90,7 @@ impl Pending {
         call.request.to_string()
     }
 
-    /// Passes an answer to the caller that waits for it; `false` if no caller does.
+    /// Passes an answer to the caller that waits for it; returns false if there is no such request.
     pub(crate) fn answer(&mut self, id: &str, answer: Answer) -> bool {
         // The caller may have stopped waiting.
         self.0.remove(id).map(|tell| tell.send(answer)).is_some()

@@ -1,56 +1,56 @@
 //! Cards in a neutral form, which each platform draws in its own way.
 //!
-//! Its texts are data: a platform that reads marks in a text gets them escaped, as in any other message.
+//! The texts of a card are data: for a platform that reads marks in texts they are escaped, as in any other message.
 
 use crate::styled::{Place, Style, Styled};
 
-/// How a card is to be taken.
+/// The meaning of a card, which determines its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing special.
+    /// No special meaning.
     #[default]
     Plain,
-    /// The main thing.
+    /// The most important information.
     Primary,
-    /// Something went well.
+    /// Something succeeded.
     Success,
-    /// Care is needed.
+    /// The reader should be careful.
     Warning,
     /// Something failed.
     Danger,
 }
 
-/// A card. Buttons stand below it.
+/// A card. Its buttons are below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
     /// Its title, on one line.
     pub title: String,
-    /// How it is to be taken.
+    /// Its meaning, which determines its colour.
     pub tone: Tone,
-    /// What it shows, in its order.
+    /// Its parts, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
 /// A part of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// A text.
+    /// A styled text.
     Text(Styled),
     /// Names with their values.
     Fields(Vec<(String, String)>),
     /// A table; each row has as many cells as there are columns.
     Table {
-        /// The headings of its columns.
+        /// The headings of the columns.
         columns: Vec<String>,
-        /// Its rows.
+        /// The cells of each row.
         rows: Vec<Vec<String>>,
     },
-    /// A line.
+    /// A horizontal line.
     Divider,
 }
 
 impl Card {
-    /// The whole card as one text, for platforms without cards, and for cards that are too large for a platform's own.
+    /// The whole card as one text, for platforms without cards, and for cards that are too large for a platform.
     pub fn styled(&self) -> Styled {
         let mut out = Styled::default();
         push(&mut out, &self.title, &bold());
@@ -94,7 +94,7 @@ impl Block {
     }
 }
 
-/// A row of a table as a line.
+/// Writes a row of a table as one line.
 fn line(cells: &[String]) -> String {
     let cells: Vec<String> =
         cells.iter().map(|cell| cell.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -118,7 +118,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Texts that would be marks, mentions or tags if a platform read them as such.
+    /// A pattern of texts that a platform could mistake for marks, mentions or tags.
     const HOSTILE: &str = "([a-c名 *_~`#>|<\\[\\]()\"\\\\&:@!-]|<at id=all>|<@U1>|<!channel>|@everyone|```|</text>|\\]\\(javascript:x\\)|😀|\u{202e}){1,30}";
 
     /// Cards with hostile texts in every place.

@@ -1,7 +1,8 @@
 //! DingTalk: events by a stream connection, answers by the webhook of the session until it expires, then by the API of robots.
 //!
-//! What is not acknowledged is delivered again for a minute (documents of the stream mode), so a longer time without a connection loses
-//! messages, and [`Inbox::gap`] says so. The platform has no key against doubles, and changes no messages of this kind.
+//! Unacknowledged messages are delivered again for a minute (documents of the stream mode), so messages are lost during a longer time
+//! without a connection, and [`Inbox::gap`] reports that. The platform has no key against duplicates, and cannot change messages of this
+//! kind.
 
 mod api;
 mod incoming;
@@ -40,7 +41,7 @@ const REPEATED_FOR: Duration = Duration::from_secs(60);
 /// The largest file: documents of the upload.
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
-/// A webhook is not used in its last moments, in milliseconds.
+/// How long before its end a webhook is no longer used, in milliseconds.
 const WEBHOOK_MARGIN_MS: i64 = 5_000;
 
 const MARKDOWN: Markdown =
@@ -94,7 +95,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(DingTalk::new(setup, reach)?))
 }
 
-/// A robot.
+/// One robot.
 struct DingTalk {
     api: Api,
     robot: String,
@@ -157,15 +158,15 @@ impl DingTalk {
         let ended = *self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let is_gap = match ended {
             Some(ended) => ended.elapsed() > REPEATED_FOR,
-            // The server was away for a time that nobody knows.
+            // The server was not running for an unknown time.
             None => inbox.cursor().await.is_some(),
         };
         if is_gap {
-            inbox.gap("messages that were sent more than a minute before this connection are lost: DingTalk delivers nothing later");
+            inbox.gap("messages that were sent more than a minute before this connection are lost: DingTalk does not deliver them later");
         }
     }
 
-    /// Handles a frame: what to acknowledge it with.
+    /// Handles a frame; returns its acknowledgement, if it needs one.
     async fn take(&self, text: &str, inbox: &dyn Inbox) -> Result<Option<Value>, End> {
         let frame: Value = serde_json::from_str(text).unwrap_or_default();
         let ack = |data: Value| {
@@ -177,7 +178,7 @@ impl DingTalk {
             frame["type"].as_str().unwrap_or_default(),
             frame["headers"]["topic"].as_str().unwrap_or_default(),
         ) {
-            ("SYSTEM", "disconnect") => Err(End::Lost("the platform ends the connection".to_owned())),
+            ("SYSTEM", "disconnect") => Err(End::Lost("the platform ended the connection".to_owned())),
             // A ping is answered with its own data.
             ("SYSTEM", _) => Ok(ack(json!(frame["data"].as_str().unwrap_or("{}")))),
             ("EVENT", _) => Ok(ack(json!(json!({"status": "SUCCESS"}).to_string()))),
@@ -240,7 +241,7 @@ impl Platform for DingTalk {
             buttons: false,
             edits: false,
             edit_every_ms: 0,
-            // 20 messages a minute.
+            // DingTalk allows 20 messages a minute.
             send_every_ms: 3000,
             idempotent: false,
             reply_window_ms: None,
@@ -254,7 +255,7 @@ impl Platform for DingTalk {
         Box::pin(async {
             self.api.token().await?;
             self.api.open().await?;
-            // The platform tells no name of a robot.
+            // The platform does not report the name of a robot.
             Ok(self.robot.clone())
         })
     }
@@ -341,7 +342,7 @@ impl Platform for DingTalk {
     }
 }
 
-/// What notifications show: the first line that says something.
+/// The title that notifications show: the first line that is not empty.
 fn title_of(text: &Styled) -> String {
     let text = text.text();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("…");

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   hello ─▶ identify, or resume(session, seq) ─▶ dispatch(seq) ─▶ Inbox::take(session, seq)
-//!     heartbeat ◀─▶ acknowledgement; a missed one is a zombie ─▶ another connection, resumed
+//!     heartbeat ◀─▶ acknowledgement; if one is missed, the connection is dead ─▶ another connection, resumed
 //! ```
-//! The place to resume at is committed with the events. After a session that cannot be resumed, messages are looked up in the
-//! conversations that were read before. A message goes out with a nonce that Discord enforces.
+//! The place to resume at is committed together with the events. After a session that cannot be resumed, messages are looked up in the
+//! conversations that were read before. A message is sent with a nonce, so that Discord accepts it only once.
 
 mod events;
 mod gateway;
@@ -35,22 +35,22 @@ use crate::styled::Styled;
 const TEXT_MAX: usize = 2000;
 /// The longest nonce, in characters.
 const NONCE_MAX_CHARS: usize = 25;
-/// The largest file that a bot may send.
+/// The largest file that a bot may send, in bytes.
 const FILE_MAX_BYTES: u64 = 10 << 20;
 /// The longest name of a file, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
 /// The message flag that turns off link previews, so that a model cannot make Discord load a page.
 const SUPPRESS_EMBEDS: u64 = 1 << 2;
-/// Only the person who pressed sees it.
+/// The message flag that shows a message only to the person who pressed.
 const EPHEMERAL: u64 = 1 << 6;
-/// What Discord demands of a bot's name in HTTP.
+/// The user agent, in the form that Discord demands of bots.
 const USER_AGENT: &str = concat!("DiscordBot (sandbridge, ", env!("CARGO_PKG_VERSION"), ")");
 
 const SETUP: &[Setup] = &[
     Setup {
         key: "token",
         label: "Bot token",
-        help: "On discord.com/developers/applications, make an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, make an address with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
+        help: "On discord.com/developers/applications, create an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, create a URL with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
         is_secret: true,
         default: None,
     },
@@ -63,7 +63,7 @@ const SETUP: &[Setup] = &[
     },
 ];
 
-/// Discord.
+/// Discord as a kind of platform.
 pub(crate) const KIND: Kind = Kind { name: "discord", title: "Discord", setup: SETUP, make };
 
 fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
@@ -83,12 +83,12 @@ struct Discord {
     http: Http,
     api: String,
     token: String,
-    /// Discord refused the intent for the content of messages: only direct messages and mentions have some.
+    /// True if Discord refused the intent for the content of messages; then only direct messages and mentions have content.
     has_no_content: AtomicBool,
 }
 
 impl Discord {
-    /// Calls the API. Its answer, or why not.
+    /// Calls the API; returns its answer, or the failure.
     async fn call(&self, method: Method, path: &str, body: Body) -> Result<Value, Failure> {
         let url = format!("{}{path}", self.api);
         let token = format!("Bot {}", self.token);
@@ -116,7 +116,7 @@ impl Discord {
         })
     }
 
-    /// What every message has.
+    /// Adds the fields that every message has.
     fn addressed(message: &Value, reply: &Value, key: &str) -> Value {
         let mut body = message.clone();
         body["nonce"] = json!(key.chars().take(NONCE_MAX_CHARS).collect::<String>());
@@ -147,13 +147,13 @@ impl Platform for Discord {
             unit: Unit::Utf16,
             buttons: true,
             edits: true,
-            // Five in 5 s in a channel, sending and changing each.
+            // Discord allows five messages, and also five changes, in 5 s in a channel.
             edit_every_ms: 1200,
             send_every_ms: 1050,
             idempotent: true,
             reply_window_ms: None,
             replies_max: None,
-            // By the gateway for some minutes; what is older is looked up in the conversations that are known.
+            // The gateway replays some minutes; older messages are looked up in the known conversations.
             replays: true,
             file_max_bytes: FILE_MAX_BYTES,
         }
@@ -206,11 +206,11 @@ impl Platform for Discord {
         Box::pin(async move {
             let mut body = message.payload.clone();
             if body["components"].is_null() {
-                // Buttons that were there are gone then.
+                // An empty list removes the buttons that the message had.
                 body["components"] = json!([]);
             }
             for (key, empty) in [("embeds", json!([])), ("content", json!(""))] {
-                // What the message had, and no longer has.
+                // Discord keeps fields that are left out, so fields that the message no longer has are emptied.
                 if body[key].is_null() {
                     body[key] = empty;
                 }

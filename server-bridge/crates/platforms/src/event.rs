@@ -1,18 +1,18 @@
-//! What arrives from a platform.
+//! The events that arrive from a platform.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where something was said: a direct conversation with one person, or a group.
+/// The place of a message: a direct conversation with one person, or a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Conversation {
     /// The platform's id of the conversation, with a thread's if it has threads: `chat`, or `chat/thread`.
     pub id: String,
-    /// True in a group; false where nobody but the sender and the account can read.
+    /// True for a group; false if only the sender and the account can read the conversation.
     pub is_group: bool,
 }
 
-/// Who said it.
+/// The person or bot that caused an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
     /// The platform's id of the person: never the name, which people choose.
@@ -23,35 +23,35 @@ pub struct Sender {
     pub is_bot: bool,
 }
 
-/// What kind of file a message has.
+/// The kind of a message's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
     /// A picture.
     Image,
-    /// Anything else.
+    /// Any other file.
     File,
 }
 
 /// A file of a message, which [`crate::Platform::fetch`] reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
-    /// Picture or file.
+    /// The kind of the file.
     pub kind: MediaKind,
-    /// The name that the sender's client gave; untrusted, and empty if none is given.
+    /// The name that the sender's client gave the file; untrusted, and empty if there is none.
     pub name: String,
     /// The size that the platform states, in bytes; untrusted.
     pub bytes: Option<u64>,
-    /// What the platform needs in order to fetch it.
+    /// The data that the platform needs to fetch the file.
     pub handle: Value,
 }
 
-/// A message that the sender answers to.
+/// A message that another message replies to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quoted {
-    /// The platform's id of that message.
+    /// The platform's id of the quoted message.
     pub id: String,
-    /// Its text as far as the platform tells it; another person's words, so never an instruction.
+    /// Its text, as far as the platform delivers it; these are another person's words, so never an instruction.
     pub text: String,
     /// True if the account itself wrote it.
     pub is_ours: bool,
@@ -66,19 +66,19 @@ pub struct Message {
     pub text: String,
     /// True if the account is mentioned, by the platform's own mark and never by the text alone.
     pub mentions_us: bool,
-    /// True if this is an edited version of a message that came before.
+    /// True if this is an edited version of an earlier message.
     pub is_edited: bool,
-    /// The message that it answers to.
+    /// The message that this one replies to.
     pub quoted: Option<Quoted>,
     /// Its files.
     pub media: Vec<Media>,
 }
 
-/// The text of a message that forwards another one, and has no words of its own.
+/// The text of a message that only forwards another one, without words of its sender.
 pub const FORWARDED: &str = "(a forwarded message)";
 
 impl Message {
-    /// The message as one that forwards somebody's text: it is quoted, and so neither an instruction nor a command nor an answer.
+    /// Adds a text that the message forwards, as a quotation, so that it is neither an instruction nor a command nor an answer.
     #[must_use]
     pub(crate) fn forwarding(mut self, text: &str) -> Self {
         if self.text.trim().is_empty() {
@@ -94,15 +94,15 @@ impl Message {
 /// A press on a button that was sent with an [`crate::Outgoing`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Press {
-    /// What the button carries: [`crate::platform::Button::token`].
+    /// The button's [`crate::platform::Button::token`].
     pub token: String,
     /// The platform's id of the message that has the button.
     pub message: String,
-    /// What [`crate::Platform::answer_press`] needs; null if the platform expects no answer.
+    /// The data that [`crate::Platform::answer_press`] needs; null if the platform expects no answer.
     pub handle: Value,
 }
 
-/// What happened.
+/// The content of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
@@ -110,7 +110,7 @@ pub enum What {
     Message(Message),
     /// A press on a button.
     Press(Press),
-    /// The account was taken out of the conversation, or the conversation was closed.
+    /// The account was removed from the conversation, or the conversation was closed.
     Removed,
     /// The conversation has another id from now on.
     Moved {
@@ -119,19 +119,19 @@ pub enum What {
     },
 }
 
-/// Something that arrived.
+/// An event that arrived from a platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// The platform's id of the event or the message, by which a repetition is known. At most [`crate::limits::ID_MAX_BYTES`].
+    /// The platform's id of the event or the message, by which a repetition is recognised; at most [`crate::limits::ID_MAX_BYTES`].
     pub id: String,
     /// When it happened, by the platform's clock, in milliseconds since 1970; untrusted.
     pub at_ms: i64,
-    /// Where.
+    /// The conversation in which it happened.
     pub conversation: Conversation,
-    /// By whom; a platform that tells no sender hands over no event.
+    /// The person or bot that caused it; a platform hands over no event without a sender.
     pub sender: Sender,
-    /// What.
+    /// The content of the event.
     pub what: What,
-    /// What an answer to this event needs on platforms that allow answers only for a while: a token, an address, an id. Null elsewhere.
+    /// The data that an answer to this event needs, such as a token, an address or an id; null if the platform needs none.
     pub reply: Value,
 }

@@ -3,9 +3,9 @@
 //! ```text
 //!   endpoint ─▶ WebSocket ─▶ frames ─▶ joined ─▶ read ─▶ Inbox::take ─▶ the same frame, as acknowledgement within 3 s
 //! ```
-//! One of up to 50 connections of an application gets each event. What is not acknowledged is delivered again after 15 seconds, 5
-//! minutes, an hour and 6 hours (documents of the platform). A press shows what became of it only in its acknowledgement, which therefore
-//! waits a moment for [`Platform::answer_press`].
+//! Each event is delivered to one of up to 50 connections of an application. Unacknowledged events are delivered again after 15 seconds, 5
+//! minutes, an hour and 6 hours (documents of the platform). The outcome of a press can be shown only in its acknowledgement, which
+//! therefore waits a moment for [`Platform::answer_press`].
 
 mod api;
 mod card;
@@ -42,20 +42,19 @@ use crate::socket::{self, Socket};
 use crate::styled::Styled;
 use guard::Reach;
 
-/// How long the acknowledgement of a press waits for what became of it: the platform waits 3 s.
+/// How long the acknowledgement of a press waits for its outcome: the platform waits 3 s.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2000);
 
-/// The longest `uuid`, in characters: documents of the API. A message's key is longer, and random enough in its first half.
+/// The longest `uuid`, in characters: documents of the API. A message's key is longer, but its first half is random enough.
 const UUID_MAX_CHARS: usize = 50;
 
-/// The largest file: documents of the API. Pictures may have 10 MB; a larger one is sent as a file.
+/// The largest file, in bytes: documents of the API.
 const FILE_MAX_BYTES: u64 = 30 * 1024 * 1024;
 
-/// The largest picture.
+/// The largest picture, in bytes; a larger one is sent as a file.
 const IMAGE_MAX_BYTES: usize = 10 * 1024 * 1024;
 
-/// Codes of the endpoint of connections after which nothing but a change of the account helps: forbidden, wrong credentials, and too many
-/// connections.
+/// Codes of the connection endpoint that require a change of the account: forbidden, wrong credentials, and too many connections.
 const REFUSED_CODES: [i64; 3] = [403, 514, 1_000_040_350];
 
 /// The values that an account needs.
@@ -96,12 +95,12 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Feishu::new(Api::new(http, domain, app_id, app_secret))))
 }
 
-/// An application's bot.
+/// The bot of one application.
 struct Feishu {
     api: Api,
     /// The bot's open id and its name.
     bot: OnceCell<(String, String)>,
-    /// The acknowledgements of presses that wait, by their event.
+    /// The waiting acknowledgements of presses, by event.
     presses: Mutex<HashMap<String, oneshot::Sender<String>>>,
     silence: Duration,
 }
@@ -123,7 +122,7 @@ impl Feishu {
         self.bot.get_or_try_init(ask).await
     }
 
-    /// The address to connect to, and how often to send a ping.
+    /// The address to connect to, and the interval between pings.
     async fn endpoint(&self) -> Result<(String, Duration), End> {
         let found = self.api.endpoint().await.map_err(End::from)?;
         let code = found["code"].as_i64().unwrap_or(-1);
@@ -138,7 +137,7 @@ impl Feishu {
         Ok((url.to_owned(), self.ping_every(&found["data"]["ClientConfig"])))
     }
 
-    /// At most the interval at which a pong still arrives before the connection counts as silent.
+    /// The interval between pings: short enough that a pong arrives before the connection counts as dead.
     fn ping_every(&self, config: &Value) -> Duration {
         let asked = Duration::from_secs(config["PingInterval"].as_u64().unwrap_or(u64::MAX).min(3600));
         asked.clamp(Duration::from_millis(50), self.silence / 3)
@@ -188,7 +187,7 @@ impl Feishu {
         }
     }
 
-    /// Handles a frame: the acknowledgement to send now, if there is one.
+    /// Handles a frame; returns the acknowledgement to send now, if there is one.
     async fn take(
         &self,
         bytes: &[u8],
@@ -225,7 +224,7 @@ impl Feishu {
         };
         let event: Value = serde_json::from_slice(&whole).unwrap_or_default();
         let Some(event) = incoming::read(&event, bot) else {
-            // The event is of no use here; without an acknowledgement the platform would send it again.
+            // The event is of no use here, but without an acknowledgement the platform would send it again.
             return Some(ack(&frame, &Value::Null, began));
         };
         let waits = match &event.what {
@@ -289,12 +288,12 @@ impl Feishu {
     }
 }
 
-/// A connection and what came on it.
+/// A connection, and the state of the events that arrived on it.
 struct Connection {
     socket: Socket,
     service: i32,
     joiner: Joiner,
-    /// Acknowledgements that wait for what became of a press.
+    /// Acknowledgements that wait for the outcome of a press.
     acks: FuturesUnordered<BoxFuture<'static, Frame>>,
 }
 
@@ -329,7 +328,7 @@ impl Platform for Feishu {
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
         Box::pin(async {
             let (_, name) = self.bot().await?;
-            // The token may be older than a change of the secret, and connections have codes of their own.
+            // The connection endpoint is asked too: the token may be older than a change of the secret, and connecting can be refused separately.
             match self.endpoint().await {
                 Ok(_) => Ok(name.clone()),
                 Err(End::Refused(why)) => Err(Failure::Account(why)),

@@ -1,4 +1,5 @@
-//! The HTTP client of all platforms: within the server's reach, bounded in size and time, and silent about addresses and secrets.
+//! The HTTP client of all platforms: it connects only within the server's reach, bounds size and time, and keeps addresses and secrets out
+//! of errors.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,26 +21,26 @@ use crate::limits::{
 use crate::platform::Failure;
 use crate::tls;
 
-/// So many tokens that a platform gave are known, the newest: two are valid at once while one is renewed.
+/// How many of the newest tokens from a platform are remembered; two are valid at once while one is renewed.
 const DERIVED_MAX: usize = 4;
 
-/// The client of one account. Cheap to clone; its [`Debug`](fmt::Debug) and its errors hold no secret of the account.
+/// The client of one account. Cheap to clone; its [`Debug`](fmt::Debug) output and its errors contain no secret of the account.
 #[derive(Clone)]
 pub struct Http {
     client: Client,
     reach: Reach,
-    /// What no text may repeat.
+    /// The account's secrets, which no text may contain.
     secrets: Arc<[String]>,
-    /// The same of what the platform gave for them: the newest tokens.
+    /// The newest tokens from the platform, which no text may contain either.
     derived: Arc<Mutex<VecDeque<String>>>,
     /// The largest answer that is read, in bytes.
     answer_max: usize,
 }
 
-/// What is sent with a request.
+/// The body of a request.
 #[derive(Clone, Debug, Default)]
 pub enum Body {
-    /// Nothing.
+    /// No body.
     #[default]
     Empty,
     /// A JSON document.
@@ -59,12 +60,12 @@ pub struct Answer {
     pub status: u16,
     /// Its headers.
     pub headers: HeaderMap,
-    /// Its body: at most [`FRAME_MAX_BYTES`], unless the client takes more.
+    /// Its body, of at most [`FRAME_MAX_BYTES`] bytes unless the client has another limit.
     pub body: Bytes,
 }
 
 impl Answer {
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -74,14 +75,14 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// How long to wait before the next request, by the header `Retry-After` in seconds; see [`too_fast`].
+    /// The failure with the time to wait before the next request, from the header `Retry-After` in seconds; see [`too_fast`].
     pub fn too_fast(&self) -> Failure {
         let seconds = self.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         too_fast(seconds.and_then(|seconds| seconds.trim().parse().ok()))
     }
 }
 
-/// [`Failure::TooFast`] with the seconds that a platform states: [`TOO_FAST_WAIT`] if it states none, [`TOO_FAST_WAIT_MAX`] at most.
+/// [`Failure::TooFast`] with the seconds that a platform states; [`TOO_FAST_WAIT`] if it states none, and at most [`TOO_FAST_WAIT_MAX`].
 pub fn too_fast(seconds: Option<f64>) -> Failure {
     let wait =
         seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0).map_or(TOO_FAST_WAIT, |seconds| {
@@ -91,10 +92,10 @@ pub fn too_fast(seconds: Option<f64>) -> Failure {
 }
 
 impl Http {
-    /// A client with this reach, for an account with these secrets.
+    /// Creates a client with this reach, for an account with these secrets.
     ///
     /// # Errors
-    /// A text, if this machine has no TLS that can be used.
+    /// A text, if TLS cannot be used on this machine.
     pub fn new(reach: &Reach, secrets: &[&str]) -> Result<Self, String> {
         let client = reach
             .client()
@@ -112,13 +113,13 @@ impl Http {
         })
     }
 
-    /// The same client with another limit of an answer, in bytes.
+    /// The same client with another limit on an answer's size, in bytes.
     #[must_use]
     pub fn with_answer_max(self, answer_max: usize) -> Self {
         Self { answer_max, ..self }
     }
 
-    /// Tells of a token that the platform gave: no text repeats it from now on, nor those before it.
+    /// Remembers a token from the platform, so that no text contains it from now on.
     pub(crate) fn learn(&self, token: &str) {
         let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
         if token.is_empty() || derived.iter().any(|known| known == token) {
@@ -130,7 +131,7 @@ impl Http {
         derived.push_back(token.to_owned());
     }
 
-    /// Where the account may connect.
+    /// The hosts that the account may connect to.
     pub fn reach(&self) -> &Reach {
         &self.reach
     }
@@ -148,7 +149,7 @@ impl Http {
         Ok(parsed.as_str().trim_end_matches('/').to_owned())
     }
 
-    /// A text of the platform as an error may repeat it: one short line, without the account's secrets.
+    /// A text of the platform in the form that an error may contain: one short line, without the account's secrets.
     pub fn reason(&self, text: &str) -> String {
         let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,8 +162,8 @@ impl Http {
     /// Sends one request, and reads its answer. No redirect is followed.
     ///
     /// # Errors
-    /// [`Failure::Away`] if the platform was certainly not asked, [`Failure::Unknown`] if it may have been, [`Failure::Message`] if the
-    /// address or a header is invalid, or leads inside.
+    /// [`Failure::Away`] if the request certainly did not reach the platform, [`Failure::Unknown`] if it may have, [`Failure::Message`] if
+    /// the address or a header is invalid, or if the address leads into the server's own network.
     pub async fn call(
         &self,
         method: Method,
@@ -173,7 +174,7 @@ impl Http {
         self.call_within(method, url, headers, body, REQUEST_TIMEOUT).await
     }
 
-    /// The same with another time limit: for what waits until something happens.
+    /// As [`Http::call`], with another time limit, for requests that wait until something happens.
     ///
     /// # Errors
     /// As [`Http::call`].
@@ -189,7 +190,7 @@ impl Http {
         answer.ok_or_else(|| Failure::Unknown(format!("it is larger than {} bytes", self.answer_max)))
     }
 
-    /// The same for who can ask for less: `None` if the answer is larger than the client reads.
+    /// As [`Http::call_within`], but returns `None` if the answer is larger than the client's limit, for callers that can request less.
     ///
     /// # Errors
     /// As [`Http::call`].
@@ -223,7 +224,7 @@ impl Http {
             let response = request.send().await.map_err(|error| self.failed(error))?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             let body = self.read(response, self.answer_max as u64).await.map_err(|error| match error {
-                // It was asked, and how it answered is not known.
+                // The request reached the platform, but its answer is not known.
                 Failure::Message(why) | Failure::Away(why) => Failure::Unknown(why),
                 other => other,
             })?;
@@ -232,11 +233,12 @@ impl Http {
         timeout(patience, work).await.map_err(|_| Failure::Unknown("the request took too long".to_owned()))?
     }
 
-    /// Fetches a file: at most `max_bytes`, whatever length is stated. Redirects are followed within reach, and to another host without
-    /// the headers.
+    /// Fetches a file of at most `max_bytes`, whatever length is stated. Redirects are followed within reach; to another host, the headers
+    /// are not sent.
     ///
     /// # Errors
-    /// [`Failure::Message`] if it is larger, leads inside or is refused; [`Failure::Away`] if it can be tried again.
+    /// [`Failure::Message`] if the file is larger or refused, or its address leads into the server's own network; [`Failure::Away`] if it
+    /// can be tried again.
     pub async fn fetch(&self, url: &str, headers: &[(&str, &str)], max_bytes: u64) -> Result<Bytes, Failure> {
         let work = async {
             let mut url = self.checked(url)?;
@@ -307,7 +309,7 @@ impl Http {
         }
     }
 
-    /// The failure of a request: an error's text holds the address, which may hold a token, so only its cause is kept.
+    /// The failure of a request. An error's text contains the address, which may contain a token, so only the error's cause is kept.
     fn failed(&self, error: reqwest::Error) -> Failure {
         let is_away = error.is_connect();
         let error = error.without_url();
@@ -337,7 +339,7 @@ fn header_map(headers: &[(&str, &str)]) -> Result<HeaderMap, Failure> {
     Ok(map)
 }
 
-/// A form with files, as browsers send it.
+/// A form with files, in the encoding that browsers use.
 #[derive(Clone, Debug)]
 pub struct Multipart {
     boundary: String,
@@ -389,7 +391,7 @@ impl Multipart {
     }
 }
 
-/// A text as one segment of a path, or a value of a query: everything but letters, digits and `-._~` is percent-encoded.
+/// A text as one segment of a path, or as a value of a query: everything except letters, digits and `-._~` is percent-encoded.
 pub fn segment(text: &str) -> String {
     let mut segment = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -402,7 +404,7 @@ pub fn segment(text: &str) -> String {
     segment
 }
 
-/// A name within quotes, as HTML's standard escapes it.
+/// A name in quotes, escaped as the HTML standard requires.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
@@ -448,7 +450,7 @@ mod tests {
     #[tokio::test]
     async fn errors_name_no_address() {
         let http = Http::new(&Reach::Anywhere, &[]).unwrap();
-        // Nobody listens there.
+        // Nothing listens on this port.
         let failure =
             http.call(Method::GET, "http://127.0.0.1:1/bot12:secret/x", &[], Body::Empty).await.unwrap_err();
         assert!(matches!(failure, Failure::Away(_)), "{failure:?}");

@@ -1,18 +1,18 @@
-//! The messengers that people reach Sandbridge from: their wire formats, one file a platform. No database and no chats here: crate
-//! `channels` decides who may say what, and keeps what arrives and what is sent.
+//! The messengers from which people use Sandbridge: their wire formats, one file for each platform. This crate uses no database and no
+//! chats: crate `channels` decides who may do what, and stores arriving and outgoing messages.
 //!
 //! ```text
 //!   platform ─▶ run ─▶ Inbox::take (committed) ─▶ acknowledged to the platform
-//!   an answer's Markdown ─▶ styled text ─▶ render: messages that the platform takes ─▶ send, with a key
+//!   an answer's Markdown ─▶ styled text ─▶ render: messages in the platform's form ─▶ send, with a key
 //! ```
-//! A [`Platform`] is one account (a bot) on a messenger. It hands over what arrives as [`Event`]s, and acknowledges a batch to the
-//! messenger only after [`Inbox::take`] returned `Ok`: what was not committed comes again. What it sends has been rendered before and is
-//! on record, so that a repetition after a crash sends the same bytes with the same key.
+//! A [`Platform`] is one account (a bot) on a messenger. It hands over arriving messages and presses as [`Event`]s, and acknowledges a
+//! batch to the messenger only after [`Inbox::take`] has returned `Ok`, so that uncommitted events are delivered again. Messages are
+//! rendered and recorded before they are sent, so that a repetition after a crash sends the same bytes with the same key.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`platform`] | [`Platform`], [`Inbox`], and what a messenger can do |
-//! | [`event`] | what arrives: messages, presses, and what is known to be lost |
+//! | [`platform`] | [`Platform`], [`Inbox`], and the abilities of a messenger |
+//! | [`event`] | arriving events: messages, presses, changes of conversations |
 //! | [`styled`] | Markdown as styled text |
 //! | [`parts`] | styled texts cut into parts of a limited length |
 //! | `dingtalk` | DingTalk |
@@ -26,16 +26,16 @@
 //! | `tls` | the root certificates of both |
 //! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
-//! | [`pace`] | a platform's limits of requests over time |
+//! | [`pace`] | limits on requests over time |
 //! | [`card`] | cards in a neutral form |
-//! | `nest` | styled texts as marks that nest |
+//! | `nest` | styled texts as nested marks |
 //! | `discord` | Discord's REST API and gateway |
 //! | `matrix` | Matrix' client-server API |
 //! | `slack` | Slack's Web API and Socket Mode |
 //! | `telegram` | Telegram's Bot API |
 //! | [`limits`] | limits of every platform, with their units |
 //!
-//! A new platform: a file here, and a row in [`KINDS`].
+//! A new platform needs a file here, and a row in [`KINDS`].
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -72,7 +72,7 @@ pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, S
 pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit};
 pub use styled::Styled;
 
-/// Every platform: its name, what an administrator enters, and how an account of it is made.
+/// Every platform, with its name, the values that an administrator enters, and the function that creates an account.
 #[rustfmt::skip]
 pub const KINDS: &[Kind] = &[
     dingtalk::KIND,

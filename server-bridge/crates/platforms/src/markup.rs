@@ -1,36 +1,36 @@
-//! Styled text as marks: the Markdown of platforms that read it, and plain text for those that read none.
+//! Renders styled text as Markdown for platforms that read it, and as plain text for the others.
 //!
-//! No platform says exactly which Markdown it reads. So text is escaped where any of them could take it for a mark, styles begin and end
-//! within a line, and what would mention people is broken by a space of no width.
+//! No platform documents exactly which Markdown it reads. So a text is escaped wherever any platform could mistake it for a mark, styles
+//! begin and end within a line, and texts that would mention people are broken by a space of no width.
 
 use crate::parts::{Cost, tight};
 use crate::platform::{Button, Unit};
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// A space of no width: it breaks a mark that cannot be escaped, and stays invisible.
+/// A space of no width, which breaks a mark that cannot be escaped, and is invisible.
 const BREAK: char = '\u{200b}';
 
-/// The longest address that becomes a link, in bytes; a longer one leaves its text.
+/// The longest address that becomes a link, in bytes; of a longer one, only the text remains.
 const LINK_MAX_BYTES: usize = 1000;
 
-/// The longest name of a code block's language.
+/// The longest name of a code block's language, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 20;
 
-/// How a platform's Markdown differs.
+/// The properties of a platform's Markdown.
 #[derive(Clone, Copy, Debug)]
 pub struct Markdown {
-    /// True if a character is escaped as an entity (`&#42;`), false if with a backslash.
+    /// True if characters are escaped as entities (`&#42;`), false if with a backslash.
     pub is_entity: bool,
     /// True if the platform's limit counts the text as a JSON string, where `"`, `\` and line feeds are two bytes.
     pub is_json: bool,
-    /// How what is struck through is marked; empty if it cannot be.
+    /// The mark of struck-through text; empty if the platform has none.
     pub strike: &'static str,
-    /// Beginnings of tags that the platform obeys: `<at`.
+    /// Beginnings of tags that the platform interprets, such as `<at`.
     pub tags: &'static [&'static str],
 }
 
 impl Markdown {
-    /// A part as Markdown.
+    /// Renders a part as Markdown.
     pub fn render(&self, part: &Styled) -> String {
         let mut out = String::new();
         for piece in &tight(part).pieces {
@@ -58,7 +58,7 @@ impl Markdown {
         out.push_str("\n```\n");
     }
 
-    /// Text within code: nothing is escaped there, but marks that would end it and tags are broken.
+    /// Appends text within code: nothing is escaped there, but marks that would end the code, and tags, are broken.
     fn code(&self, out: &mut String, text: &str) {
         let mut last = ' ';
         for (at, c) in text.char_indices() {
@@ -114,14 +114,14 @@ impl Markdown {
         self.tags.iter().any(start)
     }
 
-    /// Appends a line, or the rest of one, with every character escaped that could be markup.
+    /// Appends a line, or the rest of one, and escapes every character that could be markup.
     fn escaped(&self, out: &mut String, line: &str) {
         // Text of another style may precede it on the line; then it is not at the start of the line.
         let before = out.rsplit('\n').next().unwrap_or_default();
         let before = before.strip_prefix("> ").unwrap_or(before);
         let mut last = before.chars().next_back().unwrap_or(' ');
         let is_space = |c: char| matches!(c, ' ' | '\u{a0}');
-        // At the start of a line, or behind the digits that a numbered list begins with.
+        // True at the start of a line, or after the digits at the beginning of a numbered list.
         let mut starts = before.chars().all(is_space);
         let mut counts = before.chars().all(|c| is_space(c) || c.is_ascii_digit());
         for (at, c) in line.char_indices() {
@@ -154,7 +154,7 @@ impl Markdown {
         }
     }
 
-    /// The most bytes that a character becomes.
+    /// The maximum number of bytes that a character is rendered as.
     fn most(&self, c: char, is_code: bool) -> usize {
         let json = usize::from(self.is_json && matches!(c, '"' | '\\' | '\n' | '\t'));
         let own = c.len_utf8() + json;
@@ -182,7 +182,7 @@ impl Cost for Markdown {
 
     fn around(&self, style: &Style) -> usize {
         match &style.place {
-            // Three line feeds, two fences.
+            // Two fences of three characters, and three line feeds.
             Place::Code(language) => 6 + 3 * 2 + language.len().min(LANGUAGE_MAX_BYTES),
             _ => self.line(style),
         }
@@ -190,7 +190,7 @@ impl Cost for Markdown {
 }
 
 impl Markdown {
-    /// What each line of a style needs.
+    /// The number of bytes that each line of a style needs in addition to its text.
     fn line(&self, style: &Style) -> usize {
         let (front, back) = self.marks(style);
         let quote = if style.place == Place::Quote { 2 } else { 0 };
@@ -198,17 +198,17 @@ impl Markdown {
     }
 }
 
-/// Plain text: a link's address stands behind its text.
+/// Plain text, in which a link's address follows its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
-    /// What the platform's limit counts.
+    /// The unit of the platform's limit.
     pub unit: Unit,
-    /// Beginnings of tags that the platform obeys in plain text.
+    /// Beginnings of tags that the platform interprets in plain text.
     pub tags: &'static [&'static str],
 }
 
 impl Plain {
-    /// A part as plain text.
+    /// Renders a part as plain text.
     pub fn render(&self, part: &Styled) -> String {
         let mut out = String::new();
         for Piece { text, style } in &tight(part).pieces {
@@ -241,7 +241,7 @@ impl Cost for Plain {
     }
 }
 
-/// A text with choices below it, each with its number: where there are no buttons. `gap` stands before each.
+/// A text with numbered choices below it, for platforms without buttons. `gap` precedes each choice.
 pub fn numbered(text: &Styled, buttons: &[Button], gap: &str) -> Styled {
     let mut text = text.clone();
     for (index, button) in buttons.iter().enumerate() {
@@ -250,14 +250,14 @@ pub fn numbered(text: &Styled, buttons: &[Button], gap: &str) -> Styled {
     text
 }
 
-/// The address to show behind a link's text: none if the text shows it.
+/// The address to show after a link's text; `None` if the text shows the address already.
 fn behind<'a>(text: &str, style: &'a Style) -> Option<&'a str> {
     let link = style.link.as_deref().filter(|link| link.len() <= LINK_MAX_BYTES)?;
     (!text.trim().is_empty() && text.trim() != link && text.trim() != link.trim_start_matches("mailto:"))
         .then_some(link)
 }
 
-/// An address that ends where its link ends.
+/// An address in a form in which no character of it ends the link.
 fn address(link: &str) -> String {
     let mut out = String::new();
     for c in link.chars() {
@@ -285,7 +285,7 @@ mod tests {
         text.chars().filter(|c| c.is_alphanumeric()).collect()
     }
 
-    /// The letters that a reader of CommonMark shows.
+    /// The letters that a CommonMark reader shows.
     fn read(markdown: &str) -> String {
         let events = pulldown_cmark::Parser::new(markdown);
         let text = events.filter_map(|event| match event {

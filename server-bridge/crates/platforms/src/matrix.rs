@@ -3,8 +3,8 @@
 //! ```text
 //!   /sync?since ─▶ rooms ─▶ gaps filled from /messages ─▶ Inbox::take(next_batch) ─▶ /sync?since=next_batch
 //! ```
-//! A message goes out with its key as the transaction's id: the server makes one event of it, however often it is sent. Invitations are
-//! accepted; who may instruct is decided elsewhere.
+//! A message is sent with its key as the transaction's id, so that the server creates only one event, however often it is sent. All
+//! invitations are accepted; crate `channels` decides who may give instructions.
 
 mod events;
 mod render;
@@ -31,9 +31,9 @@ use crate::platform::{
 use crate::styled::Styled;
 use events::Us;
 
-/// The largest file that is sent: what Synapse takes by default.
+/// The largest file that is sent, in bytes: Synapse's default limit.
 const FILE_MAX_BYTES: u64 = 50 << 20;
-/// The largest answer of the homeserver that is read: a sync that is larger is asked for again with fewer events.
+/// The largest answer of the homeserver that is read, in bytes; a larger sync is requested again with fewer events.
 const ANSWER_MAX_BYTES: usize = 16 << 20;
 /// The longest name of a file, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
@@ -55,7 +55,7 @@ const SETUP: &[Setup] = &[
     },
 ];
 
-/// Matrix.
+/// Matrix as a kind of platform.
 pub(crate) const KIND: Kind = Kind { name: "matrix", title: "Matrix", setup: SETUP, make };
 
 fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
@@ -68,14 +68,14 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Matrix { http, server, token, members: Mutex::default(), told: Mutex::default() }))
 }
 
-/// One account.
+/// One account on a homeserver.
 struct Matrix {
     http: Http,
     server: String,
     token: String,
-    /// How many people are in a room, until somebody comes or goes.
+    /// The number of people in each room, until a person joins or leaves.
     members: Mutex<HashMap<String, usize>>,
-    /// The rooms that were told that encrypted messages cannot be read.
+    /// The rooms that have been informed that encrypted messages cannot be read.
     told: Mutex<HashSet<String>>,
 }
 
@@ -92,7 +92,7 @@ impl Matrix {
         document.ok_or_else(|| Failure::Unknown(format!("it is larger than {ANSWER_MAX_BYTES} bytes")))
     }
 
-    /// The same; `None` if the answer is larger than [`ANSWER_MAX_BYTES`].
+    /// As [`Self::ask`]; `None` if the answer is larger than [`ANSWER_MAX_BYTES`].
     async fn ask_sized(
         &self,
         method: Method,
@@ -201,12 +201,12 @@ impl Matrix {
 impl Platform for Matrix {
     fn caps(&self) -> Caps {
         Caps {
-            // Body and HTML share an event.
+            // The plain body and the HTML share the limit of an event.
             text_max: render::EVENT_TEXT_MAX_BYTES / 2,
             unit: Unit::Bytes,
             buttons: false,
             edits: true,
-            // Synapse's default is a message each 5 s after the first ten.
+            // Synapse's default is one message every 5 s after the first ten.
             edit_every_ms: 5000,
             send_every_ms: 500,
             idempotent: true,
@@ -328,12 +328,12 @@ impl Platform for Matrix {
     }
 }
 
-/// The room and the thread of a conversation's id.
+/// Splits a conversation's id into the room and the thread.
 fn parted(id: &str) -> (&str, Option<&str>) {
     id.split_once('/').map_or((id, None), |(room, thread)| (room, Some(thread)))
 }
 
-/// The media type of a picture by its first bytes.
+/// The media type of a picture, according to its first bytes.
 fn picture(bytes: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], &str); 4] = [
         (b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -2,8 +2,8 @@
 
 use crate::limits::{NAME_MAX_CHARS, TEXT_MAX_BYTES};
 
-/// A person's name without what makes it read as another one: no control characters, no marks of writing direction, nothing invisible,
-/// single spaces. Empty if nothing is left.
+/// A person's name without characters that could make it look like another name: no control characters, no marks of writing direction, no
+/// invisible characters, only single spaces. Empty if nothing is left.
 pub fn person(name: &str) -> String {
     let visible = name.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
     let visible: String = visible.filter(|&c| !c.is_control() && !is_invisible(c)).collect();
@@ -18,12 +18,12 @@ pub fn file(name: &str) -> String {
     if matches!(name.as_str(), "." | "..") { String::new() } else { name }
 }
 
-/// A text, cut off at a character after [`TEXT_MAX_BYTES`].
+/// A text, cut off between characters after [`TEXT_MAX_BYTES`].
 pub fn text(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT_MAX_BYTES)].to_owned()
 }
 
-/// True for a character that shows nothing by itself, or that changes the direction of others.
+/// True for a character that is invisible by itself, or that changes the direction of others.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -2,7 +2,7 @@
 
 use crate::styled::{Piece, Styled};
 
-/// One step through a text.
+/// One step of walking through a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a, K> {
     /// A mark opens.
@@ -13,8 +13,8 @@ pub(crate) enum Step<'a, K> {
     Close(K),
 }
 
-/// Walks through a text. `kinds` gives the marks of a piece, the outermost first; one that two neighbours share stays open as long as
-/// those outside of it do.
+/// Walks through a text. `kinds` returns the marks of a piece, the outermost first; a mark that two neighbours share stays open as long as
+/// the marks outside it stay open.
 pub(crate) fn walk<'a, K: Clone + PartialEq>(
     part: &'a Styled,
     kinds: impl Fn(&Piece) -> Vec<K>,

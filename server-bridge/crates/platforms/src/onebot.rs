@@ -1,11 +1,11 @@
 //! OneBot 11: accounts of QQ in NapCat and similar programs.
 //!
 //! ```text
-//!   forward: we connect to NapCat        reverse: NapCat connects to us
-//!   events ─▶ read ─▶ Inbox::take        actions {action, params, echo} ─▶ answers by their echo
+//!   forward: the server connects to NapCat    reverse: NapCat connects to the server
+//!   events ─▶ read ─▶ Inbox::take             actions {action, params, echo} ─▶ answers by their echo
 //! ```
-//! Nothing is acknowledged and nothing is replayed: what was said while the account was not connected is lost, and [`Inbox::gap`] says so.
-//! Messages are sent as segments, in which a CQ code is plain text. There are no buttons and no changes.
+//! Nothing is acknowledged and nothing is replayed: messages sent while the account was not connected are lost, and [`Inbox::gap`] reports
+//! that. Messages are sent as segments, in which a CQ code is plain text. There are no buttons, and messages cannot be changed.
 
 mod message;
 
@@ -36,19 +36,19 @@ use crate::platform::{
 use crate::socket::{self, Socket};
 use crate::styled::Styled;
 
-/// The longest text: QQ loses longer ones from about 4,500 characters on.
+/// The longest text, in characters: QQ loses texts of more than about 4,500 characters.
 const TEXT_MAX_CHARS: usize = 3000;
 
-/// The shortest time between two messages of the account: faster ones get it restricted.
+/// The shortest time between two messages of the account: QQ restricts accounts that send faster.
 const SEND_EVERY: Duration = Duration::from_millis(500);
 
-/// The largest file: it travels as text within one frame.
+/// The largest file, in bytes: it is sent as text within one frame.
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
-/// The shortest token of a connection that others open: whoever reaches the port may guess it.
+/// The shortest token for connections that NapCat opens, in characters: anyone who can reach the port could try to guess the token.
 const LISTEN_TOKEN_MIN_CHARS: usize = 16;
 
-/// The most connections that may be in their handshake at once, and the longest time of a handshake.
+/// The limit on connections in their handshake, and on the time of a handshake.
 const HANDSHAKES_MAX: usize = 16;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -80,7 +80,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "token",
             label: "Token",
-            help: "The token that NapCat's network settings hold for this connection; at least 16 characters if NapCat connects to this server.",
+            help: "The token that NapCat's network settings show for this connection; at least 16 characters if NapCat connects to this server.",
             is_secret: true,
             default: None,
         },
@@ -90,7 +90,7 @@ pub(crate) const KIND: Kind = Kind {
 
 fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let value = |key: &str| setting(KIND.setup, setup, key);
-    // Without a token, anybody could send events in the account's name.
+    // The token is required, because without one anyone could send events in the account's name.
     let token = value("token")?;
     let http = Http::new(reach, &[&token])?;
     let (url, listen) = (value("url")?, value("listen")?);
@@ -124,14 +124,14 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(OneBot::new(http, way, token)))
 }
 
-/// Who connects to whom.
+/// The direction in which the connection is opened.
 #[derive(Debug)]
 enum Way {
     Forward(String),
     Reverse(std::net::SocketAddr),
 }
 
-/// An account of QQ.
+/// One QQ account.
 struct OneBot {
     http: Http,
     way: Way,
@@ -164,7 +164,7 @@ impl OneBot {
                 let listener = TcpListener::bind(address).await;
                 let listener =
                     listener.map_err(|error| Failure::Away(format!("listening on {address}: {error}")))?;
-                // Beside each other: one that says nothing keeps nobody waiting. Those that are left are closed.
+                // Handshakes run in parallel, so that a silent connection does not block others; dropping the set closes the remaining ones.
                 let mut handshakes = JoinSet::new();
                 loop {
                     tokio::select! {
@@ -186,7 +186,7 @@ impl OneBot {
         Ok(socket.with_silence(self.silence))
     }
 
-    /// Runs a connection; `calls` are what is asked on it.
+    /// Runs a connection; `calls` are the requests to send on it.
     async fn session(
         &self,
         mut socket: Socket,
@@ -195,7 +195,7 @@ impl OneBot {
         stop: &CancellationToken,
     ) -> End {
         let mut pending = Pending::default();
-        // For programs that send no heartbeats.
+        // Pings are for programs that send no heartbeats.
         let mut pings = interval(self.silence / 3);
         loop {
             let sent = tokio::select! {
@@ -254,7 +254,7 @@ impl OneBot {
         inbox.alive();
         let event = message::read(&came)?;
         let time = came["time"].to_string();
-        // WeCom does not send the event again, so this loop keeps it until it is committed.
+        // OneBot does not send the event again, so this loop keeps it until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(time.clone())).await {
             tracing::warn!("an event of OneBot could not be stored; it is tried again: {why}");
             tokio::select! {
@@ -265,17 +265,17 @@ impl OneBot {
         None
     }
 
-    /// Says who the account is, once it is connected, and if something may be missing.
+    /// Reports the account's name once it is connected, and that messages may have been missed.
     async fn greet(&self, inbox: &dyn Inbox) -> Result<(), Failure> {
         let info = self.ask("get_login_info", json!({})).await?;
         inbox.connected(&login(&info));
         if inbox.cursor().await.is_some() {
-            inbox.gap("messages that were sent while the account was not connected are lost: OneBot delivers nothing later");
+            inbox.gap("messages that were sent while the account was not connected are lost: OneBot does not deliver them later");
         }
         Ok(())
     }
 
-    /// Asks for an action: the field `data` of its answer.
+    /// Requests an action; returns the field `data` of its answer.
     async fn ask(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
         let echo = self.calls.number().to_string();
         self.calls.ask(echo.clone(), json!({"action": action, "params": params, "echo": echo})).await
@@ -309,7 +309,7 @@ impl OneBot {
     }
 }
 
-/// Why an action failed.
+/// The failure that the answer to an action reports.
 fn failure(answer: &Value) -> Failure {
     let texts = ["wording", "message", "msg"].map(|key| answer[key].as_str().unwrap_or_default());
     let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("the platform gave no reason");
@@ -318,7 +318,7 @@ fn failure(answer: &Value) -> Failure {
     if matches!(code, 1401 | 1403) { Failure::Account(why) } else { Failure::Message(why) }
 }
 
-/// The group or the person of a conversation.
+/// The parameters that name the group or the person of a conversation.
 fn target(to: &Conversation) -> Result<Value, Failure> {
     match to.id.split_once(':') {
         Some(("group", group)) => Ok(json!({"group_id": number(group)})),
@@ -372,7 +372,7 @@ impl Platform for OneBot {
                     }
                 }
             };
-            timeout(CONNECT_TIMEOUT, answer).await.map_err(|_| Failure::Away("no answer came".to_owned()))?
+            timeout(CONNECT_TIMEOUT, answer).await.map_err(|_| Failure::Away("no response".to_owned()))?
         })
     }
 
@@ -389,7 +389,7 @@ impl Platform for OneBot {
             let session = self.session(socket, calls, inbox, stop);
             let greeted = async {
                 match self.greet(inbox).await {
-                    // The session's result is the reason for the end.
+                    // The session's own end is the better reason, so it is waited for.
                     Ok(()) | Err(Failure::Away(_) | Failure::Unknown(_)) => std::future::pending().await,
                     Err(failure) => failure.into(),
                 }

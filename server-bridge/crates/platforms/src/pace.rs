@@ -1,4 +1,4 @@
-//! A platform's limits of requests over time, kept before it has to say so.
+//! Keeps a platform's limits on requests over time, so that the platform does not have to refuse requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use crate::platform::Failure;
 
-/// So many keys are kept before those that are forgotten by time are looked for.
+/// The number of keys above which keys without recent requests are removed.
 const KEYS_BEFORE_SWEEP: usize = 1000;
 
 /// At most `count` requests in any `window` for one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// How many.
+    /// The number of requests.
     pub count: usize,
-    /// In which time.
+    /// The time in which they are counted.
     pub window: Duration,
 }
 
@@ -27,10 +27,10 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Counts one request for all of these keys, each with its limit; none of them if one limit is reached.
+    /// Counts one request for all of these keys, each with its limit; if one limit is reached, the request is not counted at all.
     ///
     /// # Errors
-    /// [`Failure::TooFast`] with the time until there is room.
+    /// [`Failure::TooFast`] with the time until the request is possible.
     pub fn take(&self, keys: &[(&str, Limit)]) -> Result<(), Failure> {
         let now = Instant::now();
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +76,7 @@ mod tests {
         let refused = pace.take(&[("b", LIMIT), ("a", LIMIT)]);
         assert!(matches!(refused, Err(Failure::TooFast { wait_ms: 6001 })), "{refused:?}");
         pace.take(&[("b", LIMIT)]).unwrap();
-        pace.take(&[("b", LIMIT)]).expect("what was refused was not counted");
+        pace.take(&[("b", LIMIT)]).expect("a refused request is not counted");
         tokio::time::advance(Duration::from_secs(6)).await;
         pace.take(&[("a", LIMIT)]).unwrap();
     }

@@ -1,14 +1,14 @@
-//! Styled texts cut into parts of a limited length.
+//! Cuts styled texts into parts of a limited length.
 //!
-//! A part ends between blocks if one ends in its second half, else between lines, between words, or between what a reader takes for one
-//! character. Styles belong to pieces, so a block of code that is cut is closed in one part and opened again in the next by itself.
+//! A part ends between blocks if a block ends in the part's second half, else between lines, between words, or between characters as readers
+//! see them. Styles belong to pieces, so a block of code that is cut is automatically closed in one part and opened again in the next.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::platform::Unit;
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// How a platform counts the length of a text.
+/// The way in which a platform counts the length of a text.
 pub trait Cost {
     /// The length of a text in a style, including the characters that escaping adds.
     fn text(&self, text: &str, style: &Style) -> usize;
@@ -32,8 +32,8 @@ impl Cost for Unit {
     }
 }
 
-/// Cuts a text into parts that each cost at most `max`. What cannot be cut, one character with the marks around it, is left out if it
-/// costs more than that. Parts have no empty lines in front and at the end, except in code.
+/// Cuts a text into parts that each cost at most `max`. A single character that costs more than that with the marks around it is left out.
+/// Parts have no empty lines at their beginning and end, except in code.
 pub fn split(styled: &Styled, max: usize, cost: &dyn Cost) -> Vec<Styled> {
     let mut parts = Vec::new();
     let mut part = Building::default();
@@ -66,7 +66,7 @@ pub fn split(styled: &Styled, max: usize, cost: &dyn Cost) -> Vec<Styled> {
     parts
 }
 
-/// A part while it is put together.
+/// A part that is being built.
 #[derive(Default)]
 struct Building {
     styled: Styled,
@@ -91,7 +91,7 @@ impl Building {
     }
 }
 
-/// How many bytes of a text fit, ending between what a reader takes for characters.
+/// How many bytes of a text fit, ending between characters as readers see them.
 fn fitting(text: &str, style: &Style, room: usize, cost: &dyn Cost) -> usize {
     let (mut bytes, mut used) = (0, 0);
     for grapheme in text.graphemes(true) {
@@ -117,7 +117,7 @@ fn fitting_chars(text: &str, style: &Style, room: usize, cost: &dyn Cost) -> usi
     bytes
 }
 
-/// Where to cut a text of which `fits` bytes fit.
+/// The position at which to cut a text of which `fits` bytes fit.
 fn cut(text: &str, fits: usize, style: &Style) -> usize {
     let head = &text[..fits];
     let behind = |end: &str| head.rfind(end).map(|at| at + end.len()).filter(|&at| at >= fits / 2);
@@ -128,7 +128,7 @@ fn cut(text: &str, fits: usize, style: &Style) -> usize {
     behind("\n\n").or(line).or_else(|| behind(" ")).unwrap_or(fits)
 }
 
-/// True if a cut at this place follows a line or a word.
+/// True if a cut at this position follows a line or a word.
 fn is_good(text: &str, at: usize) -> bool {
     text[..at].ends_with(['\n', ' '])
 }
@@ -136,7 +136,7 @@ fn is_good(text: &str, at: usize) -> bool {
 /// The longest address that is spelled out, in bytes.
 const SPELLED_MAX_BYTES: usize = 1000;
 
-/// The text in which the address follows, in parentheses, the words of each link that the platform does not show.
+/// A text in which each link that the platform does not show as a link is followed by its address, in parentheses.
 pub fn spelled(text: &Styled, is_shown: impl Fn(&str) -> bool) -> Styled {
     let mut spelled = Styled::default();
     for Piece { text, style } in &text.pieces {
@@ -157,7 +157,7 @@ pub fn spelled(text: &Styled, is_shown: impl Fn(&str) -> bool) -> Styled {
     spelled
 }
 
-/// The pieces of a part with the spaces and line feeds at their ends put outside of the style: platforms whose marks must touch a word.
+/// A part in which spaces and line feeds at the ends of pieces are outside the style, for platforms whose marks must touch a word.
 pub fn tight(part: &Styled) -> Styled {
     let mut tight = Styled::default();
     for Piece { text, style } in &part.pieces {
@@ -166,7 +166,7 @@ pub fn tight(part: &Styled) -> Styled {
             continue;
         }
         let plain = Style { place: style.place.clone(), ..Style::default() };
-        // Spaces are a part of code, line feeds are not.
+        // Spaces belong to code, line feeds do not.
         let is_outside = |c: char| if style.code { c == '\n' } else { c.is_whitespace() };
         let start = text.len() - text.trim_start_matches(is_outside).len();
         let word = text.trim_matches(is_outside);

@@ -1,4 +1,4 @@
-//! What a platform does, whichever it is.
+//! The interface of all platforms.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -10,7 +10,7 @@ use crate::card::Card;
 use crate::event::{Conversation, Event, Media};
 use crate::styled::Styled;
 
-/// In what a platform counts the length of a text.
+/// The unit in which a platform counts the length of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of UTF-8.
@@ -21,18 +21,18 @@ pub enum Unit {
     Utf16,
 }
 
-/// What a platform can do.
+/// The abilities and limits of a platform.
 #[derive(Clone, Copy, Debug)]
 pub struct Caps {
     /// The longest text of one message, in [`Caps::unit`].
     pub text_max: usize,
-    /// What [`Caps::text_max`] counts.
+    /// The unit of [`Caps::text_max`].
     pub unit: Unit,
-    /// True if buttons can be sent; elsewhere choices are numbered, and answered with a number.
+    /// True if buttons can be sent; otherwise choices are numbered, and answered with a number.
     pub buttons: bool,
     /// True if a message that was sent can be changed.
     pub edits: bool,
-    /// The shortest time between two changes of one message, in milliseconds, and so of a text that grows while it is written.
+    /// The shortest time between two changes of one message, in milliseconds, which also limits how often a growing draft is updated.
     pub edit_every_ms: u64,
     /// The shortest time between two messages to one conversation, in milliseconds.
     pub send_every_ms: u64,
@@ -42,7 +42,7 @@ pub struct Caps {
     pub reply_window_ms: Option<u64>,
     /// How many messages may answer one event; `None` without a limit.
     pub replies_max: Option<u32>,
-    /// True if what was missed while the account was not connected is delivered later.
+    /// True if messages that were missed while the account was not connected are delivered later.
     pub replays: bool,
     /// The largest file that can be sent, in bytes; 0 if none can.
     pub file_max_bytes: u64,
@@ -51,16 +51,16 @@ pub struct Caps {
 /// A button below a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Button {
-    /// What it says.
+    /// The label of the button.
     pub label: String,
-    /// What comes back when it is pressed: at most 64 bytes of `A–Z a–z 0–9 _ -`.
+    /// The token that a press returns: at most 64 bytes of `A–Z a–z 0–9 _ -`.
     pub token: String,
 }
 
-/// What is to be sent: rendered once, and kept until it is sent.
+/// A message to send, which is rendered once and stored until it is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outgoing {
-    /// The message as the platform takes it. Only the platform that rendered it reads it.
+    /// The message in the platform's form. Only the platform that rendered it reads it.
     pub payload: Value,
 }
 
@@ -69,41 +69,42 @@ pub struct Outgoing {
 pub struct FileOut {
     /// Its name, without directories.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub bytes: Bytes,
     /// True if it is a picture that the platform may show.
     pub is_image: bool,
 }
 
-/// What a platform said of a message that it took.
+/// The platform's answer about a message that it accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Its id, for changing it later and for knowing what a quote or a press refers to.
+    /// The message's id, for changing it later, and for finding the message that a quotation or a press refers to.
     pub id: String,
 }
 
-/// Why a request failed, and what follows.
+/// The reason why a request failed, which determines whether it is tried again.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// The platform was not reached, or its answer was lost; it may have accepted the message. Names no address, which may hold a token.
+    /// The platform did not answer, or its answer was lost, so it may have accepted the message. The text contains no address, because that
+    /// could contain a token.
     #[error("the platform does not answer: {0}")]
     Unknown(String),
-    /// The request certainly did not reach the platform, or the platform says that it is unavailable: try again later.
+    /// The request certainly did not reach the platform, or the platform reported that it is unavailable: try again later.
     #[error("the platform cannot be reached: {0}")]
     Away(String),
     /// Too many requests: try again after this many milliseconds.
     #[error("the platform asks to wait {wait_ms} ms")]
     TooFast {
-        /// How long.
+        /// How long to wait, in milliseconds.
         wait_ms: u64,
     },
     /// The account's credentials are refused: an administrator has to act.
     #[error("the platform refuses the account: {0}")]
     Account(String),
-    /// This message is refused, and would be again.
+    /// This message is refused, and would be refused again.
     #[error("the platform refuses the message: {0}")]
     Message(String),
-    /// The conversation does not exist any more, or the account was taken out of it.
+    /// The conversation no longer exists, or the account was removed from it.
     #[error("the conversation is closed: {0}")]
     Closed(String),
     /// The time or the number of answers to the event is used up.
@@ -112,7 +113,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The same of what was asked before the message itself was sent: the message was certainly not taken.
+    /// Converts the failure of a request that precedes the message itself: the message was certainly not accepted.
     #[must_use]
     pub(crate) fn not_sent(self) -> Self {
         match self {
@@ -125,22 +126,22 @@ impl Failure {
 /// Why [`Platform::run`] ended.
 #[derive(Clone, Debug)]
 pub enum End {
-    /// It was asked to stop.
+    /// The run was asked to stop.
     Stopped,
     /// The connection ended or failed: connect again.
     Lost(String),
-    /// The platform asks to wait so many milliseconds before the next connection.
+    /// The platform asks to wait before the next connection.
     Wait {
-        /// How long.
+        /// How long to wait, in milliseconds.
         ms: u64,
-        /// Why, for the account's status.
+        /// The reason, for the account's status.
         why: String,
     },
-    /// Nothing but a change of the account helps: wrong credentials, a second poller, a banned bot. Tried again at a slow pace.
+    /// Only a change of the account helps: wrong credentials, a second poller, a banned bot. Connecting is tried again at a slow pace.
     Refused(String),
 }
 
-/// How a failure to connect ends a run.
+/// Converts a failure to connect into the end of a run.
 impl From<Failure> for End {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -151,57 +152,57 @@ impl From<Failure> for End {
     }
 }
 
-/// Takes what arrives.
+/// Accepts the events that arrive from a platform.
 pub trait Inbox: Send + Sync {
-    /// Commits events and the platform's cursor together; those whose ids are on record already are left out. Acknowledge to the
+    /// Commits events and the platform's cursor together; events whose ids are on record already are left out. Acknowledge to the
     /// platform only after `Ok`.
     ///
     /// # Errors
-    /// The reason, if nothing was committed: acknowledge nothing, and let it come again.
+    /// The reason, if nothing was committed: acknowledge nothing, so that the events are delivered again.
     fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>>;
 
     /// The cursor that was committed last.
     fn cursor(&self) -> BoxFuture<'_, Option<String>>;
 
-    /// Tells that bytes came from the platform: the account is alive.
+    /// Reports that bytes arrived from the platform, so the connection is alive.
     fn alive(&self);
 
-    /// Tells that the account is connected, and under which name.
+    /// Reports that the account is connected, with its name.
     fn connected(&self, name: &str);
 
-    /// Tells that messages may have been missed, on a platform that does not deliver them later.
+    /// Reports that messages may have been missed that the platform does not deliver later; `why` is for people.
     fn gap(&self, why: &str);
 }
 
 /// One account on a messenger.
 ///
-/// Errors, logs and values of [`Debug`] hold no token of it.
+/// Errors, logs and [`Debug`] output contain no token of the account.
 pub trait Platform: Send + Sync {
-    /// What it can do.
+    /// The abilities and limits of the platform.
     fn caps(&self) -> Caps;
 
-    /// Asks the platform who the account is: the name to show. It changes nothing.
+    /// Asks the platform for the account's name to show. This changes nothing.
     ///
     /// # Errors
     /// [`Failure::Account`] if the credentials are refused; [`Failure::Away`].
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>>;
 
-    /// Connects once and hands over what arrives, until the connection ends. Who calls it waits and calls it again.
+    /// Connects once and hands over arriving events, until the connection ends. The caller waits and calls it again.
     fn run<'a>(&'a self, inbox: &'a dyn Inbox, stop: &'a CancellationToken) -> BoxFuture<'a, End>;
 
-    /// A text as messages that the platform takes, none too long, with the buttons below the last one. Never empty.
+    /// Renders a text as messages in the platform's form, none of them too long, with the buttons below the last one. Never empty.
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing>;
 
-    /// A card as messages that the platform takes, with the buttons below it. Platforms without cards send it as a text. Never empty.
+    /// Renders a card as messages in the platform's form, with the buttons below it. Platforms without cards send it as a text. Never empty.
     fn render_card(&self, card: &Card, buttons: &[Button]) -> Vec<Outgoing> {
         self.render(&card.styled(), buttons)
     }
 
-    /// Sends one message. `reply` is [`Event::reply`] of the event that is answered, or null; `key` is the same whenever this message is
-    /// tried (64 hexadecimal digits).
+    /// Sends one message. `reply` is [`Event::reply`] of the event that is answered, or null; `key` is the same at every try of this
+    /// message (64 hexadecimal digits).
     ///
     /// # Errors
-    /// See [`Failure`]: [`Failure::Unknown`] only if the message may have been taken.
+    /// See [`Failure`]: [`Failure::Unknown`] only if the message may have been accepted.
     fn send<'a>(
         &'a self,
         to: &'a Conversation,
@@ -210,7 +211,7 @@ pub trait Platform: Send + Sync {
         key: &'a str,
     ) -> BoxFuture<'a, Result<Sent, Failure>>;
 
-    /// Replaces a message that was sent. Only where [`Caps::edits`] holds.
+    /// Replaces a message that was sent. Only if [`Caps::edits`] is true.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -221,7 +222,7 @@ pub trait Platform: Send + Sync {
         message: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// Sends a file, with a key as [`Platform::send`].
+    /// Sends a file, with a key as for [`Platform::send`].
     ///
     /// # Errors
     /// See [`Failure`].
@@ -233,23 +234,23 @@ pub trait Platform: Send + Sync {
         key: &'a str,
     ) -> BoxFuture<'a, Result<Sent, Failure>>;
 
-    /// Tells the person who pressed a button what became of it, where the platform shows that.
+    /// Shows the outcome of a press to the person who pressed the button, if the platform can show it.
     ///
     /// # Errors
     /// See [`Failure`].
     fn answer_press<'a>(&'a self, handle: &'a Value, text: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// Reads a file of a message: at most `max_bytes`.
+    /// Reads a file of a message, of at most `max_bytes`.
     ///
     /// # Errors
-    /// [`Failure::Message`] if it is larger, or its address leads inside; see [`Failure`].
+    /// [`Failure::Message`] if the file is larger, or its address leads into the server's own network; see [`Failure`].
     fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>>;
 
-    /// Handles a delivery to the account's own address, on platforms that deliver by HTTP: the body of the answer, after
-    /// [`Inbox::take`].
+    /// Handles a delivery to the account's own address, on platforms that deliver by HTTP; returns the body of the answer once
+    /// [`Inbox::take`] has committed the events.
     ///
     /// # Errors
-    /// [`Failure::Account`] if the signature is wrong; [`Failure::Message`] if the body is; [`Failure::Away`] if nothing was committed.
+    /// [`Failure::Account`] if the signature is wrong; [`Failure::Message`] if the body is wrong; [`Failure::Away`] if nothing was committed.
     fn delivered<'a>(
         &'a self,
         headers: &'a [(String, String)],
@@ -264,38 +265,38 @@ pub trait Platform: Send + Sync {
 /// One value of an account's set-up.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Its key in the document: `token`.
+    /// Its key in the document, such as `token`.
     pub key: &'static str,
-    /// What the page calls it.
+    /// Its label on the page.
     pub label: &'static str,
-    /// What to do on the platform's side to get it.
+    /// How to get the value on the platform's side.
     pub help: &'static str,
-    /// True if it is sealed, and never shown again.
+    /// True if the value is sealed and never shown again.
     pub is_secret: bool,
-    /// What it is if it is left out; `None` if it is needed.
+    /// The value if it is left out; `None` if it is required.
     pub default: Option<&'static str>,
 }
 
-/// Makes an account's platform from the values of its set-up.
+/// Creates an account's platform from the values of its set-up.
 pub type Make = fn(&Value, &guard::Reach) -> Result<std::sync::Arc<dyn Platform>, String>;
 
-/// A platform that accounts can be made of.
+/// A kind of platform on which there can be accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Its name in documents and commands: `telegram`.
+    /// Its name in documents and commands, such as `telegram`.
     pub name: &'static str,
-    /// Its name for people: `Telegram`.
+    /// Its name for people, such as `Telegram`.
     pub title: &'static str,
-    /// What an administrator enters.
+    /// The values that an administrator enters.
     pub setup: &'static [Setup],
-    /// Makes it. Fails with a text for the administrator.
+    /// Creates an account's platform, or fails with a text for the administrator.
     pub make: Make,
 }
 
-/// A value of a set-up: what was entered, else its default; without white space around it.
+/// A value of a set-up: the entered value, else its default, without white space around it.
 ///
 /// # Errors
-/// A text for the administrator, if it is needed and not there.
+/// A text for the administrator, if the value is required and missing.
 pub fn setting(setup: &[Setup], values: &Value, key: &str) -> Result<String, String> {
     let known = setup.iter().find(|known| known.key == key);
     let entered = values[key].as_str().map(str::trim).filter(|value| !value.is_empty());

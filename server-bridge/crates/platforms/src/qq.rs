@@ -1,7 +1,8 @@
 //! Bots of QQ: events by the gateway or by webhook, answers as replies to a message.
 //!
-//! A bot may not begin a conversation: each message answers one that came, within an hour (in a group: five minutes), and at most five
-//! answer one. The platform recognizes duplicates by `(msg_id, msg_seq)`; the sequence number is computed from the message's key.
+//! A bot may not begin a conversation: each message answers one that arrived at most an hour ago (in a group: five minutes), and at most
+//! five messages may answer one. The platform recognizes duplicates by `(msg_id, msg_seq)`; the sequence number is computed from the
+//! message's key.
 
 mod api;
 mod gateway;
@@ -38,13 +39,13 @@ const TEXT_MAX_CHARS: usize = 2000;
 /// The longest Markdown text, in bytes.
 const MARKDOWN_MAX_BYTES: usize = 3500;
 
-/// The most buttons: five rows of one (documents: at most five rows).
+/// The maximum number of buttons: five rows of one (documents: at most five rows).
 const BUTTONS_MAX: usize = 5;
 
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 30;
 
-/// The largest file: it travels as text within one request.
+/// The largest file, in bytes: it is sent as text within one request.
 const FILE_MAX_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Beginnings of tags that mention people or draw faces.
@@ -108,7 +109,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Qq::new(setup, reach)?))
 }
 
-/// A bot.
+/// One bot.
 struct Qq {
     api: Api,
     gateway: Gateway,
@@ -220,7 +221,7 @@ impl Platform for Qq {
             edit_every_ms: 0,
             send_every_ms: 1000,
             idempotent: true,
-            // In a group the time is shorter; each event's `reply` holds it.
+            // In a group the time is shorter; each event's `reply` contains it.
             reply_window_ms: Some(60 * 60 * 1000),
             replies_max: Some(5),
             replays: true,
@@ -308,7 +309,7 @@ impl Platform for Qq {
                 json!({"file_type": kind, "file_data": data, "file_name": file.name, "srv_send_msg": false});
             let path = format!("{}/files", path_of(to)?);
             let found = self.api.call(Method::POST, &path, Body::Json(body)).await;
-            // The upload alone shows the file to nobody.
+            // An uploaded file is not visible to anybody until it is sent.
             let found = found.map_err(Failure::not_sent)?;
             let media = json!({"file_info": found.unwrap_or_default()["file_info"]});
             self.reply(to, json!({"msg_type": 7, "content": " ", "media": media}), reply, key).await

@@ -4,7 +4,7 @@
 //!   apps.connections.open ─▶ wss ─▶ hello ─▶ envelope ─▶ Inbox::take ─▶ {"envelope_id"}, within 3 s
 //!   disconnect ─▶ a new connection ─▶ the old one is read until it ends
 //! ```
-//! Texts go out as blocks of rich text, in which nothing needs to be escaped.
+//! Texts are sent as blocks of rich text, in which nothing needs to be escaped.
 
 mod connection;
 mod events;
@@ -32,13 +32,13 @@ use crate::platform::{
 use crate::styled::Styled;
 use events::Us;
 
-/// The largest file that is sent; Slack takes up to 1 GB.
+/// The largest file that is sent, in bytes; Slack accepts up to 1 GB.
 const FILE_MAX_BYTES: u64 = 100 << 20;
 /// The longest name of a file, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
-/// How long the lookup of a name may hold an event up, which has to be acknowledged within 3 s.
+/// How long looking up a name may delay an event, which has to be acknowledged within 3 s.
 const NAME_PATIENCE: Duration = Duration::from_millis(700);
-/// How many people's names are kept.
+/// The limit on people whose names are kept.
 const NAMES_MAX: usize = 1000;
 
 const SETUP: &[Setup] = &[
@@ -65,7 +65,7 @@ const SETUP: &[Setup] = &[
     },
 ];
 
-/// Slack.
+/// Slack as a kind of platform.
 pub(crate) const KIND: Kind = Kind { name: "slack", title: "Slack", setup: SETUP, make };
 
 fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
@@ -95,7 +95,7 @@ struct Slack {
 }
 
 impl Slack {
-    /// Calls a method with a token. Its answer, or why not.
+    /// Calls a method with a token; returns its answer, or the failure.
     async fn call(
         &self,
         method: &str,
@@ -170,7 +170,7 @@ impl Slack {
         })
     }
 
-    /// The event with the sender's name, as far as Slack tells it in time.
+    /// Adds the sender's name to an event, if Slack returns it in time.
     async fn named(&self, mut event: Event) -> Event {
         let id = event.sender.id.clone();
         if event.sender.is_bot || !event.sender.name.is_empty() {
@@ -199,7 +199,7 @@ impl Slack {
     }
 }
 
-/// The channel and the thread of a conversation's id.
+/// Splits a conversation's id into the channel and the thread.
 fn parted(id: &str) -> (&str, Option<&str>) {
     id.split_once('/').map_or((id, None), |(channel, thread)| (channel, Some(thread)))
 }
@@ -211,7 +211,7 @@ impl Platform for Slack {
             unit: Unit::Chars,
             buttons: true,
             edits: true,
-            // Tier 3: 50 a minute.
+            // Slack's tier 3 allows 50 requests a minute.
             edit_every_ms: 1500,
             send_every_ms: 1050,
             idempotent: false,
@@ -225,7 +225,7 @@ impl Platform for Slack {
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
         Box::pin(async move {
             let us = self.us().await?;
-            // Checks the app token as well. An address that is requested and not used has no effect.
+            // Checks the app token as well. Requesting an address without using it has no effect.
             self.open().await?;
             Ok(us.shown)
         })
@@ -296,7 +296,7 @@ impl Platform for Slack {
         _key: &'a str,
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
-            // Until it is completed, nobody sees the file.
+            // The file is not visible to anybody until the upload is completed.
             let not_yet = |failure| match failure {
                 Failure::Unknown(why) => Failure::Away(why),
                 other => other,
@@ -359,7 +359,7 @@ impl Platform for Slack {
             let url = media.handle.as_str().unwrap_or_default();
             let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
             let (place, api) = (host(url).unwrap_or_default(), host(&self.api).unwrap_or_default());
-            // The token is sent to Slack only.
+            // The token is sent only to Slack.
             let is_slacks =
                 place == api || [".slack.com", ".slack-files.com"].iter().any(|end| place.ends_with(end));
             if !is_slacks {

@@ -1,4 +1,4 @@
-//! The WebSocket client of all platforms: within the server's reach, with bounded frames, and never silently dead.
+//! The WebSocket client of all platforms: it connects only within the server's reach, bounds frames, and notices dead connections.
 
 use std::time::Duration;
 
@@ -25,23 +25,23 @@ use crate::tls;
 /// How long a closing handshake may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What came.
+/// A frame that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A text.
+    /// A text message.
     Text(String),
-    /// Bytes.
+    /// A binary message.
     Binary(Bytes),
     /// A ping, which was answered, or a pong: the other side is alive.
     Beat,
-    /// The other side closed the connection, with this code (1005 if it gives none) and this reason.
+    /// The other side closed the connection, with this code (1005 if there is none) and this reason.
     Closed(u16, String),
 }
 
-/// A connection. Its texts for errors hold neither the address nor what was sent.
+/// A connection. Its errors contain neither the address nor the data sent.
 pub struct Socket {
     inner: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    /// When the last frame came.
+    /// When the last frame arrived.
     heard: Instant,
     silence: Duration,
 }
@@ -50,8 +50,8 @@ impl Socket {
     /// Connects to a `ws` or `wss` address.
     ///
     /// # Errors
-    /// [`Failure::Message`] if the address is invalid or leads inside, [`Failure::Account`] if the platform refuses with 401 or 403,
-    /// [`Failure::TooFast`] with 429, else [`Failure::Away`].
+    /// [`Failure::Message`] if the address is invalid or leads into the server's own network, [`Failure::Account`] if the platform refuses
+    /// with 401 or 403, [`Failure::TooFast`] if with 429, else [`Failure::Away`].
     pub async fn connect(reach: &Reach, url: &str, headers: &[(&str, &str)]) -> Result<Self, Failure> {
         let connecting = Box::pin(connect(reach, url, headers));
         let inner = timeout(CONNECT_TIMEOUT, connecting)
@@ -60,8 +60,8 @@ impl Socket {
         Ok(Self { inner, heard: Instant::now(), silence: SILENCE_TIMEOUT })
     }
 
-    /// Takes a WebSocket that the other side opened on a plain connection, if it shows this token as `Authorization: Bearer` or as
-    /// `access_token` in the query; `None` if it does not, or opens no WebSocket.
+    /// Accepts a WebSocket that the other side opens on a plain connection, if it presents this token as `Authorization: Bearer` or as
+    /// `access_token` in the query; `None` if it does not, or does not open a WebSocket.
     #[allow(clippy::result_large_err, reason = "the type of the library's callback")]
     pub async fn accept(stream: TcpStream, token: &str) -> Option<Self> {
         stream.set_nodelay(true).ok()?;
@@ -85,21 +85,21 @@ impl Socket {
         Some(Self { inner: accepted.ok()?, heard: Instant::now(), silence: SILENCE_TIMEOUT })
     }
 
-    /// The same connection, dead after another time without a frame.
+    /// The same connection with another time without a frame after which it counts as dead.
     #[must_use]
     pub fn with_silence(self, silence: Duration) -> Self {
         Self { silence, ..self }
     }
 
-    /// When the last frame came.
+    /// When the last frame arrived.
     pub fn heard(&self) -> Instant {
         self.heard
     }
 
-    /// The next frame. May be dropped before it ends: nothing is lost.
+    /// Waits for the next frame. Nothing is lost if the future is dropped.
     ///
     /// # Errors
-    /// Why the connection is lost: it ended, it broke the protocol, or nothing came for too long.
+    /// The reason why the connection is lost: it ended, it violated the protocol, or nothing arrived for too long.
     pub async fn next(&mut self) -> Result<Frame, String> {
         let until = self.heard + self.silence;
         let next = timeout_at(until, self.inner.next())
@@ -148,7 +148,7 @@ impl Socket {
 
     /// Closes the connection; waits only a moment for the other side to do the same.
     pub async fn close(mut self) {
-        // It is left alone afterwards, whether it answers or not.
+        // The connection is dropped afterwards, whether the other side answers or not.
         let _ = timeout(CLOSE_TIMEOUT, self.inner.close(None)).await;
     }
 
@@ -211,7 +211,7 @@ fn config() -> WebSocketConfig {
         .max_frame_size(Some(FRAME_MAX_BYTES))
 }
 
-/// An error as text, without what was sent.
+/// An error as a text that does not contain the data sent.
 fn why(error: &WireError) -> String {
     match error {
         WireError::ConnectionClosed | WireError::AlreadyClosed => "the connection ended".to_owned(),
@@ -252,14 +252,14 @@ mod tests {
         ] {
             assert!(matches!(failure(&reach, url).await, Failure::Message(_)), "{url}");
         }
-        // Nobody listens there.
+        // Nothing listens on this port.
         assert!(matches!(
             failure(&Reach::Anywhere, "ws://127.0.0.1:1/?ticket=secret").await,
             Failure::Away(_)
         ));
     }
 
-    /// A server that accepts a WebSocket and then does this.
+    /// Starts a server that accepts a WebSocket and then runs this function.
     async fn server<F: Future<Output = ()> + Send>(
         then: impl FnOnce(WebSocketStream<TcpStream>) -> F + Send + 'static,
     ) -> Socket {
@@ -278,7 +278,7 @@ mod tests {
             server.send(Message::Ping(Bytes::new())).await.unwrap();
             server.send(Message::Text("hello".into())).await.unwrap();
             assert!(matches!(server.next().await, Some(Ok(Message::Pong(_)))));
-            // The other side may be gone before all of it is written.
+            // The other side may have disconnected before everything is written.
             let _ = server.send(Message::Text("x".repeat(FRAME_MAX_BYTES + 1).into())).await;
         })
         .await;

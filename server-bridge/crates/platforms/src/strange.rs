@@ -1,8 +1,8 @@
-//! Documents that no messenger sends, for tests of what reads them.
+//! Documents that no messenger sends, for tests of the code that reads documents.
 
 use serde_json::{Value, json};
 
-/// The document with each of its values replaced, one at a time, by values of every kind; and without each.
+/// Variants of a document: each of its values is, one at a time, replaced with values of every kind, or left out.
 pub(crate) fn variants(document: &Value) -> Vec<Value> {
     let mut pointers = Vec::new();
     collect(document, String::new(), &mut pointers);

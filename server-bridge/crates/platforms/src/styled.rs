@@ -1,19 +1,20 @@
-//! Markdown as styled text: what every platform can show in its own way, in one flat form that can be cut anywhere.
+//! Markdown as styled text: a flat form that can be cut anywhere, and that every platform can show in its own way.
 //!
-//! A list is lines with marks in front, a table is aligned text, and a picture is a link: no platform loads what a model names.
+//! A list becomes lines with marks in front, a table becomes aligned text, and a picture becomes a link, so that no platform loads an address
+//! that a model names.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::limits::MARKDOWN_MAX_BYTES;
 
-/// The widest table that is aligned, in cells; the columns of wider ones are only separated.
+/// The widest table that is aligned, in character cells; the columns of wider ones are only separated.
 const TABLE_ALIGNED_CELLS: usize = 120;
 
-/// What kind of block a piece stands in.
+/// The kind of block that a piece belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// Running text, headings and lists included.
+    /// Running text, including headings and lists.
     #[default]
     Text,
     /// A quotation.
@@ -22,29 +23,29 @@ pub enum Place {
     Code(String),
 }
 
-/// How a piece looks.
+/// The style of a piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Strong, as headings are.
+    /// Strong text, such as headings.
     pub bold: bool,
-    /// Emphasized.
+    /// Emphasized text.
     pub italic: bool,
-    /// Struck through.
+    /// Struck-through text.
     pub strike: bool,
     /// Code within a line.
     pub code: bool,
-    /// The address that it links to: `http`, `https` or `mailto` only. A link to anything else is text.
+    /// The address that it links to: only `http`, `https` or `mailto`. A link to any other address is plain text.
     pub link: Option<String>,
-    /// The block that it stands in.
+    /// The block that it belongs to.
     pub place: Place,
 }
 
 /// Text of one style. Line feeds are part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The text: never empty, no control characters but line feeds and tabs.
+    /// The text: never empty, and without control characters except line feeds and tabs.
     pub text: String,
-    /// How it looks.
+    /// The style of the text.
     pub style: Style,
 }
 
@@ -56,7 +57,7 @@ pub struct Styled {
 }
 
 impl Styled {
-    /// A Markdown text, cut off after [`MARKDOWN_MAX_BYTES`].
+    /// Reads a Markdown text, which is cut off after [`MARKDOWN_MAX_BYTES`].
     pub fn markdown(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(MARKDOWN_MAX_BYTES)];
         let mut writer = Writer::default();
@@ -67,14 +68,14 @@ impl Styled {
         writer.styled.trimmed()
     }
 
-    /// A text as it is, without any markup.
+    /// Wraps a text without interpreting any markup.
     pub fn plain(text: &str) -> Self {
         let mut styled = Self::default();
         styled.push(text, &Style::default());
         styled.trimmed()
     }
 
-    /// Adds a text in a style. Control characters that are neither line feed nor tab are left out.
+    /// Adds a text in a style. Control characters other than line feeds and tabs are left out.
     pub fn push(&mut self, text: &str, style: &Style) {
         let clean = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         let text: String = text.chars().filter(clean).collect();
@@ -97,7 +98,7 @@ impl Styled {
         self.pieces.iter().all(|piece| piece.text.trim().is_empty())
     }
 
-    /// Without the line feeds in front and at the end.
+    /// The text without line feeds at its beginning and end.
     #[must_use]
     pub fn trimmed(mut self) -> Self {
         while let Some(last) = self.pieces.last_mut() {
@@ -119,7 +120,7 @@ impl Styled {
     }
 }
 
-/// A table while it is read.
+/// A table that is being read.
 #[derive(Default)]
 struct Table {
     rows: Vec<Vec<String>>,
@@ -132,7 +133,7 @@ impl Table {
         }
     }
 
-    /// Its rows as lines, aligned unless that would be too wide.
+    /// The table's rows as lines, aligned unless that would be too wide.
     fn lines(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width =
@@ -151,12 +152,12 @@ impl Table {
     }
 }
 
-/// Writes the events of the parser.
+/// Converts the events of the parser to styled text.
 #[derive(Default)]
 struct Writer {
     styled: Styled,
     style: Style,
-    /// How many of each style are open, since styles nest.
+    /// The number of open levels of each style, because styles nest.
     strong: usize,
     emphasis: usize,
     struck: usize,
@@ -316,7 +317,7 @@ impl Writer {
         self.styled.push(text, &style);
     }
 
-    /// True if a text ends like that, over pieces of any style; true of an empty text.
+    /// True if the text ends with `end`, across pieces of any style; also true if the text is empty.
     fn ends_with(&self, end: &str) -> bool {
         let written = self.styled.pieces.iter().rev().flat_map(|piece| piece.text.chars().rev());
         self.styled.pieces.is_empty() || written.take(end.len()).eq(end.chars().rev())
@@ -344,7 +345,7 @@ impl Writer {
     }
 }
 
-/// True for the addresses that a link may lead to.
+/// True for an address that a link may lead to.
 fn is_open(address: &str) -> bool {
     ["http://", "https://", "mailto:"].iter().any(|scheme| address.to_ascii_lowercase().starts_with(scheme))
 }

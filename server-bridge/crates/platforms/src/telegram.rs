@@ -1,10 +1,10 @@
-//! Telegram: the Bot API over long polls, or with deliveries by webhook.
+//! Telegram: the Bot API, with long polling or with deliveries by webhook.
 //!
 //! ```text
 //!   getUpdates(offset) ─▶ updates ─▶ Inbox::take ─▶ getUpdates(offset = max + 1): forgotten by Telegram
 //! ```
-//! An offset is sent only while it confirms something: after a week without updates Telegram goes on with a random id, which may be
-//! lower. Texts go out with `entities`, so that nothing needs to be escaped. The token is a part of every address.
+//! An offset is sent only while it confirms something: after a week without updates, Telegram continues with a random id, which may be
+//! lower. Texts are sent with `entities`, so that nothing needs to be escaped. The token is a part of every address.
 
 mod render;
 mod updates;
@@ -32,29 +32,29 @@ use updates::Us;
 
 /// The longest text of a message, in code units of UTF-16 (Bot API: 4,096 characters after entities).
 const TEXT_MAX: usize = 4096;
-/// How long Telegram holds a poll that has nothing to tell, in seconds.
+/// How long Telegram holds a poll while there is nothing new, in seconds.
 const POLL_S: u64 = 25;
-/// The most updates of one poll: with the messages that they reply to, they stay below the limit of an answer.
+/// The maximum number of updates in one poll; with the messages that they reply to, they stay below the size limit of an answer.
 const UPDATES_MAX: usize = 25;
-/// How long our side waits for a poll's answer; after that, the connection counts as dead.
+/// How long this server waits for a poll's answer; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);
-/// The age at which a cursor is no longer used: updates' ids begin elsewhere after a week without any.
+/// The age at which a cursor is no longer used: after a week without updates, their ids continue at another number.
 const CURSOR_MAX_AGE: Duration = Duration::from_secs(6 * 24 * 3600);
-/// The largest file that a bot may send.
+/// The largest file that a bot may send, in bytes.
 const FILE_MAX_BYTES: u64 = 50 << 20;
-/// The largest file that is sent as a picture.
+/// The largest file that is sent as a picture, in bytes.
 const PHOTO_MAX_BYTES: usize = 10 << 20;
 /// The longest notice for a press, in characters.
 const NOTICE_MAX_CHARS: usize = 200;
-/// The longest caption and the longest name of a file are far above this.
+/// The longest name of a file, in characters; Telegram's own limits are far higher.
 const FILE_NAME_MAX_CHARS: usize = 60;
 
-// The Bot API's FAQ, with a margin for what the way to Telegram takes:
-/// one message a second in a chat,
+// The limits of the Bot API's FAQ, with a margin for the time that requests take to reach Telegram.
+/// At most one message a second in a chat.
 const PER_CHAT: Limit = Limit { count: 1, window: Duration::from_millis(1050) };
-/// 20 a minute in a group,
+/// At most 20 messages a minute in a group.
 const PER_GROUP: Limit = Limit { count: 20, window: Duration::from_secs(62) };
-/// 30 a second in all.
+/// At most 30 messages a second in total.
 const PER_BOT: Limit = Limit { count: 28, window: Duration::from_secs(1) };
 
 /// The kinds of updates that are of use.
@@ -84,7 +84,7 @@ const SETUP: &[Setup] = &[
     },
 ];
 
-/// Telegram.
+/// Telegram as a kind of platform.
 pub(crate) const KIND: Kind = Kind { name: "telegram", title: "Telegram", setup: SETUP, make };
 
 fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
@@ -113,17 +113,17 @@ struct Telegram {
     http: Http,
     api: String,
     token: String,
-    /// The address to which Telegram delivers; without one, it is polled.
+    /// The address to which Telegram delivers; `None` if Telegram is polled.
     deliveries: Option<String>,
-    /// What deliveries carry.
+    /// The secret that deliveries contain.
     delivery_secret: String,
-    /// Who the bot is, as soon as Telegram said it.
+    /// The identity of the bot, once Telegram has reported it.
     us: Mutex<Option<Arc<Us>>>,
     pace: Pace,
 }
 
 impl Telegram {
-    /// Calls a method. Its result, or why not.
+    /// Calls a method; returns its result, or the failure.
     async fn call(&self, method: &str, body: Body, patience: Duration) -> Result<Value, Failure> {
         let url = format!("{}/bot{}/{method}", self.api, self.token);
         let answer = self.http.call_within(Method::POST, &url, &[], body, patience).await?;
@@ -132,7 +132,7 @@ impl Telegram {
             return Ok(document["result"].take());
         }
         let Some(code) = document["error_code"].as_u64() else {
-            // A gateway in between: the request may have gone through it.
+            // A gateway in between answered; it may have passed the request on.
             return Err(match answer.status {
                 429 => answer.too_fast(),
                 400..500 => Failure::Away(format!("status {}", answer.status)),
@@ -158,19 +158,19 @@ impl Telegram {
         self.call(method, Body::Json(body), REQUEST_TIMEOUT).await
     }
 
-    /// Who the bot is.
+    /// Asks Telegram for the identity of the bot, and stores it.
     async fn us(&self) -> Result<Arc<Us>, Failure> {
         let us = Arc::new(Us::read(&self.ask("getMe", json!({})).await?)?);
         *self.us.lock().unwrap_or_else(PoisonError::into_inner) = Some(us.clone());
         Ok(us)
     }
 
-    /// Who the bot is, if Telegram said it already.
+    /// The identity of the bot, if Telegram has reported it already.
     fn known_us(&self) -> Option<Arc<Us>> {
         self.us.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends to a conversation, and once more to the id that a group has become.
+    /// Sends to a conversation; if the group has a new id, sends once more to that id.
     async fn send_to(
         &self,
         to: &Conversation,
@@ -235,7 +235,7 @@ impl Telegram {
     fn ended(&self, failure: Failure) -> End {
         match failure {
             Failure::Account(why) => End::Refused(format!("Telegram refuses the token: {why}")),
-            // Telegram says it with 409.
+            // Telegram reports these cases with the status 409.
             Failure::Message(why) if why.contains("webhook") => {
                 End::Refused("a webhook is set for this bot, so another program receives its messages: delete it with the Bot API's deleteWebhook, or use another bot".to_owned())
             }
@@ -365,11 +365,11 @@ impl Platform for Telegram {
             };
             if file.is_image && file.bytes.len() <= PHOTO_MAX_BYTES {
                 match self.send_to(to, "sendPhoto", body("photo")).await {
-                    // Not a picture that Telegram reads: as a file, then, which was not sent yet.
+                    // Telegram cannot read the picture and has not sent anything, so it is sent as a file.
                     Err(Failure::Message(_)) => {}
                     other => return other,
                 }
-                // Telegram counts no refused message, and the pace has counted it.
+                // Sent without counting again: Telegram does not count a refused message, but the pace has counted it.
                 let (chat, thread) = parted(&to.id)?;
                 let sent =
                     self.call("sendDocument", body("document")(chat, thread), TRANSFER_TIMEOUT).await?;
@@ -392,7 +392,7 @@ impl Platform for Telegram {
         Box::pin(async move {
             let file = self.ask("getFile", json!({"file_id": media.handle})).await?;
             let path = file["file_path"].as_str().unwrap_or_default();
-            // A Bot API server of one's own may name a file of its disk.
+            // A self-hosted Bot API server may return the path of a file on its own disk.
             let is_plain = |part: &str| {
                 let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
                 !part.is_empty() && !part.starts_with('.') && part.chars().all(of_name)
@@ -414,7 +414,7 @@ impl Platform for Telegram {
     }
 }
 
-/// In front of the new id of a group.
+/// The text in front of the new id of a group, in a failure.
 const MOVED: &str = "the group has a new id: ";
 
 fn is_closed(why: &str) -> bool {
@@ -429,7 +429,7 @@ fn is_closed(why: &str) -> bool {
     .any(|known| why.to_ascii_lowercase().contains(known))
 }
 
-/// The chat and the topic of a conversation's id.
+/// Splits a conversation's id into the chat and the topic.
 fn parted(id: &str) -> Result<(&str, Option<i64>), Failure> {
     match id.split_once('/') {
         None => Ok((id, None)),
@@ -444,12 +444,12 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// The cursor: the offset, and when it was written.
+/// Writes a cursor, which contains the offset and the current time.
 fn cursor(offset: i64) -> String {
     format!("{offset}@{}", now_s())
 }
 
-/// The offset of a cursor that is not too old; a clock that was set back makes no cursor too old.
+/// The offset of a cursor that is not too old; a cursor from the future, after a clock was set back, is not too old.
 fn offset(cursor: &str) -> Option<i64> {
     let (offset, at) = cursor.split_once('@')?;
     let age = now_s().saturating_sub(at.parse().ok()?);

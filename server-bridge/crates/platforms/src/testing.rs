@@ -1,4 +1,4 @@
-//! What tests of platforms share: an inbox in memory, and an account that runs.
+//! Helpers of the platforms' tests: an inbox in memory, and an account that runs.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,15 +12,15 @@ use tokio_util::sync::CancellationToken;
 use crate::event::{Event, Message, Press, What};
 use crate::platform::{End, Inbox, Platform};
 
-/// An inbox that leaves out what it knows.
+/// An inbox in memory that leaves out events that it knows already.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) events: Mutex<Vec<Event>>,
     known: Mutex<HashSet<String>>,
     cursor: Mutex<Option<String>>,
-    /// How often something that is known came.
+    /// The number of known events that arrived again.
     pub(crate) repeated: AtomicUsize,
-    /// True while it commits nothing.
+    /// True while commits fail.
     pub(crate) is_broken: AtomicBool,
     pub(crate) names: Mutex<Vec<String>>,
     pub(crate) gaps: Mutex<Vec<String>>,
@@ -85,13 +85,13 @@ impl Memory {
         self.events().into_iter().filter_map(press).collect()
     }
 
-    /// How often the account was connected.
+    /// The number of times that the account was connected.
     pub(crate) fn connections(&self) -> usize {
         self.names.lock().unwrap().len()
     }
 }
 
-/// An account that runs, and is connected again at once when its connection ends.
+/// A running account, which reconnects at once when its connection ends.
 pub(crate) struct Running {
     pub(crate) inbox: Arc<Memory>,
     pub(crate) ends: Arc<Mutex<Vec<End>>>,
@@ -121,7 +121,7 @@ impl Running {
         Self { inbox, ends, stop, task }
     }
 
-    /// Stops it: how its last run ended.
+    /// Stops the account; returns the end of its last run.
     pub(crate) async fn stop(self) -> End {
         self.stop.cancel();
         self.task.await.unwrap();
@@ -129,7 +129,7 @@ impl Running {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     for _ in 0..2000 {
         if is_so() {
@@ -140,7 +140,7 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("still waiting after 10 s: {what}");
 }
 
-/// A key of a message, the same for the same number.
+/// The key of a message, which is the same for the same number.
 pub(crate) fn key(number: u64) -> String {
     format!("{number:016x}").repeat(4)
 }
@@ -155,7 +155,7 @@ pub(crate) fn letters_of_markdown(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("```")).map(letters).collect()
 }
 
-/// How many messages a test sends through disconnects; `scripts/soak` asks for more.
+/// The number of messages that a test sends through disconnects; `scripts/soak` raises it.
 pub(crate) fn many() -> usize {
     std::env::var("SANDBRIDGE_CHANNEL_MESSAGES").ok().and_then(|many| many.parse().ok()).unwrap_or(300)
 }

@@ -8,7 +8,7 @@ use rustls::{ClientConfig, RootCertStore};
 /// The configuration: TLS 1.2 and 1.3, the machine's root certificates.
 ///
 /// # Errors
-/// A text, if this machine has no TLS that can be used.
+/// A text, if TLS cannot be used on this machine.
 pub(crate) fn config() -> Result<Arc<ClientConfig>, String> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {

@@ -1,10 +1,10 @@
-//! AI bots of WeCom: one WebSocket a bot, on which messages come and answers go.
+//! AI bots of WeCom: one WebSocket for each bot, for both messages and answers.
 //!
 //! ```text
 //!   aibot_subscribe ─▶ aibot_msg_callback ─▶ Inbox::take        aibot_respond_msg, aibot_send_msg ─▶ errcode, by the request's id
 //! ```
-//! A callback is not acknowledged and not replayed, so [`Inbox::gap`] tells what a time without a connection means. A second connection of
-//! the bot ends the first one: then two servers have one bot, and an administrator has to act.
+//! A callback is not acknowledged and not replayed, so [`Inbox::gap`] reports messages that were lost while there was no connection. A second
+//! connection of the bot ends the first one: then two servers use the same bot, and an administrator has to act.
 
 mod files;
 mod incoming;
@@ -36,18 +36,18 @@ use crate::styled::Styled;
 /// The longest text, in bytes: documents of the bot.
 const TEXT_MAX_BYTES: usize = 20_480;
 
-/// The most buttons of a card.
+/// The maximum number of buttons on a card.
 const BUTTONS_MAX: usize = 6;
 
-/// The longest label of a button, and the longest title of a card, in characters: what clients show whole.
+/// The longest label of a button, and the longest title of a card, in characters: as much as clients show completely.
 const LABEL_MAX_CHARS: usize = 20;
 const TITLE_MAX_CHARS: usize = 26;
 
-/// How much of a file goes into one request, in bytes, and the largest file: documents of uploads.
+/// How much of a file one request contains, in bytes, and the largest file: documents of uploads.
 const CHUNK_BYTES: usize = 512 * 1024;
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
-/// The largest picture; a larger one is sent as a file.
+/// The largest picture, in bytes; a larger one is sent as a file.
 const IMAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
 
 /// How long to wait while another reply is being sent.
@@ -56,7 +56,7 @@ const TURN_WAIT_MS: u64 = 500;
 /// How long to wait before an event that was not committed is tried again.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
-/// Too many messages: of the bot, or to one conversation.
+/// The codes for too many messages of the bot, or to one conversation.
 const TOO_FAST_CODES: [i64; 3] = [45_009, 45_033, 846_607];
 
 const MARKDOWN: Markdown =
@@ -96,14 +96,14 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(WeCom::new(setup, reach)?))
 }
 
-/// A bot.
+/// One bot.
 struct WeCom {
     http: Http,
     url: String,
     bot_id: String,
     secret: String,
     calls: Calls,
-    /// Held while a reply waits for its answer, because all replies to one request have the same id.
+    /// Locked while a reply waits for its answer, because all replies to one request have the same id.
     replies: Mutex<()>,
     silence: Duration,
 }
@@ -149,18 +149,16 @@ impl WeCom {
                 }
             }
         };
-        timeout(CONNECT_TIMEOUT, subscribed)
-            .await
-            .map_err(|_| Failure::Away("no answer came".to_owned()))??;
+        timeout(CONNECT_TIMEOUT, subscribed).await.map_err(|_| Failure::Away("no response".to_owned()))??;
         Ok(socket)
     }
 
-    /// A new id of a request: its beginning tells the platform's clients what it was.
+    /// A new id for a request; it begins with the command, as in the platform's own clients.
     fn request(&self, command: &str) -> String {
         format!("{command}_{}", self.calls.number())
     }
 
-    /// What an answer means.
+    /// Judges an answer: returns it, or the failure that it means.
     fn judged(&self, came: &Value, is_subscription: bool) -> Result<Value, Failure> {
         let code = came["errcode"].as_i64().unwrap_or(-1);
         let why = || {
@@ -172,7 +170,7 @@ impl WeCom {
         match code {
             0 => Ok(came["body"].clone()),
             code if TOO_FAST_CODES.contains(&code) => Err(too_fast(None)),
-            // Busy.
+            // The platform is busy.
             -1 => Err(Failure::Away(why())),
             _ if is_subscription => Err(Failure::Account(why())),
             _ => Err(Failure::Message(why())),
@@ -293,7 +291,7 @@ impl WeCom {
     }
 }
 
-/// A card's id on the platform: the same for the same key, and no other card's.
+/// A card's id on the platform, which is the same for the same key and different for every other card.
 fn task_of(key: &str) -> String {
     format!("sb_{}", key.chars().take(64).collect::<String>())
 }
@@ -317,7 +315,7 @@ impl Platform for WeCom {
             buttons: true,
             edits: false,
             edit_every_ms: 0,
-            // 30 a minute to one conversation.
+            // WeCom allows 30 messages a minute to one conversation.
             send_every_ms: 2000,
             idempotent: false,
             reply_window_ms: None,
@@ -351,7 +349,7 @@ impl Platform for WeCom {
             let (line, calls) = self.calls.begin();
             inbox.connected(&self.bot_id);
             if inbox.cursor().await.is_some() {
-                inbox.gap("messages that were sent while the bot was not connected are lost: WeCom delivers nothing later");
+                inbox.gap("messages that were sent while the bot was not connected are lost: WeCom does not deliver them later");
             }
             let end = self.session(socket, calls, inbox, stop).await;
             self.calls.end(&line);
@@ -398,7 +396,7 @@ impl Platform for WeCom {
             if let Some(request) = reply["request"].as_str() {
                 let _turn = self.turn()?;
                 match self.ask("aibot_respond_msg", request.to_owned(), as_reply).await {
-                    // The request may be too old or from an earlier connection. The platform certainly did not take the reply.
+                    // The request may be too old or from an earlier connection. The platform certainly did not accept the reply.
                     Err(Failure::Message(_)) => {}
                     done => return done.map(|_| Sent { id: task }),
                 }
@@ -430,7 +428,7 @@ impl Platform for WeCom {
             let kind = if file.is_image && file.bytes.len() <= IMAGE_MAX_BYTES { "image" } else { "file" };
             let name = crate::names::file(&file.name);
             let name = if name.is_empty() { "file" } else { &name };
-            // The upload alone shows the file to nobody.
+            // An uploaded file is not visible to anybody until it is sent.
             let media = self.upload(name, &file.bytes, kind).await.map_err(Failure::not_sent)?;
             self.push(to, json!({"msgtype": kind, kind: {"media_id": media}}))
                 .await
@@ -448,7 +446,7 @@ impl Platform for WeCom {
             card["task_id"] = json!(task);
             let mut body = json!({"response_type": "update_template_card", "template_card": card});
             if handle["user"].is_string() {
-                // Without it, everybody's card changes.
+                // Without the list of users, the card changes for everybody.
                 body["userids"] = json!([handle["user"]]);
             }
             let _turn = self.turn()?;

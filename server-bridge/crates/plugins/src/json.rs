@@ -1,4 +1,4 @@
-//! JSON documents that strangers wrote.
+//! JSON documents from untrusted sources.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::text::line;
 
 /// Reads a document that is an object.
 ///
-/// Fails with what is wrong with it.
+/// Fails with the problem as text.
 pub(crate) fn object(bytes: &[u8], most_bytes: usize) -> Result<Map<String, Value>, String> {
     if bytes.len() > most_bytes {
         return Err(format!("has {} bytes; at most {most_bytes} are read", bytes.len()));
@@ -20,12 +20,12 @@ pub(crate) fn object(bytes: &[u8], most_bytes: usize) -> Result<Map<String, Valu
     }
 }
 
-/// A text of an object, on one line; empty if there is none.
+/// A string of an object, reduced to one line; empty if there is none.
 pub(crate) fn text(fields: &Map<String, Value>, name: &str, most_chars: usize) -> String {
     fields.get(name).and_then(Value::as_str).map(|text| line(text, most_chars)).unwrap_or_default()
 }
 
-/// The texts of a list, or a text alone.
+/// The strings of a list, or a single string.
 pub(crate) fn texts(value: &Value, most_chars: usize) -> Vec<String> {
     let items = match value {
         Value::Array(items) => items.as_slice(),
@@ -34,7 +34,7 @@ pub(crate) fn texts(value: &Value, most_chars: usize) -> Vec<String> {
     items.iter().take(LIST_ITEMS).filter_map(Value::as_str).map(|text| line(text, most_chars)).collect()
 }
 
-/// A word for the type of a value.
+/// A phrase for the type of a value.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,4 +1,4 @@
-//! The formats of plugins: Claude Code's and Agent Plugins 1.0.0, read as they are published.
+//! The formats of plugins, Claude Code's and Agent Plugins 1.0.0, read as they are published.
 //!
 //! There is no I/O, no clock and no lock here, and nothing of a plugin is run.
 //!
@@ -10,21 +10,21 @@
 //!                                           Command, arguments ─▶ Expansion: text, lines of shell, files
 //! ```
 //! A plugin is identified by the hash of its files. A part that cannot be read is a [`Problem`] and does not affect the
-//! others; a part that is not used here is named as [`Unused`].
+//! others; a part that is not used here is reported as [`Unused`].
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`tree`] | the files: checked paths, archives, the hash |
-//! | [`manifest`] | what a plugin says about itself |
+//! | [`manifest`] | a plugin's description of itself |
 //! | [`plugin`] | a plugin, read from its files |
 //! | [`component`] | skills, commands, roles, hooks, servers |
 //! | [`tools`] | names of tools in heads |
 //! | [`expand`] | a command with its arguments, as a prompt |
-//! | [`variables`] | `${CLAUDE_PLUGIN_ROOT}` and the like |
-//! | [`marketplace`] | lists of plugins, and where each is |
-//! | [`findings`] | what is broken, what is not used |
+//! | [`variables`] | variables such as `${CLAUDE_PLUGIN_ROOT}` |
+//! | [`marketplace`] | lists of plugins with their sources |
+//! | [`findings`] | parts that are broken or not used |
 //! | [`limits`] | every limit |
-//! | `json`, `text` | documents and texts that strangers wrote |
+//! | `json`, `text` | documents and texts from untrusted sources |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,4 +1,4 @@
-//! What a plugin says about itself.
+//! A plugin's description of itself.
 
 use serde_json::{Map, Value};
 
@@ -14,48 +14,48 @@ pub enum Format {
     AgentPlugins,
 }
 
-/// An author or owner.
+/// The author of a plugin, or the owner of a marketplace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Author {
-    /// The name.
+    /// The name of the person or organisation.
     pub name: String,
     /// The email address; empty if there is none.
     pub email: String,
-    /// The page; empty if there is none.
+    /// The address of a web page; empty if there is none.
     pub url: String,
 }
 
-/// What a plugin says about itself. Every text is on one line, shortened, and without characters that cannot be seen.
+/// A plugin's description of itself. Every text is shortened and on one line, and contains no invisible characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// The format.
+    /// The format in which the plugin is written.
     pub format: Format,
     /// The name: letters, digits, `-`, `_` and `.`.
     pub name: String,
     /// The name for people; empty if there is none.
     pub display_name: String,
-    /// The version as it was written; empty if there is none. The hash of the files, not this, is the plugin's identity.
+    /// The version as it was written; empty if there is none. The plugin's identity is the hash of its files, not this.
     pub version: String,
-    /// The purpose.
+    /// A description of the plugin's purpose.
     pub description: String,
-    /// The author.
+    /// The author of the plugin.
     pub author: Author,
-    /// The page of the plugin; empty if there is none.
+    /// The address of the plugin's web page; empty if there is none.
     pub homepage: String,
-    /// The place of its sources; empty if there is none.
+    /// The address of its source repository; empty if there is none.
     pub repository: String,
     /// The licence; empty if none is named.
     pub license: String,
-    /// Keywords by which people find it.
+    /// Keywords for searches.
     pub keywords: Vec<String>,
 }
 
-/// Fields that say something about a plugin in both formats.
+/// Fields that describe a plugin in both formats.
 pub(crate) const DESCRIPTIVE: &[&str] =
     &["$schema", "name", "version", "description", "author", "homepage", "repository", "license", "keywords"];
 
 impl Manifest {
-    /// Reads the fields of a manifest; those of another type count as missing.
+    /// Reads the fields of a manifest; fields of the wrong type count as missing.
     pub(crate) fn read(format: Format, name: String, fields: &Map<String, Value>) -> Self {
         let field = |name| json::text(fields, name, FIELD_CHARS);
         Self {
@@ -67,7 +67,7 @@ impl Manifest {
             author: Author::read(fields.get("author")),
             homepage: field("homepage"),
             repository: match fields.get("repository") {
-                // As npm writes it.
+                // In the form that npm uses.
                 Some(Value::Object(repository)) => json::text(repository, "url", FIELD_CHARS),
                 _ => field("repository"),
             },
@@ -76,7 +76,7 @@ impl Manifest {
         }
     }
 
-    /// Takes from a marketplace's entry what the manifest does not say.
+    /// Fills empty fields of the manifest from a marketplace's entry.
     pub(crate) fn fill(&mut self, entry: &Self) {
         let texts = [
             (&mut self.display_name, &entry.display_name),
@@ -101,7 +101,7 @@ impl Manifest {
 }
 
 impl Author {
-    /// Reads an author, as a text or as an object.
+    /// Reads an author, who may be given as a string or an object.
     pub(crate) fn read(value: Option<&Value>) -> Self {
         match value {
             Some(Value::Object(fields)) => Self {

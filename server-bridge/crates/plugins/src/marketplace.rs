@@ -1,4 +1,4 @@
-//! Marketplaces: `.claude-plugin/marketplace.json`, a list of plugins and of where each is.
+//! Marketplaces: `.claude-plugin/marketplace.json`, a list of plugins with their sources.
 
 use serde_json::{Map, Value};
 
@@ -9,77 +9,77 @@ use crate::manifest::{Author, Format, Manifest};
 use crate::text::{is_unseen, line, name_of, quoted};
 use crate::tree::PluginPath;
 
-/// A list of plugins.
+/// A list of plugins with their sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marketplace {
-    /// Its name.
+    /// The marketplace's name.
     pub name: String,
-    /// Who maintains it.
+    /// The person or organisation that maintains it.
     pub owner: Author,
-    /// What is in it.
+    /// A description of its content.
     pub description: String,
     /// Its version; empty if there is none.
     pub version: String,
-    /// The plugins that can be used; no two have one name.
+    /// The plugins that can be used; their names are unique.
     pub plugins: Vec<Entry>,
     /// Fields that are not used here.
     pub unused: Vec<Unused>,
-    /// What is wrong with its entries.
+    /// The problems of its entries.
     pub problems: Vec<Problem>,
 }
 
 /// A plugin of a marketplace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What the marketplace says about it.
+    /// The marketplace's description of the plugin.
     pub manifest: Manifest,
-    /// Where it is.
+    /// The source of its files.
     pub source: Source,
     /// The group that it belongs to; empty if there is none.
     pub category: String,
-    /// Keywords by which people find it.
+    /// Keywords for searches.
     pub tags: Vec<String>,
     /// True if the plugin's own manifest declares its parts; false if this entry does.
     pub is_strict: bool,
-    /// All fields, among them those that declare parts.
+    /// All fields of the entry, including those that declare parts.
     pub fields: Map<String, Value>,
 }
 
-/// Where a plugin is.
+/// The source of a plugin's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A directory of the marketplace itself; its root, if the path is empty.
+    /// A directory of the marketplace itself; an empty path means its root.
     Directory(PluginPath),
     /// A repository of GitHub.
     GitHub {
         /// `OWNER/NAME`.
         repository: String,
-        /// What to take of it.
+        /// The revision and directory to use.
         revision: Revision,
     },
     /// A git repository.
     Git {
         /// Its address: `https://…`, `ssh://…` or `git@HOST:PATH`.
         url: String,
-        /// What to take of it.
+        /// The revision and directory to use.
         revision: Revision,
     },
     /// A package of npm.
     Npm {
-        /// Its name: `NAME` or `@SCOPE/NAME`.
+        /// The package's name: `NAME` or `@SCOPE/NAME`.
         package: String,
-        /// The version, or a range of them; empty for the newest.
+        /// The version or version range; empty for the newest version.
         version: String,
-        /// The registry; empty for the usual one.
+        /// The address of the registry; empty for the default one.
         registry: String,
     },
     /// A package of PyPI.
     Pip {
-        /// Its name.
+        /// The package's name.
         package: String,
-        /// The version; empty for the newest.
+        /// The version; empty for the newest one.
         version: String,
-        /// The registry; empty for the usual one.
+        /// The address of the registry; empty for the default one.
         registry: String,
     },
 }
@@ -87,11 +87,11 @@ pub enum Source {
 /// A commit of a repository, and a directory in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revision {
-    /// A branch or tag; empty for the usual one.
+    /// A branch or tag; empty for the default branch.
     pub branch: String,
     /// The commit, 40 hexadecimal digits; empty if none is pinned.
     pub commit: String,
-    /// The plugin's directory; the root, if the path is empty.
+    /// The plugin's directory; an empty path means the root.
     pub directory: PluginPath,
 }
 
@@ -101,13 +101,13 @@ pub enum MarketplaceError {
     /// The document cannot be read.
     #[error("marketplace.json {0}")]
     Document(String),
-    /// It has no usable name.
+    /// The document has no usable name.
     #[error("marketplace.json must have a `name` of letters, digits and `-`")]
     NoName,
-    /// It has no list of plugins.
+    /// The document has no list of plugins.
     #[error("marketplace.json must have `plugins`, a list")]
     NoPlugins,
-    /// It has more plugins than the limit.
+    /// The document has more plugins than the limit.
     #[error("marketplace.json has more than {MARKETPLACE_PLUGINS} plugins")]
     TooMany,
 }
@@ -115,14 +115,14 @@ pub enum MarketplaceError {
 const KNOWN: &[&str] = &["$schema", "name", "owner", "metadata", "description", "version", "plugins"];
 
 impl Marketplace {
-    /// Where a marketplace's document is in its repository.
+    /// The path of a marketplace's document in its repository.
     pub const PATH: &str = ".claude-plugin/marketplace.json";
 
     /// Reads a marketplace's document.
     ///
     /// # Errors
     ///
-    /// A document of which nothing can be used.
+    /// Fails if nothing of the document can be used.
     pub fn read(document: &[u8]) -> Result<Self, MarketplaceError> {
         let fields = json::object(document, MARKETPLACE_BYTES).map_err(MarketplaceError::Document)?;
         let name = name_of(&json::text(&fields, "name", FIELD_CHARS)).ok_or(MarketplaceError::NoName)?;
@@ -171,7 +171,7 @@ impl Marketplace {
         Ok(market)
     }
 
-    /// A plugin of this name.
+    /// The plugin with this name.
     pub fn plugin(&self, name: &str) -> Option<&Entry> {
         self.plugins.iter().find(|entry| entry.manifest.name == name)
     }
@@ -184,9 +184,9 @@ impl Marketplace {
 }
 
 impl Entry {
-    /// Reads an entry; `root` is the directory that relative sources start at.
+    /// Reads an entry; `root` is the directory to which relative sources refer.
     ///
-    /// Fails with what is wrong with it.
+    /// Fails with the problem as text.
     fn read(value: &Value, root: &str) -> Result<Self, String> {
         let fields = value.as_object().ok_or("must be an object")?;
         let written = fields.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -217,7 +217,7 @@ impl Source {
             let text = fields.get(name).and_then(Value::as_str).unwrap_or_default();
             let is_fine = text.len() <= FIELD_CHARS * 4
                 && !text.chars().any(|letter| letter.is_whitespace() || is_unseen(letter));
-            // Programs would take a name that begins with a hyphen for an option.
+            // Programs would mistake a name that begins with a hyphen for an option.
             if is_fine && !text.starts_with('-') {
                 Ok(text.to_owned())
             } else {
@@ -288,7 +288,8 @@ impl Revision {
 }
 
 fn directory(path: &str, root: &str) -> Result<PluginPath, String> {
-    // As the field is documented: only what does not begin with `./` starts at the root that the marketplace names.
+    // As the field is documented: only a path that does not begin with `./` is relative to the root that the
+    // marketplace names.
     let whole =
         if path.starts_with("./") || root.is_empty() { path.to_owned() } else { format!("{root}/{path}") };
     PluginPath::parse(&whole).map_err(|error| format!("has an unusable source: {error}"))

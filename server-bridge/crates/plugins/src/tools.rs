@@ -8,16 +8,16 @@ use crate::text::line;
 /// A tool that a head names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// As it was written; a rule of the same grammar.
+    /// The tool as it was written; a rule of the same grammar.
     pub written: String,
-    /// Our name of the tool.
+    /// Our name for the tool.
     pub name: String,
-    /// The part between parentheses.
+    /// The text between parentheses, if there is one.
     pub specifier: Option<String>,
 }
 
 impl Tool {
-    /// Reads one.
+    /// Reads a tool.
     pub fn read(written: &str) -> Self {
         let written = line(written, FIELD_CHARS);
         let (name, specifier) = match written.split_once('(') {
@@ -27,12 +27,12 @@ impl Tool {
         Self { name: rules::names::ours(name).to_owned(), specifier, written }
     }
 
-    /// True if a tool of this name exists here, or may be one of a server.
+    /// True if a tool with this name exists here, or may be one of a server.
     pub fn is_known(&self) -> bool {
         self.name == "*" || self.name.starts_with("mcp_") || rules::names::TOOLS.contains(&self.name.as_str())
     }
 
-    /// Reads a list of them.
+    /// Reads a list of tools.
     pub(crate) fn list(value: &Value) -> Vec<Self> {
         value.words().iter().take(LIST_ITEMS).map(|word| Self::read(word)).collect()
     }

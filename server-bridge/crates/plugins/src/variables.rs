@@ -1,8 +1,8 @@
-//! Variables that plugins use for their places: `${CLAUDE_PLUGIN_ROOT}`, `${PLUGIN_DATA}` and the like.
+//! Variables for a plugin's directories: `${CLAUDE_PLUGIN_ROOT}`, `${PLUGIN_DATA}` and similar ones.
 
 use serde_json::Value;
 
-/// The places of a plugin on the machine where its parts run.
+/// The directories of a plugin on the machine where its parts run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Variables {
     /// The directory with the plugin's files.
@@ -12,7 +12,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// The names and values, also for the environment of the plugin's programs.
+    /// The names and values of the variables, also for the environment of the plugin's programs.
     pub fn pairs(&self) -> [(&'static str, &str); 4] {
         [
             ("CLAUDE_PLUGIN_ROOT", &self.root),
@@ -22,7 +22,7 @@ impl Variables {
         ]
     }
 
-    /// Puts the values into a text. The inserted values are not searched again, and other variables stay.
+    /// Replaces the variables in a text. The inserted values are not searched again, and other variables stay.
     pub fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -48,7 +48,7 @@ impl Variables {
         filled
     }
 
-    /// Puts the values into every text of a document; names of fields stay.
+    /// Replaces the variables in every string of a document, except in names of fields.
     pub fn fill_json(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.fill(text),

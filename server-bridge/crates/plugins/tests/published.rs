@@ -1,7 +1,7 @@
-//! Published plugins, unmodified: each one loads and has its parts, and its unused parts are named.
+//! Published plugins, unmodified: each one loads and has its parts, and its unused parts are reported.
 //!
-//! They are tarballs of npm, pinned by version and integrity in `published.txt`, which `scripts/test` keeps in the user's
-//! cache. `SANDBRIDGE_PLUGINS` names a directory with more, which is searched for plugins and marketplaces.
+//! They are npm tarballs, pinned by version and integrity in `published.txt`, which `scripts/test` keeps in the user's
+//! cache. `SANDBRIDGE_PLUGINS` names a directory with more plugins, which is searched for plugins and marketplaces.
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ struct Published<'a> {
     package: &'a str,
     /// The directory of the plugin in the package.
     directory: &'a str,
-    /// Skills, commands, roles, handlers of hooks that would run, servers.
+    /// The numbers of skills, commands, roles, handlers of hooks that would run, and servers.
     counts: [usize; 5],
     /// Part of the text that names unused parts, without blanks; `-` if there are none.
     unused: &'a str,
@@ -58,7 +58,7 @@ fn plugin(published: &Published<'_>) -> Plugin {
     Plugin::read(&tree, package).unwrap_or_else(|error| panic!("{package}: {error}"))
 }
 
-/// The handlers that crate `hooks` takes from all documents of a plugin.
+/// The number of handlers that crate `hooks` accepts from all documents of a plugin.
 fn handlers(plugin: &Plugin) -> usize {
     let documents = plugin.hooks.iter().filter_map(|hooks| Document::read(&hooks.text, Format::Plugin).ok());
     documents.flat_map(|document| document.groups).map(|group| group.handlers.len()).sum()
@@ -68,7 +68,7 @@ fn counts(plugin: &Plugin) -> [usize; 5] {
     [plugin.skills.len(), plugin.commands.len(), plugin.roles.len(), handlers(plugin), plugin.servers.len()]
 }
 
-/// Every part has what it needs to be shown and used.
+/// Checks that every part has what it needs to be shown and used.
 fn check_parts(plugin: &Plugin) {
     let name = &plugin.manifest.name;
     for skill in &plugin.skills {
@@ -114,7 +114,7 @@ fn published_plugins_load_as_they_are() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Hooks that ask for peers' names of tools fire for ours.
+/// Hooks that use peers' names of tools run for our tools.
 #[test]
 fn hooks_of_published_plugins_ask_for_our_tools_by_peers_names() {
     let mut asked = BTreeSet::new();
@@ -138,10 +138,11 @@ fn hooks_of_published_plugins_ask_for_our_tools_by_peers_names() {
     assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["FileCreate", "FileReplace", "Shell"]);
 }
 
-/// All plain files below a directory; links and what is too large make it no plugin that could be published.
+/// All plain files below a directory; `None` if there are links or oversized files, which a published plugin cannot
+/// have.
 fn tree_of(directory: &Path) -> Option<Tree> {
     let mut builder = TreeBuilder::default();
-    // A marketplace may list a directory that its copy here lacks.
+    // A marketplace may list a directory that is missing in its copy here.
     if !directory.is_dir() {
         return None;
     }
@@ -172,7 +173,7 @@ fn manifests(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Plugins that npm does not have, by path: those of `SANDBRIDGE_PLUGINS`.
+/// Plugins that are not on npm, by path: those in `SANDBRIDGE_PLUGINS`.
 #[test]
 fn plugins_of_a_directory_load_as_they_are() {
     let Some(directory) = std::env::var_os("SANDBRIDGE_PLUGINS") else { return };

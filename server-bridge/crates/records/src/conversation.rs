@@ -4,18 +4,18 @@
 
 use crate::{ItemId, TurnId};
 
-/// One unchanged item of a conversation.
+/// One item of a conversation. It is never changed once it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct TurnItem {
-    /// The item.
+    /// The id of its row.
     pub id: ItemId,
-    /// Its turn.
+    /// The turn that it belongs to.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "turn_id"))]
     pub turn: TurnId,
-    /// The message.
+    /// The item itself, as JSON.
     pub item_json: String,
-    /// True if its turn keeps a record of each call before that takes effect.
+    /// True if its turn records each tool call before the call takes effect.
     pub is_journaled: bool,
 }
 
@@ -23,10 +23,10 @@ pub struct TurnItem {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct BegunCall {
-    /// Its turn.
+    /// The turn that began it.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "turn_id"))]
     pub turn: TurnId,
-    /// Its id, from the model's provider.
+    /// The call's id, as the model's provider gave it.
     pub call_id: String,
 }
 
@@ -36,24 +36,24 @@ pub struct BegunCall {
 pub struct Compaction {
     /// The last item that it covers.
     pub up_to_item: ItemId,
-    /// The last existing item when it was made.
+    /// The newest item that existed when it was made.
     pub last_item: ItemId,
-    /// Its text.
+    /// The text that the model reads instead.
     pub summary: String,
 }
 
-/// A compaction that was made.
+/// A new compaction, with what it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCompaction {
     /// The summary and the items it covers.
     pub compaction: Compaction,
-    /// The approximate tokens of the conversation before.
+    /// The approximate size of the conversation before, in tokens.
     pub tokens_before: i64,
-    /// The approximate tokens now.
+    /// The approximate size afterwards, in tokens.
     pub tokens_after: i64,
-    /// Masks that the summary names: they can still be recalled.
+    /// The ids of masks that the summary names: these can still be recalled.
     pub named_masks: Vec<String>,
-    /// Long results that nothing refers to any more.
+    /// The ids of stored long results that nothing refers to any more.
     pub forgotten_offloads: Vec<String>,
 }
 
@@ -61,14 +61,14 @@ pub struct NewCompaction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct Mask {
-    /// The id for recalling it.
+    /// The id by which the model can recall the result.
     pub id: String,
-    /// The result.
+    /// The item with the result.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "item_id"))]
     pub item: ItemId,
-    /// The line.
+    /// The line that the model sees instead of the result.
     pub placeholder: String,
-    /// How long the result is, in characters.
+    /// The length of the result, in characters.
     pub size_chars: i64,
 }
 
@@ -76,7 +76,7 @@ pub struct Mask {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct ContextEdit {
-    /// The item.
+    /// The edited item.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "item_id"))]
     pub item: ItemId,
     /// The replacement; `None` removes the item.
@@ -87,32 +87,32 @@ pub struct ContextEdit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct PromptCount {
-    /// By the provider's count.
+    /// The provider's count.
     pub tokens: i64,
-    /// By our estimate of the same request.
+    /// Our estimate for the same request.
     pub estimate: i64,
-    /// The part of that for the system prompt.
+    /// The system prompt's part of that estimate.
     pub system_estimate: i64,
-    /// The part of that for the tools.
+    /// The part of that estimate for the tools' definitions.
     pub tools_estimate: i64,
-    /// The documents in the system prompt, as a JSON array of `[name, tokens by our estimate]`; empty if there are none.
+    /// The documents in the system prompt, as a JSON array of `[name, estimated tokens]`; empty if there are none.
     pub documents_json: String,
 }
 
-/// A conversation, and the layers over it.
+/// A conversation with the layers over it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredContext {
     /// The summary of its beginning.
     pub compaction: Option<Compaction>,
-    /// The items after that, in order.
+    /// The items after the summary, in order.
     pub items: Vec<TurnItem>,
-    /// The last existing item at the last compression, or the last attempt at one; 0 if there was none.
+    /// The newest item at the time of the last compression, or of the last attempt at one; 0 if there was none.
     pub compaction_tried_at: ItemId,
-    /// In the order they were made.
+    /// The masks, in the order they were made.
     pub masks: Vec<Mask>,
-    /// The calls that began and may have changed something, except those of turns that ended well: these have results.
+    /// Calls that began and may have changed something. Those of turns that ended well are left out: their results are stored.
     pub begun: Vec<BegunCall>,
-    /// The latest of each item.
+    /// The latest edit of each item.
     pub edits: Vec<ContextEdit>,
     /// The size of the last request.
     pub count: Option<PromptCount>,

@@ -4,57 +4,57 @@ use std::fmt;
 
 use crate::Invalid;
 
-/// A user's row. Never given twice, even after the user is removed.
+/// The id of a user's row. Never reused, even after the user is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct UserId(pub i64);
 
-/// A runner's row. A runner revoked and added again under the same name is another one.
+/// The id of a runner's row. A runner that is revoked and added again under the same name gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct RunnerId(pub i64);
 
-/// A program's key's row. A key removed and made again under the same name is another one.
+/// The id of the row of a program's key. A key that is removed and made again under the same name gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct KeyId(pub i64);
 
-/// A message's row. Grows with time, so it orders a chat's messages.
+/// The id of a message's row. Ids grow with time, so they order a chat's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct MessageId(pub i64);
 
-/// A turn's row. Grows with time, so it orders a chat's turns.
+/// The id of a turn's row. Ids grow with time, so they order a chat's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct TurnId(pub i64);
 
-/// A row of a model's input or output. Grows with time, so it orders a chat's items.
+/// The id of a row of a model's input or output. Ids grow with time, so they order a chat's items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ItemId(pub i64);
 
-/// An audit entry's row. Grows with time.
+/// The id of an audit entry's row. Ids grow with time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct AuditId(pub i64);
 
-/// A collection's row. Never given twice.
+/// The id of a collection's row. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct CollectionId(pub i64);
 
-/// A document's row. A document removed and added again under the same name is another one.
+/// The id of a document's row. A document that is removed and added again under the same name gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct DocumentId(pub i64);
 
-/// An indexing job's row. Grows with time; it is also the version of the document that the job makes.
+/// The id of an indexing job's row. Ids grow with time; a job's id is also the version of the document that the job makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct JobId(pub i64);
 
-/// A passage's row.
+/// The id of a passage's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ChunkId(pub i64);
@@ -70,7 +70,7 @@ pub struct ChatId(String);
 pub struct ExecId(String);
 
 impl ChatId {
-    /// A new id.
+    /// A new random id.
     pub fn random() -> Self {
         Self(hex(&rand::random::<[u8; 16]>()))
     }
@@ -83,14 +83,14 @@ impl ChatId {
         parse_hex("chat id", text).map(Self)
     }
 
-    /// The 32 digits.
+    /// The 32 lower-case hex digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl ExecId {
-    /// A new id.
+    /// A new random id.
     pub fn random() -> Self {
         Self::from_bytes(rand::random())
     }
@@ -108,7 +108,7 @@ impl ExecId {
         parse_hex("exec id", text).map(Self)
     }
 
-    /// The 32 digits.
+    /// The 32 lower-case hex digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -160,7 +160,7 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The bytes that such digits write, of either case; `None` for anything else.
+/// The bytes that hex digits of either case stand for; `None` for any other text.
 pub fn unhex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pair = |pair: &[u8]| match pair {

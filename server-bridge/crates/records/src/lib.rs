@@ -34,9 +34,9 @@ pub use unseen::is_unseen;
 /// A text that could not be parsed as the expected kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// The expected kind: `chat id`.
+    /// The expected kind, such as `chat id`.
     pub what: &'static str,
-    /// The rule it breaks, as the rest of a sentence.
+    /// The broken rule, as the rest of a sentence: `must be 32 hexadecimal digits`.
     pub rule: &'static str,
 }
 

@@ -6,17 +6,17 @@ use crate::{ChatId, MessageId, TurnStatus, UserId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct User {
-    /// The row.
+    /// The id of their row.
     pub id: UserId,
     /// The name, unique on this server.
     pub name: String,
-    /// True if they administer the server.
+    /// True if the user administers the server.
     pub admin: bool,
     /// When the account was made, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
-/// A sub-agent.
+/// A sub-agent: an agent that another agent called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct SubAgent {
@@ -26,7 +26,7 @@ pub struct SubAgent {
     /// The conversation whose agent called it.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "parent_id"))]
     pub parent: ChatId,
-    /// The message there that shows its last call.
+    /// The message in that conversation that shows its last call.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "message_id"))]
     pub message: Option<MessageId>,
     /// Its role, if it has one.
@@ -38,9 +38,9 @@ pub struct SubAgent {
     /// The absolute path of its worktree, if it works in one. The worktree itself is removed after a call that left nothing in it,
     /// and made again for the next call.
     pub worktree: Option<String>,
-    /// Its tools, as its writer's JSON text.
+    /// The tools it may use, as JSON text that only the engine interprets.
     pub tools_json: String,
-    /// The beginning of its first task.
+    /// The beginning of its first task, as a title.
     pub title: String,
     /// The status of its last turn, once there is one.
     pub status: Option<TurnStatus>,

@@ -8,9 +8,9 @@ pub enum TurnStatus {
     Queued,
     /// It is in progress.
     Running,
-    /// The model is done.
+    /// The model finished its response.
     Done,
-    /// It could not go on.
+    /// An error ended it.
     Failed,
     /// Its user stopped it.
     Cancelled,
@@ -19,13 +19,13 @@ pub enum TurnStatus {
 }
 
 impl TurnStatus {
-    /// True if it has not ended.
+    /// True if the turn has not ended.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Queued | Self::Running)
     }
 
-    /// Its name in the database and on the wire.
+    /// The status's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -38,7 +38,7 @@ impl TurnStatus {
     }
 }
 
-/// The usage of turns.
+/// The tokens and the cost of one turn or more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct TurnUsage {
@@ -50,7 +50,7 @@ pub struct TurnUsage {
     pub cache_write_tokens: i64,
     /// Output tokens.
     pub output_tokens: i64,
-    /// Millionths of a US dollar, if a price is known.
+    /// The cost in millionths of a US dollar; 0 if no price is known.
     pub cost_micros: i64,
 }
 
@@ -61,6 +61,6 @@ pub struct Spent<'a> {
     pub subscription: &'a str,
     /// The provider's name for the model.
     pub model: &'a str,
-    /// The usage.
+    /// The tokens and the cost.
     pub usage: TurnUsage,
 }

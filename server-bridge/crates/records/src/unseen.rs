@@ -1,7 +1,7 @@
 //! Invisible characters: text that contains them can say more than it shows.
 
-/// True if a character is invisible or changes how others are shown: control and format characters, zero width, fillers,
-/// tags, variation selectors, and what turns the direction of text. Line breaks and tabs are control characters too.
+/// True if a character is invisible or changes how others are shown: control and format characters, zero-width characters, fillers, tags,
+/// variation selectors, and characters that change the direction of text. Line breaks and tabs are control characters too.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -5,16 +5,17 @@ use crate::names;
 /// A call of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The tool's name: `Shell`, `FileCreate`, `mcp__github__search`. A peer's name (`Bash`, `Write`) means the same tool.
+    /// The tool's name: `Shell`, `FileCreate`, `mcp__github__search`. The name in a similar product (a peer: `Bash`,
+    /// `Write`) means the same tool.
     pub tool: &'a str,
-    /// The things that the call acts on. A download acts on a domain and on a path; a tool that rules know only by its name
+    /// The things that the call acts on. A download acts on a domain and on a path; a tool that rules only know by its name
     /// has none.
     pub subjects: &'a [Subject<'a>],
-    /// Where it runs.
+    /// The folders at which its paths begin.
     pub place: Place<'a>,
 }
 
-/// The folders that paths and patterns begin at, all of them absolute.
+/// The folders that paths and patterns are relative to, all of them absolute.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The current directory.
@@ -28,33 +29,33 @@ pub struct Place<'a> {
 /// A thing that a call acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
-    /// A shell line.
+    /// A line that a shell runs.
     Shell {
-        /// The line.
+        /// The text of the line.
         line: &'a str,
     },
     /// A path. The caller resolves links first, or passes both the link and its target.
     Path {
         /// The path, absolute or from the current directory.
         path: &'a str,
-        /// The access to it.
+        /// The kind of access to the path.
         access: PathAccess,
     },
     /// A host on the network.
     Domain {
-        /// Its name, without scheme and port.
+        /// The host's name, without scheme and port.
         host: &'a str,
     },
     /// A tool of an MCP server.
     Mcp {
-        /// The server.
+        /// The server's name.
         server: &'a str,
-        /// The tool, as the server names it.
+        /// The tool's name on the server.
         tool: &'a str,
     },
     /// A named thing: the role of a sub-agent, a skill.
     Named {
-        /// Its name.
+        /// The thing's name.
         name: &'a str,
     },
 }
@@ -62,15 +63,15 @@ pub enum Subject<'a> {
 /// A call's access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathAccess {
-    /// It reads it.
+    /// The call reads the file.
     Read,
-    /// It creates or changes it.
+    /// The call creates or changes the file.
     Write,
 }
 
 impl<'a> Subject<'a> {
-    /// The subject of a call of one of our tools, from the argument that says what it acts on: its line, path, address or
-    /// name. `None` for a tool that rules know only by its name.
+    /// The subject of a call of one of our tools, from the argument that names it: its line, path, address or name.
+    /// `None` for a tool that rules only know by its name.
     pub fn of(tool: &str, text: &'a str) -> Option<Self> {
         let path = |access| Self::Path { path: text, access };
         Some(match tool {
@@ -84,7 +85,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The host of an address, `scheme://user@host:port/…`, as it is written there; the text itself for a bare host.
+/// The host of an address, `scheme://user@host:port/…`, as it is written there; for a bare host, the text itself.
 pub fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);

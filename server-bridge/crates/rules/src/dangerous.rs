@@ -1,4 +1,4 @@
-//! Built-in rules that ask before commands which destroy data or stop a machine.
+//! Built-in rules that ask before commands that destroy data or stop a machine.
 
 use crate::layer::{Layer, LoadedRule};
 use crate::rule::{Effect, Origin, Rule};
@@ -32,10 +32,7 @@ const RULES: &[(&str, &[&str])] = &[
             "blkdiscard *",
         ],
     ),
-    (
-        "it writes to disks and files byte by byte, over what is there",
-        &["dd if=*", "dd * if=*", "dd of=*", "dd * of=*"],
-    ),
+    ("it overwrites disks and files byte by byte", &["dd if=*", "dd * if=*", "dd of=*", "dd * of=*"]),
     (
         "it stops the machine",
         &[
@@ -65,8 +62,8 @@ const RULES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The built-in rules, as a layer of their own: defaults, which a caller asks after all others. A fork bomb is not among
-/// them: it defines a function, so that its line counts as not understood, and a runner's limit on processes ends it.
+/// The built-in rules, as a separate layer: defaults, which a caller checks after all others. A fork bomb is not among
+/// them: it defines a function, so its line counts as not understood, and a runner's limit on processes ends it.
 pub fn dangerous() -> Layer {
     let mut rules = Vec::new();
     for (why, patterns) in RULES {

@@ -1,7 +1,7 @@
 //! Rules as JSON: `{"permissions": {"deny": […], "ask": […], "allow": […]}}`, or the inner object alone.
 //!
 //! An entry is a rule's text, or an object `{"rule", "justification", "examples": {"matches": […], "not_matches": […]}}`. Other
-//! keys of the document are settings of other programs, and are left alone.
+//! keys of the document are settings of other programs, and are ignored.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use crate::layer::LoadedRule;
 use crate::limits::RULES_PER_DOCUMENT;
 use crate::rule::{Effect, Origin, Rule, RuleError, Warning};
 
-/// Settings of a peer that occur beside the lists.
+/// Settings of a similar product that occur next to the lists.
 const BESIDE_LISTS: &[&str] =
     &["additionalDirectories", "defaultMode", "disableAutoMode", "disableBypassPermissionsMode"];
 
@@ -21,20 +21,21 @@ const BESIDE_LISTS: &[&str] =
 pub struct Document {
     /// The rules that have an effect, each with its place as its id: `deny[3]`.
     pub rules: Vec<LoadedRule>,
-    /// The entries that their author should look at. A caller whose denies must hold refuses a document with errors among them.
+    /// The entries that their author should look at. A caller that depends on its deny rules refuses a document that has errors
+    /// among these.
     pub problems: Vec<Problem>,
 }
 
-/// Something about an entry that its author should know.
+/// A problem of an entry, for its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The entry's place: `deny[3]`.
     pub place: String,
-    /// The effect that it should have.
+    /// The effect that the entry should have.
     pub effect: Effect,
-    /// The rule's text, as far as there is one.
+    /// The rule's text, if the entry has one.
     pub text: String,
-    /// The problem.
+    /// The kind of the problem.
     pub kind: ProblemKind,
 }
 
@@ -53,13 +54,13 @@ pub enum ProblemKind {
     /// A key that occurs twice: only the last one has an effect.
     #[error("this key occurs twice, and only the last one would have an effect; join them")]
     Twice,
-    /// A remark.
+    /// A remark that does not affect the entry.
     #[error(transparent)]
     Warning(Warning),
 }
 
 impl ProblemKind {
-    /// True if the entry has no effect because of it.
+    /// True if the entry has no effect because of this problem.
     pub fn is_error(&self) -> bool {
         !matches!(self, Self::Warning(_))
     }
@@ -74,19 +75,19 @@ impl std::fmt::Display for Problem {
 /// The reason why a document is refused as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// It is not JSON.
-    #[error("the document is not JSON: {0}; correct it there")]
+    /// The document is not valid JSON.
+    #[error("the document is not valid JSON: {0}; correct it at this place")]
     Json(#[from] serde_json::Error),
-    /// It has the wrong shape.
+    /// A part of the document has the wrong shape.
     #[error("{0} must be {1}")]
     Shape(&'static str, &'static str),
-    /// It has more rules than the limit.
+    /// The document has more rules than the limit.
     #[error("the document has more than {RULES_PER_DOCUMENT} rules; remove some")]
     TooMany,
 }
 
 impl Document {
-    /// Reads a document of an origin; `tools` are the names of tools that are known besides ours.
+    /// Reads a document of an origin; `tools` are the names of known tools in addition to ours.
     pub fn parse(json: &str, origin: Origin, tools: &[&str]) -> Result<Self, DocumentError> {
         let value: Value = serde_json::from_str(json)?;
         let whole = value.as_object().ok_or(DocumentError::Shape("the document", "an object"))?;
@@ -112,7 +113,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Adds the problems of the keys: other programs' settings are beside `permissions`, and only few of them in it.
+    /// Adds the problems of the keys: other programs' settings may occur next to `permissions`, but only a few of them
+    /// inside.
     fn keys(
         &mut self,
         json: &str,

@@ -1,4 +1,4 @@
-//! Examples of a rule, which are checked when it is loaded: a rule that does not do what its author wrote is refused.
+//! Examples of a rule, which are checked when it is loaded: a rule that contradicts them is refused.
 
 use crate::call::{Call, PathAccess, Place, Subject};
 use crate::layer::{Layer, LoadedRule};
@@ -7,11 +7,11 @@ use crate::names;
 use crate::rule::{Effect, Origin, Rule, RuleError, Target};
 use crate::set::RuleSet;
 
-/// The folders that examples are about.
+/// The folders that the examples refer to.
 const PLACE: Place<'_> = Place { cwd: "/workspace", root: Some("/workspace"), home: Some("/home/user") };
 
-/// Examples of a rule: shell lines, paths, hosts or names, as its tool takes them. Paths are from the workspace's root, and the
-/// home directory is `~`.
+/// Examples of a rule: shell lines, paths, hosts or names, depending on its tool. Paths are relative to the workspace's root,
+/// and the home directory is `~`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Examples {
     /// Calls that the rule must match.
@@ -21,7 +21,7 @@ pub struct Examples {
 }
 
 impl Examples {
-    /// Checks that a rule with this effect, on its own, does what its examples say.
+    /// Checks that a rule with this effect, on its own, agrees with its examples.
     pub fn check(&self, rule: &Rule, effect: Effect) -> Result<(), RuleError> {
         if self.matches.len() > EXAMPLES || self.not_matches.len() > EXAMPLES {
             return Err(RuleError::TooManyExamples);

@@ -6,25 +6,25 @@ use crate::rule::Effect;
 use crate::set::{Decision, RuleRef, RuleSet, named, quoted};
 use crate::shell::Doubt;
 
-/// The verdict on a call, and how it came about.
+/// The verdict on a call, with its explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation<'a> {
     /// The verdict, as [`RuleSet::decide`] gives it.
     pub decision: Decision<'a>,
-    /// The parts of the call.
+    /// The parts of the call, each with its own verdict.
     pub parts: Vec<Part<'a>>,
-    /// The reasons why its line cannot be parsed.
+    /// The reasons why its shell line cannot be parsed.
     pub doubts: Vec<Doubt>,
 }
 
 /// A part of a call: a command, a path, a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// Its kind.
+    /// The kind of the part.
     pub kind: PartKind,
-    /// The part, as people would write it.
+    /// The part as people would write it.
     pub text: String,
-    /// How many other commands it is within: 1 for `rm` in `sudo rm`.
+    /// The number of other commands that it is within: 1 for `rm` in `sudo rm`.
     pub depth: usize,
     /// The verdict on this part alone.
     pub verdict: Option<Effect>,
@@ -79,7 +79,7 @@ impl RuleSet {
                 format!("The user is asked about `{text}` because of {}.", named(*rule))
             }
             (Some(Effect::Allow), Some(rule)) => format!("`{text}` is allowed by {}.", named(*rule)),
-            (Some(_), None) => format!("`{text}` needs no rule of its own."),
+            (Some(_), None) => format!("`{text}` needs no separate rule."),
             (None, Some(_)) => {
                 format!("`{text}` matches an allow rule, which does not cover the commands within it.")
             }

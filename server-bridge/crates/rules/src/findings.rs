@@ -43,7 +43,7 @@ pub enum PartKind {
     Domain,
     /// A tool of an MCP server.
     Mcp,
-    /// A named thing.
+    /// A named thing, such as a skill.
     Named,
 }
 
@@ -51,17 +51,17 @@ pub enum PartKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) kind: PartKind,
-    /// The part, as people would write it.
+    /// The part as people would write it.
     pub(crate) text: String,
-    /// How many other commands it is within.
+    /// The number of other commands that it is within.
     pub(crate) depth: usize,
     /// The matching rules of each effect.
     pub(crate) hits: [Vec<Number>; 3],
-    /// The rules that deny or ask, and may match it: a part of it is known only when it runs.
+    /// The rules that deny or ask and may match: part of this text is only known when it runs.
     pub(crate) possible: Vec<Number>,
     /// True if an allow rule must cover it before the call is allowed.
     pub(crate) needs_cover: bool,
-    /// True if allow rules cover it; `hits` names them, or those of the commands within it.
+    /// True if allow rules cover it; `hits` contains them, or those of the commands within it.
     pub(crate) is_covered: bool,
 }
 
@@ -111,7 +111,7 @@ impl Rules {
         &self.indexes[effect as usize]
     }
 
-    /// The rules of each effect that `find` gives, in their order, each once.
+    /// The rules that `find` returns for each effect, in their order and without duplicates.
     fn hits(&self, find: impl Fn(Effect, &Index) -> Vec<Number>) -> [Vec<Number>; 3] {
         Effect::ALL.map(|effect| {
             let mut found = find(effect, self.index(effect));
@@ -121,7 +121,7 @@ impl Rules {
         })
     }
 
-    /// The rules' relation to each part of a call.
+    /// Matches the rules with each part of a call.
     pub(crate) fn findings(&self, call: &Call<'_>) -> Findings {
         let tool = names::ours(call.tool);
         let mut findings = Findings::default();
@@ -247,8 +247,8 @@ fn named_subject<'a>(call: &Call<'a>) -> Option<Subject<'a>> {
     Some(Subject::Mcp { server, tool })
 }
 
-/// True if a rule is about this tool of this server. A rule whose names can be split in several ways denies and asks for each of
-/// them, and allows only for the plain one.
+/// True if a rule applies to this tool of this server. If a rule's names can be split in several ways, it denies and asks for
+/// each of them, and allows only for the plain one.
 fn matches_mcp(target: &Target, server: &str, tool: &str, is_allow: bool) -> bool {
     let Target::Mcp { server: wanted_server, tool: wanted_tool, whole } = target else { return false };
     let gap = if wanted_server.is_some() { "__" } else { "_" };

@@ -1,7 +1,7 @@
-//! The rules of one effect, found by what a call is about.
+//! The rules of one effect, indexed by what a call acts on.
 //!
 //! Rules are looked up by the literal beginning of what they match: the command's name, the folder, the host, the server. Only
-//! the few that share it are compared with a call.
+//! the few with the same beginning are compared with a call.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,11 @@ pub(crate) type Number = u32;
 /// The rules of one effect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// `*`.
+    /// The rules about everything, `*`.
     everything: Vec<Number>,
     tools: HashMap<String, ToolIndex>,
     servers: HashMap<String, Vec<Number>>,
-    /// Rules about MCP tools that do not spell their server.
+    /// Rules about MCP tools that do not spell out their server.
     open_servers: Vec<Number>,
 }
 
@@ -30,15 +30,15 @@ struct ToolIndex {
     /// Rules without a specifier.
     all: Vec<Number>,
     commands: HashMap<String, Vec<Number>>,
-    /// Patterns that spell the command's name and the word after it, by both.
+    /// Patterns that spell out the command's name and the word after it, by both.
     subcommands: HashMap<String, Vec<Number>>,
-    /// The same patterns by the command's name alone, for a command whose next word is not known.
+    /// The same patterns by the command's name alone, for a command whose next word is unknown.
     by_name: HashMap<String, Vec<Number>>,
-    /// Patterns that do not spell the command's name, by their first character.
+    /// Patterns that do not spell out the command's name, by their first character.
     open_commands: HashMap<char, Vec<Number>>,
     /// Patterns that begin with a wildcard, by their last character.
     open_ends: HashMap<Option<char>, Vec<Number>>,
-    /// Patterns of paths, by what they begin at and the names that they spell.
+    /// Patterns of paths, by the folder at which they begin and the names that they spell out.
     paths: HashMap<Anchor, HashMap<String, Folder>>,
     /// Patterns of names at any depth with a wildcard, by their last character.
     open_names: HashMap<Option<char>, Vec<Number>>,
@@ -47,7 +47,7 @@ struct ToolIndex {
     open_named: Vec<Number>,
 }
 
-/// Patterns of paths that spell the same names, by what is known about the names after them.
+/// Patterns of paths that spell out the same names, by what is known about the names after them.
 #[derive(Clone, Debug, Default)]
 struct Folder {
     all: Vec<Number>,
@@ -70,13 +70,13 @@ impl Index {
         }
     }
 
-    /// The rules about all calls, and those about all calls of a tool.
+    /// The rules about all calls, and the rules about all calls of a tool.
     pub(crate) fn whole_tool(&self, tool: &str) -> Vec<Number> {
         let all = self.tools.get(tool).map(|index| index.all.as_slice()).unwrap_or_default();
         [&self.everything, all].concat()
     }
 
-    /// True if a rule is about everything, or about one of these tools.
+    /// True if a rule applies to everything, or to one of these tools.
     pub(crate) fn has_any(&self, tools: &[&str]) -> bool {
         !self.everything.is_empty() || tools.iter().any(|tool| self.tools.contains_key(*tool))
     }
@@ -97,7 +97,7 @@ impl Index {
         index.into_iter().flat_map(|index| index.open_ends.values()).flatten().copied().collect()
     }
 
-    /// The patterns that spell their beginning, and may match the beginning of a text.
+    /// The patterns that spell out their beginning, and may match the beginning of a text.
     pub(crate) fn raw_commands(&self, text: &str) -> Vec<Number> {
         let Some(index) = self.tools.get("Shell") else { return Vec::new() };
         let mut gaps = text.match_indices(GAP).map(|(at, _)| &text[..at]).chain(std::iter::once(text));
@@ -107,7 +107,7 @@ impl Index {
         [named, with_next, first].into_iter().flatten().flatten().copied().collect()
     }
 
-    /// The patterns that may match a command which begins with this text, and whose other words are not known.
+    /// The patterns that may match a command which begins with this text, and whose other words are unknown.
     pub(crate) fn open_commands(&self, head: &str) -> Vec<Number> {
         let Some(index) = self.tools.get("Shell") else { return Vec::new() };
         let mut gaps = head.match_indices(GAP).map(|(at, _)| &head[..at]);
@@ -124,7 +124,7 @@ impl Index {
         named.into_iter().flatten().chain(first).chain(ends).flatten().copied().collect()
     }
 
-    /// The patterns of a tool that may match a path, given by the names that lead to it.
+    /// The patterns of a tool that may match a path, given as the names that lead to it.
     pub(crate) fn paths(&self, tool: &str, anchor: Anchor, names: &[&str]) -> Vec<Number> {
         let Some(index) = self.tools.get(tool) else { return Vec::new() };
         let mut found = Vec::new();
@@ -153,7 +153,7 @@ impl Index {
         found
     }
 
-    /// The rules of a tool about a host or a domain that it is below; hosts are lower-case.
+    /// The rules of a tool about a host, or about a domain that contains it; hosts are lower-case.
     pub(crate) fn domains(&self, tool: &str, host: &str) -> Vec<Number> {
         let Some(index) = self.tools.get(tool) else { return Vec::new() };
         let parents = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
@@ -257,7 +257,7 @@ mod tests {
         "Skill(deploy)",
     ];
 
-    /// The rules above, among `count` of each kind that match nothing of it.
+    /// The rules above, together with `count` rules of each kind that do not match the same calls.
     fn index(count: usize) -> Index {
         let others = (0..count).flat_map(|number| {
             [
@@ -281,7 +281,7 @@ mod tests {
         index
     }
 
-    /// The rules that a call of each kind is compared with.
+    /// The rules that are compared with a call of each kind.
     fn looked_up(index: &Index) -> Vec<Number> {
         let mut found = index.commands(&format!("git{GAP}status{GAP}--short"));
         for (anchor, names) in views("/work/src/main.rs", &PLACE, true) {

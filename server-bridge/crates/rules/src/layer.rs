@@ -1,15 +1,15 @@
-//! Rules with their effects, and the layers that they come in.
+//! Rules with their effects, and the layers that they belong to.
 
 use crate::rule::{Effect, Origin, Rule};
 
 /// A rule with its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedRule {
-    /// The caller's name for it: the id of its row, or its place in its document (`deny[3]`).
+    /// The caller's name for the rule: the id of its row, or its place in its document (`deny[3]`).
     pub id: String,
-    /// Its effect.
+    /// The effect on calls that the rule matches.
     pub effect: Effect,
-    /// The rule.
+    /// The parsed rule.
     pub rule: Rule,
     /// The reason that its author gives.
     pub justification: Option<String>,
@@ -18,7 +18,7 @@ pub struct LoadedRule {
 /// The rules of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// The party that set them.
+    /// The party that set the rules.
     pub origin: Origin,
     /// The rules, in their order.
     pub rules: Vec<LoadedRule>,

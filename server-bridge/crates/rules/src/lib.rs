@@ -9,9 +9,9 @@
 //! The grammar is the one that people know from Claude Code: `Bash(npm run *)`, `Edit(/src/**)`, `WebFetch(domain:example.com)`,
 //! `mcp__server__tool`. There is no I/O, no lock, no clock and no async code here.
 //!
-//! A shell line is parsed. Deny and ask rules match any of its commands, also those within substitutions, wrappers and texts
-//! for another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes. The user
-//! is asked about a line that cannot be parsed; it is never allowed.
+//! A shell line is parsed. Deny and ask rules match any of its commands, including those within substitutions, wrappers and
+//! texts for another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes.
+//! The user is asked about a line that cannot be parsed; it is never allowed.
 //!
 //! | module | holds |
 //! |---|---|
@@ -23,12 +23,12 @@
 //! | [`set`] | all rules of a chat, and their verdict |
 //! | [`explain`] | the verdict on each part of a call |
 //! | [`mod@dangerous`] | built-in rules that ask before dangerous commands |
-//! | [`named`] | the files that a command names, for approvals of it
-//! | [`names`] | our names of tools, and those of peers |
+//! | [`named`] | the files that a command names, for its approval |
+//! | [`names`] | our names for tools, and those of similar products |
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |
 //! | `index` | finds the rules that may match a call |
-//! | `shell` | shell lines, taken apart into commands |
+//! | `shell` | shell lines, split into commands |
 //! | `paths`, `wild` | patterns of paths, and texts with wildcards |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

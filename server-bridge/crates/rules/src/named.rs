@@ -1,9 +1,10 @@
-//! The files that a command names: what the approval of a command covers, and what it cannot see.
+//! The files that a command names: those that an approval of the command covers, and descriptions of those that it
+//! cannot cover.
 //!
-//! A [`Named`] has every word of a command that may be a path. Its caller looks up each of them in the workspace, also below each word that
-//! is a directory there, as in `cd tools && ./check`, `env -C tools ./check` and `PATH=tools check`. Superfluous words do no harm, since
-//! the caller drops those that are not files. Files that cannot be found in this way, such as the value of a variable, are described in
-//! [`Named::unseen`].
+//! A [`Named`] contains every word of a command that may be a path. Its caller looks up each word in the workspace, and below each word
+//! that is a directory there, as in `cd tools && ./check`, `env -C tools ./check` and `PATH=tools check`. Superfluous words do no harm,
+//! because the caller drops those that are not files. Files that cannot be found in this way, such as the value of a variable, are
+//! described in [`Named::unseen`].
 
 use std::collections::HashSet;
 
@@ -13,22 +14,24 @@ use crate::shell::{Line, Segment, Word, expanded, parse, parse_words};
 /// The words of a command that may be paths, and descriptions of other files that it may run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
-    /// The words that may be paths, each once: relative to the workspace's root or to a directory among them, or absolute. Directories to
-    /// which the command changes come first.
+    /// The words that may be paths, without duplicates: relative to the workspace's root or to a directory among them, or absolute.
+    /// Directories to which the command changes come first.
     pub words: Vec<String>,
-    /// The number of words at the beginning of `words` that are only directories to change to; their other content does not matter.
+    /// The number of words at the beginning of `words` that are only directories to change to; the rest of their content does not
+    /// matter.
     pub places: usize,
-    /// Descriptions of what may run and is not among the words: variables, patterns, programs that choose files themselves. Each once.
+    /// Descriptions of what may run and is not among the words: variables, patterns, programs that choose files themselves. Without
+    /// duplicates.
     pub unseen: Vec<String>,
 }
 
-/// Commands whose words are never run, as they only show or compare them.
+/// Commands that never run their words, because they only show or compare them.
 const SHOWS: &[&str] = &["[", "[[", "echo", "exit", "false", "printf", "return", "sleep", "test", "true"];
 
 /// Commands that only create, write or remove the files among their words.
 const WRITES: &[&str] = &["mkdir", "rm", "rmdir", "tee", "touch", "truncate"];
 
-/// Commands that choose the files that they run: targets, packages, configurations that are code, tests.
+/// Commands that choose the files that they run: targets, packages, tests, configurations that are code.
 const CHOOSES: &[&str] = &[
     "ant",
     "bazel",
@@ -82,15 +85,15 @@ const CHOOSES: &[&str] = &[
     "yarn",
 ];
 
-/// Interpreters of other languages, by the beginning of their names.
+/// Interpreters of other languages, by the prefix of their names.
 const INTERPRETERS: &[&str] =
     &["bun", "deno", "lua", "node", "osascript", "perl", "php", "python", "pypy", "Rscript", "ruby", "tclsh"];
 
-/// Variables that say where programs, libraries and directories are looked for, or what is loaded before them.
+/// Variables that determine where programs, libraries and directories are looked for, or what is loaded first.
 const LOOKS: &[&str] =
     &["CDPATH", "GCONV_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"];
 
-/// The names in a line for a shell. The variables in `roots` stand for the workspace's root.
+/// The names in a shell line. The variables in `roots` are replaced with the workspace's root.
 pub fn of_line(line: &str, roots: &[&str]) -> Named {
     let mut names = Names::default();
     let line = names.rooted(line, roots);
@@ -102,7 +105,7 @@ pub fn of_line(line: &str, roots: &[&str]) -> Named {
     names.end()
 }
 
-/// The names in a program, its arguments and the variables that are set for it, without a shell. `${NAME}` stands for a variable.
+/// The names in a program, its arguments and the variables that are set for it, without a shell. `${NAME}` is a variable.
 pub fn of_words<'a>(
     words: impl IntoIterator<Item = &'a str>,
     variables: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -121,14 +124,14 @@ pub fn of_words<'a>(
     names.end()
 }
 
-/// The names that were found.
+/// The names that were found so far.
 #[derive(Default)]
 struct Names {
     places: Vec<String>,
     words: Vec<String>,
     known: HashSet<String>,
     unseen: Vec<String>,
-    /// The texts that were parsed as lines of a shell.
+    /// The texts that were parsed as shell lines.
     texts: HashSet<String>,
     is_cut: bool,
 }
@@ -178,7 +181,7 @@ impl Names {
     }
 
     fn line(&mut self, line: &Line) {
-        // Records the texts that were parsed as lines: their words are already among the commands.
+        // The texts that were parsed as lines are recorded: their words are already among the commands.
         let of_text =
             line.segments.iter().filter_map(|segment| segment.within.filter(|within| within.word.is_none()));
         for within in of_text {
@@ -262,14 +265,14 @@ impl Names {
         }
     }
 
-    /// Adds the parts of a text that may be paths: of `--config=a.js`, `-fmakefile`, `a:b`, or a program in another language.
+    /// Adds the parts of a text that may be paths: in `--config=a.js`, `-fmakefile`, `a:b`, or a program in another language.
     fn parts(&mut self, text: &str, is_value: bool) {
         if !is_value && self.texts.contains(text) {
             return;
         }
         let is_end = |letter: char| letter.is_whitespace() || "`;&|<>()=,:\"'{}[]@!\\".contains(letter);
         let mut parts = text.split(is_end).filter(|part| !part.is_empty()).peekable();
-        // A word with one part was already added.
+        // If the word has only one part, it was already added.
         if !is_value && !text.starts_with('-') && parts.peek().is_none_or(|part| part.len() == text.len()) {
             return;
         }
@@ -277,7 +280,7 @@ impl Names {
             self.add(part);
             if let Some(option) = part.strip_prefix('-') {
                 self.add(option.trim_start_matches('-'));
-                // The value of an option of one letter.
+                // The value of a one-letter option.
                 self.add(option.get(1..).unwrap_or_default());
             }
         }
@@ -315,9 +318,10 @@ fn literal(word: &Word) -> Option<&str> {
     (!is_unknown).then_some(word.text.as_str())
 }
 
-/// True if the words of an interpreter hold code, or the name of a module, or stand for its standard input.
+/// True if the words of an interpreter contain code or the name of a module, or refer to its standard input.
 fn has_code(words: &[Word]) -> bool {
-    /// The most characters of a group of short options, such as `-xec`; a longer word is one long option with a single dash.
+    /// The largest number of characters in a group of short options, such as `-xec`; a longer word is one long option with a
+    /// single dash.
     const LONGEST_CLUSTER: usize = 4;
     let options = words.iter().take_while(|word| word.text.starts_with('-'));
     let is_code = |word: &Word| {
@@ -330,7 +334,7 @@ fn has_code(words: &[Word]) -> bool {
             || ["-c", "-e", "-m"].iter().any(|option| text.starts_with(option))
     };
     let mut options = options.peekable();
-    // Without a file, the code comes from standard input.
+    // Without a file, the code is read from standard input.
     words.iter().all(|word| word.text.starts_with('-') && word.text.len() > 2) || options.any(is_code)
 }
 
@@ -349,7 +353,7 @@ fn both(path: String) -> impl Iterator<Item = String> {
     std::iter::once(path).chain(logical)
 }
 
-/// A word as a path that a machine resolves; none if it cannot be one.
+/// A word as a path that a machine can resolve; `None` if it cannot be one.
 fn path_of(text: &str) -> Option<String> {
     let mut path = text.to_owned();
     while path.contains("//") {

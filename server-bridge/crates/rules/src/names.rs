@@ -1,4 +1,4 @@
-//! Names of tools: ours, and those that peers use for the same tools.
+//! Names of tools: ours, and those of similar products (peers) for the same tools.
 
 use crate::wild::Wild;
 
@@ -60,7 +60,7 @@ pub const TOOLS: &[&str] = &[
     "tui_control",
 ];
 
-/// Peers' names, with ours.
+/// Peers' names, each with our name.
 const ALIASES: &[(&str, &str)] = &[
     ("Agent", "SubAgent"),
     ("AskUserQuestion", "AskUser"),
@@ -77,18 +77,18 @@ const ALIASES: &[(&str, &str)] = &[
     ("Write", "FileCreate"),
 ];
 
-/// The common name of all HTTP tools; what follows the prefix of a tool's full name says which one it is.
+/// The common name of all HTTP tools; the rest of a tool's full name, after the prefix, names the tool.
 pub(crate) const HTTP: &str = "Http";
 
 /// The prefix of the names by which models call HTTP tools.
 pub(crate) const HTTP_PREFIX: &str = "http__";
 
-/// True for a name that says which HTTP tool is meant.
+/// True for the full name of an HTTP tool.
 pub fn is_http_tool(name: &str) -> bool {
     name.starts_with(HTTP_PREFIX)
 }
 
-/// Our name of a tool; all HTTP tools share one.
+/// Our name for a tool; all HTTP tools share one.
 pub fn ours(name: &str) -> &str {
     if is_http_tool(name) {
         return HTTP;
@@ -96,24 +96,24 @@ pub fn ours(name: &str) -> &str {
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
 }
 
-/// Returns a predicate that is true for tools with one of these names, ours or a peer's; `*` stands for any text. The names are
+/// Returns a predicate that is true for tools with one of these names, ours or a peer's; `*` matches any text. The names are
 /// parsed once.
 pub fn among(names: &[String]) -> impl Fn(&str) -> bool {
     let read: Vec<(&str, Wild)> = names.iter().map(|name| (ours(name), Wild::stars(name))).collect();
     move |tool| read.iter().any(|(name, wild)| *name == tool || wild.matches(tool))
 }
 
-/// The name that peers use most for one of our tools.
+/// The most common name in similar products for one of our tools.
 pub fn peers(name: &str) -> &str {
     ALIASES.iter().find(|(_, ours)| *ours == name).map_or(name, |(peer, _)| peer)
 }
 
-/// True if it names a tool of ours, in our words or a peer's.
+/// True if it names one of our tools, by our name or a peer's.
 pub(crate) fn is_known(name: &str) -> bool {
     TOOLS.contains(&ours(name))
 }
 
-/// The known name that an unknown one was probably meant to be.
+/// The most similar known name for an unknown one, if there is one.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let known = || TOOLS.iter().copied().chain(ALIASES.iter().map(|(peer, _)| *peer));
     let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
@@ -122,7 +122,7 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
         .or_else(|| known().find(|known| is_one_off(known, name)))
 }
 
-/// True if the names differ in one letter, or two that changed places.
+/// True if the names differ in one letter, or in two letters that changed places.
 fn is_one_off(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > 1 || one.len() < 3 {

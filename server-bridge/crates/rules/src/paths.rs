@@ -1,4 +1,4 @@
-//! Patterns of paths, as gitignore and Claude Code's rules have them.
+//! Patterns of paths, in the syntax of gitignore and of Claude Code's rules.
 //!
 //! | pattern | matches |
 //! |---|---|
@@ -13,7 +13,7 @@
 use crate::call::Place;
 use crate::wild::{Wild, WildError};
 
-/// The folder that a pattern begins at.
+/// The folder at which a pattern begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Anchor {
     /// The file system's root.
@@ -37,14 +37,14 @@ enum Part {
     Name(Wild),
 }
 
-/// A property of the names after the literal ones of a pattern.
+/// A known property of the names after the literal ones of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hint<'a> {
-    /// None is known.
+    /// Nothing is known.
     None,
-    /// The next one ends with this character.
+    /// The next name ends with this character.
     EndsWith(char),
-    /// One of them is this.
+    /// One of the names is this one.
     HasName(&'a str),
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Hint<'a> {
 pub(crate) struct PathPattern {
     pub(crate) anchor: Anchor,
     parts: Vec<Part>,
-    /// True if it matches only what is in a folder.
+    /// True if it only matches the content of a folder.
     is_folder: bool,
     /// The names at its beginning that have no wildcards, joined by slashes.
     pub(crate) literal: String,
@@ -94,7 +94,8 @@ impl PathPattern {
         Ok(Self { anchor, parts, is_folder: text.ends_with('/') && !rest.is_empty(), literal })
     }
 
-    /// The name with a wildcard with which the pattern begins, at any depth; `None` if it is anchored or begins with a plain name.
+    /// The name with a wildcard at the beginning of a pattern that matches at any depth; `None` if the pattern is anchored or
+    /// begins with a plain name.
     pub(crate) fn open_name(&self) -> Option<&Wild> {
         static EVERYTHING: std::sync::LazyLock<Wild> = std::sync::LazyLock::new(|| Wild::stars("*"));
         match self.parts.first() {
@@ -114,7 +115,7 @@ impl PathPattern {
         }
     }
 
-    /// True if it matches a path below its anchor, given by the names that lead to it.
+    /// True if it matches a path below its anchor, given as the names that lead to it.
     pub(crate) fn matches(&self, names: &[&str]) -> bool {
         let most = if self.is_folder { names.len().saturating_sub(1) } else { names.len() };
         if self.anchor == Anchor::Anywhere {
@@ -127,17 +128,18 @@ impl PathPattern {
     }
 }
 
-/// True if the parts match the first of the names: a path itself, or a folder that it is in. At most `most` names are matched.
+/// True if the parts match the first of the names, that is, a path itself or a folder that contains it. At most `most` names
+/// are matched.
 fn matches_beginning(parts: &[Part], names: &[&str], most: usize) -> bool {
     let (mut part, mut name) = (0, 0);
-    // Where to go on if the names after the last `**` do not match.
+    // The state to return to if the names after the last `**` do not match.
     let mut again = None;
     loop {
         match parts.get(part) {
             Some(Part::Folders) => {
                 part += 1;
                 again = Some((part, name));
-                // A pattern with this ending matches what is in the folder, and not the folder itself.
+                // A pattern with this ending matches the content of the folder, and not the folder itself.
                 if part == parts.len() {
                     return name < names.len() || part == 1;
                 }
@@ -174,13 +176,13 @@ pub(crate) fn resolve(base: &str, path: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-/// The path of `path` below `folder`; none if it is elsewhere. Both are absolute.
+/// The path of `path` below `folder`; `None` if it is elsewhere. Both are absolute.
 fn below<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// The names that lead to a path from each anchor that it is below.
+/// For each anchor that contains a path, the names that lead from it to the path.
 pub(crate) fn views<'a>(path: &'a str, place: &Place<'_>, is_strict: bool) -> Vec<(Anchor, Vec<&'a str>)> {
     let names = |path: &'a str| path.split('/').filter(|name| !name.is_empty()).collect::<Vec<_>>();
     let mut views = vec![(Anchor::System, names(path))];

@@ -1,4 +1,4 @@
-//! One rule: its text, and its parsed form.
+//! A rule: its text, and its parsed form.
 
 mod parse;
 mod shell_pattern;
@@ -11,7 +11,7 @@ pub(crate) use shell_pattern::ShellPattern;
 use crate::paths::PathPattern;
 use crate::wild::{Wild, WildError};
 
-/// The effect of a rule on a call that it matches; the strictest comes first.
+/// The effect of a rule on a call that it matches; the strictest is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// The call is denied.
@@ -23,10 +23,10 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// All of them, the strictest first.
+    /// All effects, the strictest first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
-    /// Its word in documents.
+    /// The effect's name in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -42,7 +42,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// The party that set a rule; the most powerful comes first.
+/// The party that set a rule; the most powerful is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// The server's administrator.
@@ -53,12 +53,12 @@ pub enum Origin {
     Chat,
     /// A file of the workspace. It may deny and ask, and never allow.
     Workspace,
-    /// The program itself: defaults.
+    /// The program itself, as a default.
     BuiltIn,
 }
 
 impl Origin {
-    /// Its word in documents.
+    /// The origin's name in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Managed => "managed",
@@ -84,36 +84,36 @@ pub struct Rule {
     pub(crate) specifier: Specifier,
 }
 
-/// The tools that a rule is about.
+/// The tools that a rule applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// `*`: all of them.
+    /// `*`: all tools.
     Everything,
-    /// One tool, by our name.
+    /// One tool, by our name for it.
     Tool(String),
     /// Tools of an MCP server.
     Mcp {
-        /// The server; none for the alias with single underscores, which does not show where its name ends.
+        /// The server; `None` for the alias with single underscores, which does not show where the server's name ends.
         server: Option<Wild>,
-        /// The tool; none for all of the server's.
+        /// The tool; `None` for all tools of the server.
         tool: Option<Wild>,
         /// The rule as a whole, for names that can be split in several ways.
         whole: Wild,
     },
 }
 
-/// The calls of a tool that a rule is about.
+/// The calls of a tool that a rule applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Specifier {
-    /// All of them.
+    /// All calls.
     All,
-    /// Commands.
+    /// Commands that match a pattern.
     Shell(ShellPattern),
-    /// Paths.
+    /// Paths that match a pattern.
     Path(PathPattern),
     /// A domain; with true, the domains below it.
     Domain(String, bool),
-    /// Named things.
+    /// Named things that match a pattern.
     Name(Wild),
 }
 
@@ -138,7 +138,7 @@ impl std::str::FromStr for Rule {
     }
 }
 
-/// The reason why a rule is refused: it is malformed, or can never match. Each says what to do.
+/// The reason why a rule is refused: it is malformed, or can never match. Each error contains the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     /// The text is empty.
@@ -146,10 +146,10 @@ pub enum RuleError {
         "the rule is empty; write a tool such as `Read`, or a tool with a specifier such as `Bash(npm run *)`"
     )]
     Empty,
-    /// It is longer than the limit.
+    /// The rule is longer than the limit.
     #[error("the rule is longer than {} bytes; split it", crate::limits::RULE_BYTES)]
     TooLong,
-    /// An invisible or control character.
+    /// The rule contains an invisible or control character.
     #[error("the rule contains the invisible character U+{:04X}; remove it", *.0 as u32)]
     Unseen(char),
     /// The parentheses do not match.
@@ -158,24 +158,24 @@ pub enum RuleError {
     /// A tool's name contains a character that names cannot contain.
     #[error("`{0}` is not a tool's name: names have letters, digits, `_` and `-`")]
     ToolName(String),
-    /// Nothing is between the parentheses.
+    /// There is nothing between the parentheses.
     #[error("the specifier is empty and matches nothing; write `{0}` for all calls of the tool")]
     EmptySpecifier(String),
-    /// The tool's calls cannot be told apart.
+    /// The tool's calls cannot be distinguished by a specifier.
     #[error("`{0}` takes no specifier; write `{0}` alone")]
     NoSpecifier(String),
-    /// A rule about several commands.
+    /// The rule is about several commands.
     #[error("`{0}` never matches: a line is matched one command at a time; write one rule for each command")]
     SeveralCommands(char),
-    /// A rule about a redirection.
+    /// The rule is about a redirection.
     #[error(
         "`{0}` never matches: redirections are not part of a command; write `Edit(path)` or `Read(path)` for the file"
     )]
     Redirection(char),
-    /// A rule about a word that is no command.
+    /// The rule is about a word that is not a command.
     #[error("`{0}` never matches: it is part of the shell's grammar; write a rule for the command after it")]
     ReservedWord(String),
-    /// A rule about an assignment.
+    /// The rule is about an assignment.
     #[error(
         "`{0}` never matches: assignments before a command are not part of it; write a rule for the command"
     )]
@@ -186,7 +186,7 @@ pub enum RuleError {
     /// A pattern of paths is malformed.
     #[error("the path is not a pattern: {0}")]
     Path(#[from] WildError),
-    /// A negated path.
+    /// The path is negated.
     #[error("a path must not begin with `!`; put the exception into a separate rule")]
     Negated,
     /// A domain is malformed.
@@ -197,34 +197,34 @@ pub enum RuleError {
     /// An MCP rule names no server.
     #[error("the rule names no server; write `mcp__server` or `mcp__server__tool`")]
     NoServer,
-    /// An allow rule for servers that are not known yet.
+    /// The allow rule could apply to servers that are not known yet.
     #[error("an allow rule must name its server; write `mcp__server__*`")]
     AnyServer,
-    /// An allow rule with single underscores.
+    /// The allow rule uses single underscores.
     #[error("`{0}` may mean tools of several servers; write `mcp__server__tool` in an allow rule")]
     AmbiguousServer(String),
     /// An example contradicts the rule.
-    #[error("its example `{example}` {}", if *.should_match { "does not match; correct the rule or the example" } else { "matches, and must not; correct the rule or the example" })]
+    #[error("its example `{example}` {}", if *.should_match { "does not match; correct the rule or the example" } else { "matches, but must not; correct the rule or the example" })]
     Example {
-        /// The example.
+        /// The text of the example.
         example: String,
         /// True if it should match.
         should_match: bool,
     },
-    /// Too many examples.
+    /// The rule has too many examples.
     #[error("it has more than {} examples of a kind; remove some", crate::limits::EXAMPLES)]
     TooManyExamples,
 }
 
-/// A remark on a rule that is kept, or on an allow rule that has no effect.
+/// A remark on a rule that is kept, or on an allow rule without effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
-    /// No tool of that name is known.
+    /// No tool with this name is known.
     #[error("no tool is named `{name}`{}; the rule takes effect when one is added", .nearest.map(|it| format!(" (did you mean `{it}`?)")).unwrap_or_default())]
     UnknownTool {
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// A known name that is close.
+        /// A similar name that is known.
         nearest: Option<&'static str>,
     },
     /// An allow rule of a workspace.
@@ -234,7 +234,7 @@ pub enum Warning {
     WorkspaceAllows,
     /// An allow rule for a command that runs any other command.
     #[error(
-        "`{0}` runs other commands, which need an allow rule of their own; name the command as well, as in `Bash({0} make *)`"
+        "`{0}` runs other commands, which need a separate allow rule; name the command as well, as in `Bash({0} make *)`"
     )]
     AllowsWrapper(String),
     /// An allow rule for a command that can be made to run any other command.
@@ -242,7 +242,7 @@ pub enum Warning {
         "`{0}` can run other commands, by its options or by what it reads, and the rule allows that as well"
     )]
     AllowsOptions(String),
-    /// The name of a command that is compared as it is written.
+    /// The name of a command that is compared literally.
     #[error(
         "`{0}` matches only a command that is written exactly like this: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
     )]

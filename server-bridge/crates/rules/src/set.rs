@@ -7,25 +7,25 @@ use crate::layer::{Layer, LoadedRule};
 use crate::limits::QUOTED_CHARS;
 use crate::rule::{Effect, Origin};
 
-/// All rules that apply to a chat. Made once whenever a rule changes; deciding takes microseconds.
+/// All rules that apply to a chat. Built once after each change of a rule; a decision takes microseconds.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
     rules: Rules,
 }
 
-/// A rule that decided, or matches.
+/// A rule that decided or matches, with its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRef<'a> {
     /// The party that set it.
     pub origin: Origin,
-    /// The rule, with the caller's id of it.
+    /// The rule, with the caller's id for it.
     pub rule: &'a LoadedRule,
 }
 
 /// The verdict on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// The verdict; none if no rule decides, so that the chat's mode does.
+    /// The verdict; `None` if no rule decides, so that the chat's mode does.
     pub verdict: Option<Effect>,
     /// The rules that decided, for counting their hits: one that denies or asks, or all that allow together. Empty if nothing
     /// decided, or if the user is asked because the line cannot be parsed.
@@ -174,7 +174,7 @@ pub(crate) fn named(rule: RuleRef<'_>) -> String {
     format!("{whose} `{}`", quoted(rule.rule.rule.text()))
 }
 
-/// A text in a sentence: one line, not too long.
+/// A text for use in a sentence: on one line, and not too long.
 pub(crate) fn quoted(text: &str) -> String {
     let line = text.replace(|c: char| c.is_control(), " ");
     match line.char_indices().nth(QUOTED_CHARS) {

@@ -1,4 +1,4 @@
-//! Texts with wildcards: `*` for any text, and in names of files also `?` and `[a-z]`.
+//! Texts with wildcards: `*` matches any text; in names of files, there are also `?` and `[a-z]`.
 
 /// The reason why a text with wildcards is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum WildError {
     /// There is a backslash at the end.
     #[error("there is a `\\` at the end; write `\\\\` for the character itself")]
     Backslash,
-    /// A path leads out of its folder.
+    /// The path leads out of its folder.
     #[error("`..` can never match, since paths are compared without it; write the path itself")]
     Parent,
 }
@@ -17,9 +17,9 @@ pub enum WildError {
 /// A text with wildcards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wild {
-    /// Only `*`: the literal texts between them.
+    /// Only `*`: the literal texts between the stars.
     Stars(Box<[Box<str>]>),
-    /// Also `?` and `[a-z]`.
+    /// With `?` and `[a-z]` as well.
     Glob(Box<[Token]>),
 }
 
@@ -32,11 +32,11 @@ pub(crate) enum Token {
     Any,
     /// Any text.
     Star,
-    /// One character of these ranges, or none of them.
+    /// One character in these ranges, or outside all of them.
     Class {
         /// True if the character must not be in the ranges.
         negated: bool,
-        /// The ranges.
+        /// The first and the last character of each range.
         ranges: Vec<(char, char)>,
     },
 }
@@ -114,7 +114,7 @@ impl Wild {
         matches!(self, Self::Stars(pieces) if pieces.len() > 1 && pieces.iter().all(|piece| piece.is_empty()))
     }
 
-    /// True if it matches the whole of a text.
+    /// True if it matches a whole text.
     pub(crate) fn matches(&self, text: &str) -> bool {
         match self {
             Self::Stars(pieces) => {
@@ -129,7 +129,7 @@ impl Wild {
         }
     }
 
-    /// True if some text matches both; always false for globs, for which this is not known.
+    /// True if some text matches both; always false for globs, for which this cannot be determined.
     pub(crate) fn may_meet(&self, other: &Self) -> bool {
         let (Self::Stars(one), Self::Stars(two)) = (self, other) else { return false };
         if one.len() == 1 {
@@ -138,7 +138,7 @@ impl Wild {
         if two.len() == 1 {
             return self.matches(&two[0]);
         }
-        // Between their ends, the wildcards of each take what the other one spells.
+        // Between their ends, the wildcards of each match what the other one spells out.
         let (heads, tails) = ((self.head(), other.head()), (self.tail(), other.tail()));
         (heads.0.starts_with(heads.1) || heads.1.starts_with(heads.0))
             && (tails.0.ends_with(tails.1) || tails.1.ends_with(tails.0))
@@ -153,7 +153,7 @@ impl Wild {
     }
 }
 
-/// The text after the last of the pieces, which follow each other in a text at any distance.
+/// The text after the last of the pieces, which occur in a text in this order at any distance.
 fn find_all<'a>(pieces: &[Box<str>], mut text: &'a str) -> Option<&'a str> {
     for piece in pieces {
         let at = text.find(&**piece)?;
@@ -194,7 +194,7 @@ fn class(chars: &mut std::str::Chars<'_>) -> Result<Token, WildError> {
 
 fn matches_glob(tokens: &[Token], text: &str) -> bool {
     let (mut token, mut rest) = (0, text.chars());
-    // Where to go on if the characters after the last star do not match.
+    // The state to return to if the characters after the last star do not match.
     let mut again: Option<(usize, std::str::Chars<'_>)> = None;
     loop {
         let before = rest.clone();

@@ -1,4 +1,4 @@
-//! Shell lines that try to pass for something else: each line of `adversarial.txt` gets its verdict.
+//! Shell lines that are meant to deceive the parser: each line of `adversarial.txt` must get its verdict.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ fn set(json: &str) -> RuleSet {
     RuleSet::new([Layer { origin: Origin::User, rules }])
 }
 
-/// The line that a line of the file stands for.
+/// The shell line for a line of the file.
 fn decoded(written: &str) -> String {
     let marks = [('␤', '\n'), ('␍', '\r'), ('␀', '\0'), ('␛', '\u{1b}')];
     let plain: String = written
@@ -56,7 +56,7 @@ fn each_adversarial_line_gets_its_verdict() {
     assert!(wrong.is_empty(), "{} of {count} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Lines that are long or deep.
+/// Lines that are long or deeply nested.
 #[test]
 fn lines_beyond_a_limit_are_asked_and_a_visible_deny_holds() {
     let rules = set(r#"{"deny": ["Bash(rm *)"], "allow": ["Bash(echo *)", "Bash(sudo *)", "Bash(bash *)"]}"#);

@@ -1,4 +1,4 @@
-//! Properties of the verdict on any line.
+//! Properties that the verdict on any line must have.
 
 #![allow(clippy::unwrap_used)]
 
@@ -26,7 +26,7 @@ fn freedom(verdict: Option<Effect>) -> usize {
     }
 }
 
-/// Pieces of shell lines, more likely to be interesting than random characters.
+/// Pieces of shell lines, which are more likely to be interesting than random characters.
 fn piece() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "git status",
@@ -132,7 +132,7 @@ proptest! {
         for whole in [format!("make{joint}{line}"), format!("{line}{joint}make"), format!("{line}\n{joint}make")] {
             let before = decide(&rules, &line);
             let after = decide(&rules, &whole);
-            // A comment at the end of the line swallows what follows on it.
+            // A comment at the end of the line also covers what follows on that line.
             if before == Some(Effect::Allow) && (joint == "\n" || !line.contains('#')) {
                 prop_assert_ne!(after, Some(Effect::Allow), "{:?}", whole);
             }
@@ -144,7 +144,7 @@ proptest! {
         let rules = set(RULES);
         let line = format!("git status\n{line}");
         let (before, whole) = (decide(&rules, &line), format!("{line}\n{more}"));
-        // A line that cannot be parsed may become one that can be, once its quote is closed.
+        // A line that cannot be parsed may become one that can, once its quote is closed.
         if before != Some(Effect::Ask) && before != Some(Effect::Deny) {
             prop_assert!(freedom(decide(&rules, &whole)) <= freedom(before), "{:?}", whole);
         }
@@ -172,8 +172,8 @@ proptest! {
         "rm x", "sudo rm x", "{ rm x; }", "(rm x)", "echo $(rm x)", "if true; then rm x; fi", "sh -c 'rm x'", "find . -exec rm {} +",
     ])) {
         let rules = set(RULES);
-        // On its own line, unless what stands before swallows it: `rm` after a `${` that the line does not close is denied, and with
-        // `find . -exec rm {} +` it is a word of a command that does no harm.
+        // On a separate line, unless the text before it changes its meaning: `rm` after a `${` that the line does not
+        // close is denied, and with `find . -exec rm {} +` it is a word of a harmless command.
         let alone = decide(&rules, &before);
         if alone != Some(Effect::Ask) && alone != Some(Effect::Deny) {
             let whole = format!("{before}\n{wrapped}");

@@ -1,6 +1,6 @@
-//! Random lines, run by real shells: what runs is what the verdict said.
+//! Random lines, run by real shells: only the commands that the verdict knew may run.
 //!
-//! The only programs that a line finds are scripts that write their name to a log.
+//! The only programs that a line can find are scripts that write their name to a log.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,10 +13,11 @@ use rules::{Call, Document, Effect, Layer, Origin, Place, RuleSet, Subject};
 const RULES: &str = r#"{"deny": ["Bash(rm *)"], "allow": ["Bash(git *)", "Bash(npm run *)", "Bash(echo *)", "Bash(cat *)",
     "Bash(: *)", "Bash(true *)", "Bash([ *)", "Bash(printf *)"]}"#;
 
-/// The lines of one run, unless `SANDBRIDGE_SHELL_LINES` says otherwise. Most are denied or asked, and are not run.
+/// The number of lines of a run, unless `SANDBRIDGE_SHELL_LINES` is set. Most are denied or asked about, and are not
+/// run.
 const LINES: usize = 1_000;
 
-/// Pieces that lines are made of.
+/// The pieces that lines are made of.
 const PIECES: &[&str] = &[
     "git status",
     "npm run x",
@@ -160,7 +161,7 @@ const PIECES: &[&str] = &[
     "true;",
 ];
 
-/// A sequence of numbers that look random.
+/// A sequence of pseudorandom numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -182,7 +183,7 @@ impl Numbers {
     }
 }
 
-/// A folder for lines to run in, and one with the programs that they find.
+/// A folder in which lines run, and one with the programs that they can find.
 struct World {
     folder: PathBuf,
 }
@@ -211,7 +212,7 @@ impl World {
         Self { folder }
     }
 
-    /// The programs that a line ran, and true if it made a file.
+    /// The programs that a line ran, and true if it created a file.
     fn run(&self, shell: &str, line: &str, number: usize) -> (Vec<String>, bool) {
         let (home, log) =
             (self.folder.join(format!("home-{number}")), self.folder.join(format!("log-{number}")));

@@ -21,7 +21,7 @@ pub(crate) struct Page {
     pub(crate) is_cut: bool,
 }
 
-/// Parses a page of a list; the objects have their full keys. `Err` says what is wrong with the page.
+/// Parses a page of a list; the objects have their full keys. `Err` describes the problem with the page.
 pub(crate) fn page(text: &str) -> Result<Page, String> {
     let (mut page, mut object, mut is_list) = (Page::default(), None, false);
     read(text, |path, item| match (path, item) {

@@ -157,7 +157,7 @@ impl Bucket {
         let page = str::from_utf8(&body).map_err(|error| error.to_string()).and_then(answer::page);
         let page = page.map_err(|why| self.strange(why))?;
         if page.is_cut && page.objects.is_empty() {
-            return Err(self.strange("a list claims to go on, but has no object".to_owned()));
+            return Err(self.strange("a list claims to continue, but has no object".to_owned()));
         }
         let mut objects = Vec::with_capacity(page.objects.len());
         for object in page.objects {

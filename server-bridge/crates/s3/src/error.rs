@@ -18,7 +18,7 @@ pub enum Error {
     /// A variable of the environment is missing or invalid.
     #[error("the variable {name} {rule}")]
     Variable {
-        /// Its name.
+        /// The name of the variable.
         name: &'static str,
         /// The rule that it breaks, and what to do.
         rule: &'static str,
@@ -29,17 +29,17 @@ pub enum Error {
     /// No connection could be made, it broke, or the server asks to slow down.
     #[error("{host} cannot be reached: {why}; check that it runs, and its address in AWS_ENDPOINT_URL_S3")]
     Away {
-        /// The server.
+        /// The server's host and port.
         host: String,
-        /// Why.
+        /// The innermost cause.
         why: String,
     },
-    /// It did not answer in time.
+    /// The server did not answer in time.
     #[error("{host} did not answer within {seconds} s; check that it runs and is not overloaded")]
     Slow {
-        /// The server.
+        /// The server's host and port.
         host: String,
-        /// The deadline.
+        /// The deadline that passed, in seconds.
         seconds: u64,
     },
     /// There is no such bucket.
@@ -47,9 +47,9 @@ pub enum Error {
         "there is no bucket {bucket:?} at {host}; make it, or correct its name and the address in AWS_ENDPOINT_URL_S3"
     )]
     NoBucket {
-        /// The server.
+        /// The server's host and port.
         host: String,
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
     },
     /// The server refuses the credentials, or they lack a permission.
@@ -58,9 +58,9 @@ pub enum Error {
          their rights to read, write, delete and list there"
     )]
     Forbidden {
-        /// The server.
+        /// The server's host and port.
         host: String,
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
         /// The refused action: `put`, `get`, `delete`, `list`.
         action: &'static str,
@@ -72,11 +72,11 @@ pub enum Error {
         "{host} refuses to {action} in the bucket {bucket:?} ({code}); check AWS_REGION, this machine's clock and the server's log"
     )]
     Refused {
-        /// The server.
+        /// The server's host and port.
         host: String,
-        /// The bucket.
+        /// The name of the bucket.
         bucket: String,
-        /// The refused action.
+        /// The refused action: `put`, `get`, `delete`, `list`.
         action: &'static str,
         /// The code of S3, or the HTTP status.
         code: String,
@@ -84,21 +84,21 @@ pub enum Error {
     /// The response is not one of S3.
     #[error("{host} sent a response that is not S3's: {why}; check the address in AWS_ENDPOINT_URL_S3")]
     Answer {
-        /// The server.
+        /// The server's host and port.
         host: String,
-        /// What is wrong with the response.
+        /// The problem with the response.
         why: String,
     },
     /// There is no object with this key.
     #[error("there is no object {key}")]
     Missing {
-        /// Its key.
+        /// The object's full key.
         key: String,
     },
     /// The object is not the one that was put.
     #[error("the object {key} has {found} bytes instead of {expected}")]
     Length {
-        /// Its key.
+        /// The object's full key.
         key: String,
         /// The length of the object, or a lower bound of it.
         found: u64,

@@ -12,7 +12,7 @@ pub const ATTEMPTS: u32 = 3;
 pub const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The largest object, in bytes.
 pub const OBJECT_MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The most objects of one page of a list.
+/// The maximum number of objects of one page of a list.
 pub const LIST_ROWS: usize = 1000;
 /// The longest list or error that is read, in bytes.
 pub const ANSWER_MAX_BYTES: usize = 4 * 1024 * 1024;

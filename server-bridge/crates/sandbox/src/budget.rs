@@ -1,4 +1,4 @@
-//! The memory that messages of xbot's dialect may take, over all links together.
+//! Limits the memory that messages of xbot's dialect take, over all links together.
 //!
 //! Such a message may be 256 MiB, so a few runners could take all memory. Each byte is counted once, from when it is
 //! read from the socket until its reader has taken it.
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::XBOT_BUDGET_BYTES;
 
-/// Bytes that large messages may hold together. Clones are one budget.
+/// The number of bytes that large messages may take in total. All clones share one budget.
 #[derive(Debug, Clone)]
 pub struct MessageBudget {
     left_bytes: Arc<AtomicU64>,
@@ -23,12 +23,12 @@ impl MessageBudget {
         Self { left_bytes: Arc::new(AtomicU64::new(bytes)) }
     }
 
-    /// An account on this budget that holds nothing yet.
+    /// An account on this budget to which nothing has been charged yet.
     pub fn account(&self) -> MessageAccount {
         MessageAccount { budget: self.clone(), held_bytes: AtomicU64::new(0) }
     }
 
-    /// An account that holds this much; `None` if that is more than is left.
+    /// An account that is charged this many bytes; `None` if fewer are left.
     pub(crate) fn charge(&self, bytes: usize) -> Option<MessageAccount> {
         let account = self.account();
         account.take(bytes as u64).then_some(account)
@@ -48,7 +48,7 @@ pub struct MessageAccount {
 }
 
 impl MessageAccount {
-    /// Takes that many bytes more; `false`, taking nothing, if they are not left.
+    /// Charges that many more bytes; if fewer are left, returns `false` and charges nothing.
     pub fn take(&self, bytes: u64) -> bool {
         let left = &self.budget.left_bytes;
         let taken = left.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));

@@ -11,20 +11,20 @@ use crate::subnets::SubnetPool;
 /// The configuration of a [`crate::SandboxRouter`].
 #[derive(Debug, Clone, Default)]
 pub struct RouterConfig {
-    /// The Docker backend; absent: not enabled.
+    /// The Docker backend; not enabled when absent.
     pub docker: Option<DockerConfig>,
     /// The server itself as a place.
     pub local: LocalConfig,
-    /// The layers that runners must hold to be used.
+    /// The layers of confinement that a runner must have to be used.
     pub require: Requirement,
 }
 
 /// The network that containers join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerNetwork {
-    /// Each user's container joins one for that user only.
+    /// Each user's container joins a network of that user alone.
     Own,
-    /// This one: `bridge`, `none`, or one that was made there. All containers share it.
+    /// This network, which all containers share: `bridge`, `none`, or one that was created on the engine.
     Named(String),
 }
 
@@ -35,15 +35,15 @@ pub struct DockerConfig {
     pub socket: Option<String>,
     /// The owner of these containers: the server's home directory, so that two servers on one engine do not mix theirs.
     pub owner: PathBuf,
-    /// The image of a user's container; pulled at the first use if the machine lacks it.
+    /// The image of a user's container; pulled at the first use if it is not on the machine.
     pub image: String,
     /// The statically linked `sandbridge-runner`, an absolute path on the engine's machine.
     pub runner_static: Option<PathBuf>,
-    /// Memory of one container, in bytes.
+    /// The memory limit of one container, in bytes.
     pub memory_bytes: i64,
-    /// Processes and threads of one container.
+    /// The limit on processes and threads of one container.
     pub pids: i64,
-    /// CPUs of one container; no limit when absent.
+    /// The limit on CPUs of one container; no limit when absent.
     pub cpus: Option<f64>,
     /// The network that containers join.
     pub network: ContainerNetwork,
@@ -51,8 +51,8 @@ pub struct DockerConfig {
     pub subnets: SubnetPool,
     /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
-    /// True if commands may change the container beside their workspace, as package managers do: the runner's profile
-    /// `full-control` instead of `workspace`.
+    /// True if commands may change the container outside their workspace, as package managers do: the runner's profile
+    /// is `full-control` instead of `workspace`.
     pub full_control: bool,
     /// True if containers do not use the user namespace that the engine may offer.
     pub host_userns: bool,
@@ -60,7 +60,7 @@ pub struct DockerConfig {
     pub workspace_dir: Option<PathBuf>,
     /// How long a container runs without a request before it is stopped; without end when absent.
     pub idle_stop: Option<Duration>,
-    /// The only hosts that containers' runners send HTTP requests to, as `--http-allow` of a runner takes them.
+    /// The only hosts that containers' runners send HTTP requests to, in the form of a runner's option `--http-allow`.
     pub http_allow: Vec<String>,
     /// Directories of this server and their paths on the engine's machine, for a server in a container.
     pub path_map: Vec<(PathBuf, PathBuf)>,
@@ -92,12 +92,12 @@ impl Default for DockerConfig {
 /// The server itself as a place, used only where the policy allows it and the user chose it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalConfig {
-    /// Who may.
+    /// The users who may use it.
     pub policy: LocalPolicy,
     /// The `sandbridge-runner` binary.
     pub runner: Option<PathBuf>,
-    /// Below it, `KEY/workspace` and `KEY/state` are made for each user who uses it.
+    /// The directory in which `KEY/workspace` and `KEY/state` are made for each user who uses it.
     pub workspaces: PathBuf,
-    /// The only hosts that these runners send HTTP requests to, as `--http-allow` of a runner takes them.
+    /// The only hosts that these runners send HTTP requests to, in the form of a runner's option `--http-allow`.
     pub http_allow: Vec<String>,
 }

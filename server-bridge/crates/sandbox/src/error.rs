@@ -1,4 +1,4 @@
-//! Errors, by who is to blame: the sandbox's work, the choice of a place, the link.
+//! Errors, grouped by origin: the sandbox's work, the choice of a place, the link.
 
 use std::io;
 
@@ -9,20 +9,20 @@ use proto::{ErrorKind, WireError};
 use crate::facts::harmless;
 use crate::limits::ERROR_TEXT_BYTES;
 
-/// Why an operation on a [`crate::Sandbox`] failed.
+/// The reason why an operation on a [`crate::Sandbox`] failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
     /// The runner is not connected; nothing was sent.
     #[error("runner {runner} is offline; start it, or choose another one with `sandbridge use`")]
     Offline {
-        /// Its name.
+        /// The runner's name.
         runner: String,
     },
-    /// The connection ended after the request was sent and did not come back in time, or the runner was restarted; the
+    /// The connection ended after the request was sent and was not restored in time, or the runner was restarted; the
     /// outcome is unknown.
     #[error("the connection to runner {runner} was lost; what the request did there is unknown")]
     Lost {
-        /// Its name.
+        /// The runner's name.
         runner: String,
     },
     /// The connection ended while a file was sent: the old content, or none, is still there.
@@ -30,7 +30,7 @@ pub enum SandboxError {
         "the connection to runner {runner} was lost before the file was complete; nothing was written: send it again"
     )]
     NotWritten {
-        /// Its name.
+        /// The runner's name.
         runner: String,
     },
     /// The connection ended while a file was read, and the file has been replaced since.
@@ -38,23 +38,23 @@ pub enum SandboxError {
         "the connection to runner {runner} was lost, and the file changed in the meantime; read it again"
     )]
     FileChanged {
-        /// Its name.
+        /// The runner's name.
         runner: String,
     },
-    /// The connection ended after a change was sent and before its answer came.
+    /// The connection ended after a change was sent and before its answer arrived.
     #[error("the connection to runner {runner} was lost; it is not known whether {what} took effect")]
     Ambiguous {
-        /// Its name.
+        /// The runner's name.
         runner: String,
-        /// The requested change.
+        /// The requested change, as a noun phrase.
         what: &'static str,
     },
-    /// The runner refused, or a limit of its link.
+    /// The runner, or a limit of its link, refused the request.
     #[error("{message}")]
     Remote {
-        /// For programs.
+        /// The kind of error, for programs.
         kind: ErrorKind,
-        /// For people.
+        /// The error's text, for people.
         message: String,
     },
     /// The command names the runner's privileged user without permission; nothing was sent.
@@ -64,7 +64,7 @@ pub enum SandboxError {
     ApprovalRequired {
         /// The runner's name.
         runner: String,
-        /// The user of its machine.
+        /// The user that the command names.
         user: String,
     },
     /// The runner cannot replace its own program; nothing was sent.
@@ -73,13 +73,13 @@ pub enum SandboxError {
          machine, which installs the newer one"
     )]
     CannotUpdate {
-        /// Its name.
+        /// The runner's name.
         runner: String,
     },
     /// The runner does not support HTTP requests; nothing was sent.
     #[error("runner {runner} sends no HTTP requests for the server: {fix}")]
     NoHttp {
-        /// Its name.
+        /// The runner's name.
         runner: String,
         /// The reason, and what to do.
         fix: String,
@@ -87,9 +87,9 @@ pub enum SandboxError {
     /// The runner's answer is invalid.
     #[error("runner {runner} answered with {what}; update it, or report this")]
     Protocol {
-        /// Its name.
+        /// The runner's name.
         runner: String,
-        /// The answer, in words.
+        /// A description of the answer.
         what: &'static str,
     },
     /// Standard input was written to after the command, or its input, had ended.
@@ -120,19 +120,19 @@ impl From<WireError> for SandboxError {
     }
 }
 
-/// Why there is no sandbox for a user. Never answered by using another machine.
+/// The reason why there is no sandbox for a user. Another machine is never used instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// The named, or the only registered, runner is not connected.
     #[error("runner {runner} is offline")]
     Offline {
-        /// Its name.
+        /// The runner's name.
         runner: String,
     },
     /// No runner is chosen and several are registered.
     #[error("several runners are registered: {}; choose one with `sandbridge use NAME`", names.join(", "))]
     Several {
-        /// Their names.
+        /// The names of the user's runners.
         names: Vec<String>,
     },
     /// Nothing is chosen, no runner is registered and Docker is not enabled.
@@ -144,7 +144,7 @@ pub enum RouteError {
     /// The chosen runner is not registered.
     #[error("you have no runner named {name}; `sandbridge runner list` shows yours")]
     UnknownRunner {
-        /// The name asked for.
+        /// The name that was requested.
         name: String,
     },
     /// Docker was chosen and is not enabled.
@@ -163,9 +163,9 @@ pub enum RouteError {
         "runner {runner} lacks {lacking}; this server requires it: {fix} (`sandbridge-runner doctor` says more)"
     )]
     Refused {
-        /// Its name.
+        /// The runner's name.
         runner: String,
-        /// The layers it lacks.
+        /// The layers that it lacks, as a list.
         lacking: String,
         /// The fix for the first one.
         fix: &'static str,
@@ -173,7 +173,7 @@ pub enum RouteError {
     /// The server itself may not be used by this user, or commands would not be confined there.
     #[error("commands on the server itself are refused: {why}")]
     LocalRefused {
-        /// The rule that applies.
+        /// The reason for the refusal, with advice on what to do.
         why: String,
     },
     /// The server's own runner does not start.
@@ -198,36 +198,36 @@ impl RouteError {
     }
 }
 
-/// Why an operation on a user's whole container failed.
+/// The reason why an operation on a user's whole container failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContainerError {
-    /// The engine does not answer, or could not do it.
+    /// The engine does not answer, or could not carry out the operation.
     #[error(transparent)]
     Place(#[from] RouteError),
-    /// There is none yet.
+    /// The user has no container yet.
     #[error("you have no container yet; the first command makes it: sandbridge exec --on __docker__ -- true")]
     Missing,
     /// An earlier commit or import of the same user is in progress.
     #[error("your container is being committed or imported already; try again when that has ended")]
     Busy,
-    /// There is too much of it.
+    /// The content exceeds a limit.
     #[error("{what} is larger than {} GiB", limit_bytes >> 30)]
     TooLarge {
         /// The thing that is too large.
         what: &'static str,
-        /// How large it may be.
+        /// The largest size allowed, in bytes.
         limit_bytes: u64,
     },
     /// The upload ended early; nothing was changed.
     #[error("the upload broke off ({why}); nothing was changed: send it again")]
     BrokenOff {
-        /// The reason.
+        /// The reason why it ended.
         why: String,
     },
-    /// The engine cannot unpack it; nothing was changed.
+    /// The engine cannot unpack the upload; nothing was changed.
     #[error("this is not a complete tar archive of a container's files: {why}")]
     NotAnArchive {
-        /// The engine's words.
+        /// The engine's own message.
         why: String,
     },
     /// The workspace is a directory of the server, which only commands change.
@@ -252,19 +252,19 @@ impl ContainerError {
     }
 }
 
-/// Why a link ended abnormally. For the log: the peer already got a suitable message.
+/// The reason why a link ended abnormally. For the log: the peer has already received a suitable message.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// It did not register in time.
+    /// The runner did not register in time.
     #[error("no registration within {} s", proto::limits::HANDSHAKE_TIMEOUT.as_secs())]
     HandshakeTimeout,
-    /// Its message is not a handshake.
+    /// The runner's message is not a handshake.
     #[error("malformed handshake: {0}")]
     Malformed(String),
     /// The registration was refused.
     #[error("registration refused ({reason:?}): {message}")]
     Refused {
-        /// Why.
+        /// The reason code that the runner got.
         reason: RefusalReason,
         /// The message that the runner got.
         message: String,
@@ -275,7 +275,7 @@ pub enum LinkError {
     /// The user's runners were sent away while this one registered. It may dial again, and reaches the user's new server then.
     #[error("the user's runners were sent to another server while this one registered")]
     SentAway,
-    /// It ended before it was registered.
+    /// The link ended before the runner registered.
     #[error("the link ended during the handshake")]
     Ended,
     /// The socket failed.

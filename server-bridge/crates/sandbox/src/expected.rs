@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::limits::EXPECTED_WITHIN;
 
-/// User and name of a runner.
+/// The user's key and the name of a runner.
 type Key = (String, String);
 
 /// The runners that have not dialled in again yet.
@@ -40,7 +40,7 @@ impl Expected {
         }
     }
 
-    /// Waits for a runner as long as it is expected, and returns the result of `look` then.
+    /// Waits for a runner as long as it is expected, then returns the result of `look`.
     pub(crate) async fn wait<T>(&self, key: &Key, look: impl Fn() -> Option<T>) -> Option<T> {
         loop {
             // Created before the check: an arrival in between is not missed.

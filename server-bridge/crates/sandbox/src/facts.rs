@@ -32,9 +32,9 @@ pub struct RunnerFacts {
     pub capabilities: Vec<String>,
     /// Landlock's ABI version, 0 if there is none.
     pub landlock_abi: u32,
-    /// How whole process trees are killed there.
+    /// The way in which whole process trees are killed there.
     pub kill_tier: String,
-    /// The layers of confinement, each with true if it holds.
+    /// The layers of confinement, each with true if it is in effect.
     pub layers: Vec<Layer>,
     /// Absolute path of its workspace.
     pub workspace: String,
@@ -47,7 +47,7 @@ pub struct RunnerFacts {
     /// The users that commands run as there, unless they only run as the runner's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAsNames>,
-    /// Why its last update failed.
+    /// The reason why its last update failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_error: Option<String>,
 }
@@ -107,8 +107,8 @@ pub(crate) fn fact(text: &str) -> String {
     harmless(text, FACT_BYTES)
 }
 
-/// A runner's text, made safe to show: cut to this many bytes, with a replacement in place of every character that controls
-/// a terminal or the direction of text.
+/// A runner's text, made safe to show: cut to this many bytes, with every character that controls a terminal or the
+/// direction of text replaced.
 pub(crate) fn harmless(text: &str, max_bytes: usize) -> String {
     let is_control = |character: char| {
         let is_direction = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -12,13 +12,13 @@ use crate::upload::Upload;
 /// The part of a file to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Range {
-    /// First byte.
+    /// The offset of the first byte.
     pub offset: u64,
     /// At most this many bytes; to the end when absent.
     pub length: Option<u64>,
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Permission bits; the old file's, or 0o644, when absent.
@@ -29,12 +29,12 @@ pub struct WriteOptions {
     pub size_bytes: Option<u64>,
     /// Fails with `precondition_failed` unless the current content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
-    /// The file that must exist, if the path is one that [`crate::Sandbox::resolve`] returned: it is not followed anywhere else. Fails
-    /// with `precondition_failed` unless that is so.
+    /// The file that must exist there, if [`crate::Sandbox::resolve`] returned this path: the path is then not followed to any other
+    /// file. Fails with `precondition_failed` if that file is not there.
     pub present: Option<Present>,
 }
 
-/// A file's bytes as they arrive. Dropping this before the end stops the runner.
+/// A file's bytes as they arrive. Dropping this before the end stops the transfer.
 #[derive(Debug)]
 pub struct FileReader {
     stream: OpenStream,
@@ -59,12 +59,12 @@ impl FileReader {
         self.opened.size_bytes
     }
 
-    /// Its permission bits.
+    /// The file's permission bits.
     pub fn mode(&self) -> u32 {
         self.opened.mode
     }
 
-    /// Its last modification, Unix milliseconds.
+    /// The file's last modification, in Unix milliseconds.
     pub fn modified_ms(&self) -> i64 {
         self.opened.modified_ms
     }
@@ -97,7 +97,7 @@ impl FileWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Writes; waits while the runner's disk is behind. Fails with the runner's error so far.
+    /// Writes; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }

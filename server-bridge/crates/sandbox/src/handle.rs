@@ -43,7 +43,7 @@ impl Sandbox {
         self.link.place()
     }
 
-    /// True if work there goes on when this server stops, as it does on machines that dialled in.
+    /// True if work there continues when this server stops, as it does on machines that dialled in.
     pub fn outlives_server(&self) -> bool {
         self.link.started_by() == StartedBy::User
     }
@@ -67,7 +67,7 @@ impl Sandbox {
         }
     }
 
-    /// Starts a command. Returns once the request is sent; if it does not start, the reason comes as its only event.
+    /// Starts a command. Returns once the request is sent; if the command does not start, the reason is its only event.
     ///
     /// Fails with `offline` if the connection has ended, with `busy` if too much is in progress, and with
     /// `approval_required` if it names the privileged user without an approval.
@@ -117,8 +117,8 @@ impl Sandbox {
         FileReader::open(&self.link, request::ReadFile { path: path.into(), offset, length }).await
     }
 
-    /// The beginning of a regular file, at most `most_bytes`; fails with the runner's error. A file that is longer is told by asking for one
-    /// byte more than it may have.
+    /// The beginning of a regular file, at most `most_bytes`; fails with the runner's error. To detect a file that is too long, ask for one
+    /// byte more than the limit.
     pub async fn read_beginning(&self, path: &[u8], most_bytes: u64) -> Result<Vec<u8>, SandboxError> {
         let range = Range { offset: 0, length: Some(most_bytes) };
         let mut reader = self.read_file(path, range).await?;
@@ -134,7 +134,7 @@ impl Sandbox {
         Ok(content)
     }
 
-    /// Replaces or creates a regular file; errors come from the writer's methods.
+    /// Replaces or creates a regular file; errors are returned by the writer's methods.
     pub async fn write_file(&self, path: &[u8], options: WriteOptions) -> Result<FileWriter, SandboxError> {
         visible(path)?;
         let WriteOptions { mode, parents, size_bytes, if_match, present } = options;
@@ -164,13 +164,13 @@ impl Sandbox {
         self.link.call(request::Stat { path: path.into() }).await
     }
 
-    /// Lists a directory; errors come from the reader.
+    /// Lists a directory; errors are returned by the reader.
     pub async fn read_dir(&self, path: &[u8]) -> Result<DirReader, SandboxError> {
         visible(path)?;
         DirReader::open(&self.link, request::ReadDir { path: path.into() })
     }
 
-    /// Finds paths by a pattern, the newest first; errors come from the reader.
+    /// Finds paths by a pattern, the newest first; errors are returned by the reader.
     pub async fn glob(&self, query: GlobQuery) -> Result<GlobReader, SandboxError> {
         visible(&query.path)?;
         let GlobQuery { pattern, path, ignored, max_results } = query;
@@ -178,7 +178,7 @@ impl Sandbox {
         SearchReader::open(&self.link, request::Glob { pattern, path, ignored, max_results })
     }
 
-    /// Finds lines by a regular expression; errors come from the reader.
+    /// Finds lines by a regular expression; errors are returned by the reader.
     pub async fn grep(&self, query: GrepQuery) -> Result<GrepReader, SandboxError> {
         visible(&query.path)?;
         let request = request::Grep {
@@ -193,14 +193,14 @@ impl Sandbox {
         SearchReader::open(&self.link, request)
     }
 
-    /// Reads a directory with all its content, as a tar archive; errors come from the reader.
+    /// Reads a directory with all its content, as a tar archive; errors are returned by the reader.
     pub async fn read_tree(&self, path: &[u8]) -> Result<TreeReader, SandboxError> {
         visible(path)?;
         TreeReader::open(&self.link, request::ReadTree { path: path.into() })
     }
 
     /// Fills a directory from a tar archive; with `delete_extra` it becomes a mirror, and entries missing from the archive
-    /// are removed. Errors come from the writer's methods.
+    /// are removed. Errors are returned by the writer's methods.
     pub async fn write_tree(&self, path: &[u8], delete_extra: bool) -> Result<TreeWriter, SandboxError> {
         visible(path)?;
         TreeWriter::open(&self.link, request::WriteTree { id: new_id(), path: path.into(), delete_extra })
@@ -223,7 +223,8 @@ impl Sandbox {
     }
 
     /// Asks the LLM endpoint that is configured on the runner, with the key that only the runner has: write the body, then
-    /// call [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] tells if there is one and which protocol it speaks.
+    /// call [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] shows whether there is an endpoint and which protocol it
+    /// speaks.
     ///
     /// Fails later with `unsupported` if there is none, and as `lost` with the link: a request is never sent twice.
     pub async fn llm(&self, request: LlmRequest) -> Result<LlmStream, SandboxError> {
@@ -233,8 +234,8 @@ impl Sandbox {
     /// Makes the runner send an HTTP request from its own network, to a host that its machine's user named; returns the answer once its
     /// status and headers are there. Redirects are answers. Dropping the future, or the answer, closes the runner's connection.
     ///
-    /// Fails with `unsupported` if the runner is too old for it, `sandbox_denied` for a host that nobody named, and as `lost` with the
-    /// link: a request is never sent twice.
+    /// Fails with `unsupported` if the runner is too old for it, `sandbox_denied` for a host that was not named, and as `lost` with
+    /// the link: a request is never sent twice.
     pub async fn http(&self, request: HttpRequest) -> Result<HttpAnswer, SandboxError> {
         HttpAnswer::of(&self.link, request).await
     }
@@ -289,17 +290,17 @@ impl Sandbox {
 pub struct DownloadRequest {
     /// `http` or `https`.
     pub url: String,
-    /// The file.
+    /// The path of the file on the runner's machine.
     pub path: Vec<u8>,
     /// Permission bits; the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
     /// True if missing parent directories are made.
     pub parents: bool,
-    /// At most this many bytes; the runner has a limit of its own.
+    /// At most this many bytes; the runner has its own limit.
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,
-    /// As [`WriteOptions::present`].
+    /// See [`WriteOptions::present`].
     pub present: Option<Present>,
 }
 

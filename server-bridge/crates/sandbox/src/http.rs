@@ -15,7 +15,7 @@ use crate::upload::Upload;
 /// A request to a host in a runner's network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// Such as `POST`.
+    /// The method, such as `POST`.
     pub method: String,
     /// `http` or `https`, without a user name and without a fragment.
     pub url: String,
@@ -25,7 +25,7 @@ pub struct HttpRequest {
     pub body: Bytes,
     /// The longest wait for the status and the headers of the answer.
     pub timeout: Duration,
-    /// How long the answer's body may be silent; no limit when absent.
+    /// The longest pause while the answer's body arrives; no limit when absent.
     pub idle: Option<Duration>,
 }
 

@@ -1,9 +1,10 @@
 //! Sandboxes: the places where a user's commands run and files are, on any machine.
 //!
-//! Every sandbox is a runner behind a link; the backends differ only in how the link is made. [`SandboxRouter`] applies
-//! the routing rules and hands out a [`Sandbox`] bound to one user; it never hands out another machine than the one the
-//! rules name. Nothing here depends on HTTP or SQL: the web layer passes in an upgraded socket as a [`Link`] and a callback
-//! that checks tokens, and gets handles. Runners are untrusted, including the server's own.
+//! Every sandbox is a runner at the other end of a link; the backends differ only in how the link is made.
+//! [`SandboxRouter`] applies the routing rules and hands out a [`Sandbox`] bound to one user; it never hands out a
+//! machine other than the one that the rules name. Nothing here depends on HTTP or SQL: the web layer passes in an
+//! upgraded socket as a [`Link`] and a callback that checks tokens, and gets handles. Runners are untrusted, including
+//! the server's own.
 //!
 //! | module | holds |
 //! |---|---|
@@ -19,14 +20,14 @@
 //! | `handshake` | the registration of a runner, in either dialect |
 //! | [`link`] | a link: a pair of message streams to one runner |
 //! | [`routing`] | the routing rules: a pure function from a request to a place |
-//! | [`requirement`] | the layers of confinement that a runner must hold to be used |
+//! | [`requirement`] | the layers of confinement that a runner must have to be used |
 //! | [`error`], [`facts`] | the errors, and the facts about a runner |
-//! | `runner_file` | the runner that goes into containers and to machines; its `digest` |
+//! | `runner_file` | the runner that is mounted into containers and handed out to machines; its `digest` |
 //! | `subnets` | the addresses of users' networks of containers |
 //! | `limits` | every limit and timeout that is not the protocol's own |
 //!
-//! A module depends on none that is listed above it. A request goes down from the handle through the driver to the link;
-//! events come back up through each stream's mailbox.
+//! A module depends on none that is listed above it. Requests go from the handle through the driver to the link; events
+//! return through each stream's mailbox.
 //!
 //! A new backend makes a [`Link`] to a runner in `backends/`, gets a [`Target`] in `routing` and a line in `router`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

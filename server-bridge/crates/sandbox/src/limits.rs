@@ -2,31 +2,33 @@
 
 use std::time::Duration;
 
-/// A handle reports drained data once it took this much since its last report, in bytes. Half of the smallest credit
-/// a stream may have, so a sender never waits for a missing report; most small execs never report.
+/// A handle reports drained data once it has taken this many bytes since its last report. This is half of the smallest
+/// credit that a stream may have, so a sender never waits for a missing report; most small execs never report.
 pub(crate) const CONSUMED_REPORT_BYTES: usize = proto::limits::MIN_STREAM_CREDIT_BYTES as usize / 2;
 
-/// The number of reports of a handle while a full window of its stream is drained. Grants are made four times, so a sender
-/// never waits for a report.
+/// The number of reports that a handle sends while a full window of its stream is drained. Credit is granted four times
+/// per window, so a sender never waits for a report.
 pub(crate) const REPORTS_PER_WINDOW: usize = 8;
 
-/// The most that a handle may hand to the driver on one stream before the session took it, in bytes.
+/// The largest amount of data that a handle may hand to the driver on one stream before the session takes it, in bytes.
 pub(crate) const WRITE_BUFFER_BYTES: usize = 256 * 1024;
 
-/// Pieces of output up to this size are merged into one while their reader is slow, in bytes.
+/// The largest piece of output that is merged with others while their reader is slow, in bytes.
 pub(crate) const GATHERED_BYTES: usize = 4 * 1024;
 
-/// Most messages and gaps that may wait on one stream; they need no credit, so a runner could send them without end.
+/// The largest number of messages and gaps that may wait on one stream; they need no credit, so a runner could send
+/// them without end.
 pub(crate) const MAX_WAITING_MESSAGES: usize = 1024;
 
-/// Most pieces of data that may wait on one stream: credit counts bytes, so a runner could send one byte a piece. A
-/// listing's batches need 16 pieces for all of the credit; pieces of output beyond this are gathered more eagerly.
+/// The largest number of pieces of data that may wait on one stream: credit counts bytes, so a runner could send one
+/// byte a piece. A listing's batches need 16 pieces for all of the credit; pieces of output beyond this are gathered
+/// more eagerly.
 pub(crate) const MAX_WAITING_PIECES: usize = 4096;
 
-/// Channels of one stream whose last pieces are gathered when too many wait.
+/// The number of channels of one stream whose last pieces are gathered when too many wait.
 pub(crate) const GATHERED_CHANNELS: usize = 3;
 
-/// How much later than the one before each runner is asked to come back when the server stops: 250 registrations a second.
+/// The interval at which a stopping server asks its runners to come back, one after the other: 250 registrations a second.
 pub(crate) const RETURN_SPACING: Duration = Duration::from_millis(4);
 
 /// How long an exec waits for its runner's next link. Its output is kept there meanwhile; after this time the exec is lost
@@ -76,37 +78,38 @@ pub(crate) const HOSTNAME_BYTES: usize = 63;
 /// The longest text that is kept of a runner's facts, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
 
-/// The most layers, and the most capabilities, that are kept of a runner's facts.
+/// The largest number of layers, and of capabilities, that are kept of a runner's facts.
 pub(crate) const FACT_ITEMS: usize = 64;
 
 /// The longest error description that is kept of a runner's text, in bytes.
 pub(crate) const ERROR_TEXT_BYTES: usize = 4096;
 
-/// The most frames taken from a link before it is written to again.
+/// The largest number of frames taken from a link before it is written to again.
 pub(crate) const FRAMES_PER_TURN: usize = 256;
 
-/// The time for the last frame of a link to be sent.
+/// The time limit for sending the last frame of a link.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the registry remembers that a user's runners were sent away: longer than any registration takes.
 pub(crate) const SENT_AWAY_KEPT: Duration = Duration::from_secs(60);
 
-/// Most that a standard-stream link may send before it registers, left over from an earlier attacher, in bytes.
+/// The largest amount of output for an earlier client that a standard-stream link may send before it registers, in
+/// bytes.
 pub(crate) const MAX_LEFTOVER_BYTES: usize = 2 * proto::limits::MAX_FRAME_BYTES;
 
-/// The bytes a standard-stream link buffers towards the runner before it makes the driver wait.
+/// The number of bytes that a standard-stream link buffers towards the runner before it makes the driver wait.
 pub(crate) const STDIO_WRITE_BUFFER_BYTES: usize = 256 * 1024;
 
-/// Room that is made for each read of a standard-stream link, in bytes.
+/// The buffer space reserved for each read of a standard-stream link, in bytes.
 pub(crate) const STDIO_READ_BYTES: usize = 64 * 1024;
 
-/// Messages an in-memory link holds in each direction.
+/// The number of messages that an in-memory link can queue in each direction.
 pub(crate) const MEMORY_LINK_MESSAGES: usize = 64;
 
-/// How many events a slow subscriber may be behind before it misses some.
+/// The number of events that a slow subscriber may lag behind before it misses some.
 pub(crate) const WAITING_EVENTS: usize = 256;
 
-/// Time for the server's own runner to end once its standard input is closed.
+/// Time for the server's own runner to end after its standard input is closed.
 pub(crate) const LOCAL_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest line of a runner's output in the log, in bytes; longer ones are cut into several.
@@ -139,19 +142,19 @@ pub(crate) const DOCKER_PULL_SILENCE: Duration = Duration::from_secs(120);
 /// Time for the Docker engine to make an image of a container's files, or of an archive.
 pub(crate) const DOCKER_IMAGE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// The most that a container may have written beside its workspace to be committed, in bytes.
+/// The largest amount of data that a container may have written outside its workspace to be committed, in bytes.
 pub(crate) const CONTAINER_COMMIT_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 
 /// The largest archive of a container's files that is exported or imported, in bytes.
 pub const CONTAINER_ARCHIVE_BYTES: u64 = 32 * 1024 * 1024 * 1024;
 
-/// How long a terminal has another size so that its program notices.
+/// How long a terminal is given another size, so that its program notices the change.
 pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
 
 /// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
 pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
-/// Most that the messages of all such runners may hold together while they arrive, wait and leave, in bytes.
+/// Limit on the messages of all such runners together, while they arrive, wait and leave, in bytes.
 pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The largest file, and the largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
@@ -160,7 +163,7 @@ pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 102
 /// How often a runner of xbot's dialect is pinged.
 pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Such a runner counts as dead when no ping and no pong came from it for this long, whatever else it sent.
+/// Such a runner counts as dead if neither a ping nor a pong arrived from it for this long, whatever else it sent.
 pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
 
 /// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.
@@ -173,5 +176,5 @@ pub(crate) const XBOT_EXEC_GRACE: Duration = Duration::from_secs(30);
 /// The time for such a runner to do anything but a command: a FIFO may block it forever.
 pub(crate) const XBOT_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Most entries of a listing that are handed on in one piece.
+/// The largest number of a listing's entries that are handed on in one piece.
 pub(crate) const XBOT_LISTING_PIECE: usize = 128;

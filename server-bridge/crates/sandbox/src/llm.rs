@@ -11,7 +11,7 @@ use crate::upload::Upload;
 /// A request to the endpoint; its body is written to the [`LlmStream`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmRequest {
-    /// Such as `/v1/chat/completions`; the runner appends it to its endpoint's base URL.
+    /// The path, such as `/v1/chat/completions`; the runner appends it to its endpoint's base URL.
     pub path: String,
     /// Names and values; `accept`, `anthropic-beta`, `anthropic-version`, `content-type`, `idempotency-key` and
     /// `openai-beta` are let through.
@@ -28,7 +28,7 @@ impl LlmStream {
         Ok(Self(Upload::open(link, request::Llm { path, headers })?))
     }
 
-    /// Writes a part of the body, which has 16 MiB at most. Fails with the runner's error so far.
+    /// Writes a part of the body; the whole body may have at most 16 MiB. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }
@@ -51,7 +51,7 @@ impl LlmStream {
 
 /// The endpoint's answer as it arrives. Dropping this before its end closes the connection to the endpoint.
 ///
-/// Neither the runner is trusted, nor its report of an endpoint's answer.
+/// Neither the runner nor its report of the endpoint's answer is trusted.
 #[derive(Debug)]
 pub struct LlmAnswer {
     stream: OpenStream,
@@ -65,7 +65,7 @@ impl LlmAnswer {
         self.head.status
     }
 
-    /// Names in lower case and values.
+    /// The headers: names in lower case, and values.
     pub fn headers(&self) -> &[(String, String)] {
         &self.head.headers
     }

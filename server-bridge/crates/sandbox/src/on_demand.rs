@@ -30,8 +30,8 @@ impl OnDemand {
         Self { place, links: Mutex::default() }
     }
 
-    /// The user's link. The first caller starts it; callers that come meanwhile wait for the same start, which goes on if
-    /// its first caller gives up.
+    /// The user's link. The first caller starts it; callers that arrive meanwhile wait for the same start, which
+    /// continues even if its first caller gives up.
     pub(crate) async fn link<F, Fut>(
         &self,
         user_key: &str,
@@ -69,7 +69,8 @@ impl OnDemand {
         outcome.as_ref()?.as_ref().ok().cloned()
     }
 
-    /// Gives up the user's link: the next use starts another one at once. Returns the earlier one, once it has started.
+    /// Gives up the user's link, so that the next use starts another one. Returns the earlier link, once it has
+    /// started.
     pub(crate) fn forget(&self, user_key: &str) -> impl Future<Output = Option<LinkHandle>> + use<> {
         let forgotten = self.links.lock().unwrap_or_else(PoisonError::into_inner).remove(user_key);
         async move {
@@ -79,7 +80,7 @@ impl OnDemand {
         }
     }
 
-    /// The users who have a link, or had one.
+    /// The keys of the users who have a link, or had one.
     pub(crate) fn user_keys(&self) -> Vec<String> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
@@ -107,7 +108,7 @@ impl OnDemand {
     }
 }
 
-/// True if it is starting, up or may come back.
+/// True if the link is starting, is up, or may come back.
 fn is_usable(outcome: &watch::Receiver<Outcome>) -> bool {
     match &*outcome.borrow() {
         None => outcome.has_changed().is_ok(),

@@ -4,7 +4,8 @@ use proto::ErrorKind;
 
 use crate::error::SandboxError;
 
-/// A control character, or one that starts a line or reverses the text around it: `None` if a path has none of them.
+/// The first character of a path that is a control character, starts a new line or reverses the text around it; `None`
+/// if there is none.
 ///
 /// Invalid UTF-8 is shown as such and hides nothing; the control characters of ASCII are found among them too.
 pub fn control_character(path: &[u8]) -> Option<char> {
@@ -21,7 +22,7 @@ fn is_control(c: char) -> bool {
 pub(crate) fn visible(path: &[u8]) -> Result<(), SandboxError> {
     let Some(found) = control_character(path) else { return Ok(()) };
     let message = format!(
-        "the path holds the control character U+{:04X}, which could make it look like another path: use a path without it; a \
+        "the path contains the control character U+{:04X}, which could make it look like another path: use a path without it; a \
          command can rename such a file",
         u32::from(found)
     );

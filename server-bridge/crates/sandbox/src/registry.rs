@@ -18,14 +18,14 @@ use crate::handshake::Admitted;
 use crate::limits::{RETURN_SPACING, SENT_AWAY_KEPT, WAITING_EVENTS};
 use crate::requirement::Requirement;
 
-/// A connected runner.
+/// A runner that is connected now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerState {
     /// Its registered name.
     pub name: String,
     /// When this connection registered.
     pub since: SystemTime,
-    /// Its description of itself.
+    /// The runner's description of itself.
     pub facts: Arc<RunnerFacts>,
 }
 
@@ -34,37 +34,37 @@ pub struct RunnerState {
 pub enum RunnerEvent {
     /// It connected, or connected again.
     Online {
-        /// Its owner.
+        /// The user key of its owner.
         user_key: String,
-        /// Its name.
+        /// The runner's name.
         name: String,
-        /// Its description of itself.
+        /// The runner's description of itself.
         facts: Arc<RunnerFacts>,
     },
     /// It is no longer connected.
     Offline {
-        /// Its owner.
+        /// The user key of its owner.
         user_key: String,
-        /// Its name.
+        /// The runner's name.
         name: String,
     },
     /// Another process with the same token replaced a connected one; to be reported to the user.
     TakenOver {
-        /// Its owner.
+        /// The user key of its owner.
         user_key: String,
-        /// Its name.
+        /// The runner's name.
         name: String,
-        /// The machine that was told to stop.
+        /// The host name of the machine whose runner was disconnected.
         old_hostname: String,
-        /// The machine that took over.
+        /// The host name of the machine that took over.
         new_hostname: String,
     },
 }
 
-/// Why a runner is disconnected.
+/// The reason why a runner is disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disconnect {
-    /// Its token is no longer valid; it gets told not to come back.
+    /// Its token is no longer valid; the runner is asked not to come back.
     Revoked,
     /// It may reconnect.
     Stopping,
@@ -81,7 +81,7 @@ impl Disconnect {
     }
 }
 
-/// User and name.
+/// The user's key and the runner's name.
 pub(crate) type Key = (String, String);
 
 /// One process of a runner, and its newest link.
@@ -127,8 +127,8 @@ impl Registry {
         }
     }
 
-    /// The last message of a stopping server to its next runner: each is asked to come back a little later than the one before
-    /// it, so that they do not all come at once.
+    /// The last message of a stopping server to the next runner: each runner is asked to come back a little later than the one
+    /// before it, so that they do not all reconnect at the same time.
     pub(crate) fn farewell(&self) -> Close {
         let before = self.farewells.fetch_add(1, Ordering::Relaxed);
         Close::come_back_after("the server is stopping", RETURN_SPACING.saturating_mul(before))
@@ -145,7 +145,7 @@ impl Registry {
         (life.is_online() || life.link.is_returning()).then(|| life.link.clone())
     }
 
-    /// The same; for a runner that is expected after the server's start, once it has arrived.
+    /// The runner's link; for a runner that is expected after the server's start, once it has arrived.
     pub(crate) async fn awaited_link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
         let key = (user_key.to_owned(), runner.to_owned());
         self.expected.wait(&key, || self.link(user_key, runner)).await
@@ -177,11 +177,11 @@ impl Registry {
         runners
     }
 
-    /// Enters a connection whose registration took effect.
+    /// Enters a connection after its registration took effect.
     ///
-    /// `connect` gets the handle of the same process's earlier connections, if it is known, and returns the runner's current
-    /// one. The work of another process is over, and its connection is ended; a process that announced that it will be back
-    /// had no work, and the requests that wait for it continue with this one if it may be used.
+    /// `connect` gets the handle of the same process's earlier connections, if there were any, and returns the runner's
+    /// current one. The work of any other process is over, and its connection is ended; a process that announced that it
+    /// will be back had no work, and the requests that wait for it continue with this one if it may be used.
     pub(crate) fn enter<T>(
         &self,
         admitted: &Admitted,
@@ -225,7 +225,7 @@ impl Registry {
         let reason = format!("another runner with this token connected from {new_hostname}");
         let was_online = old.is_online();
         old.link.close(Some(Close::new(CloseCode::Replaced, reason)));
-        // A disconnected one counts as restarted.
+        // A disconnected runner counts as restarted.
         if was_online {
             let (user_key, name) = key_of(admitted);
             let old_hostname = old.link.facts().hostname.clone();
@@ -247,8 +247,8 @@ impl Registry {
         }
     }
 
-    /// Removes a life that is over, unless another one has replaced it. A life that ends with its connection, as by a
-    /// goodbye, is removed before that connection leaves: then this sends the event.
+    /// Removes a life that is over, unless another one has replaced it. A life that ends with its connection, as after
+    /// a goodbye, is removed before that connection is recorded as ended: then this sends the event.
     pub(crate) fn forget(&self, key: &Key) {
         let was_online = {
             let mut lives = self.lives();
@@ -310,7 +310,7 @@ impl Registry {
     }
 
     fn lives(&self) -> MutexGuard<'_, HashMap<Key, Life>> {
-        // A panic between a change's steps leaves a valid map, possibly with one life less.
+        // A panic between a change's steps leaves a valid map, possibly without one of its lives.
         self.lives.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
 //! The layers that runners must have for this server to use them: an admin's policy.
 //!
-//! A runner itself reports which layers hold on its machine. So this protects users from weak machines and forgotten flags;
-//! it is no proof against a runner that lies, which only harms its own user. It applies to machines that dial in and to the
-//! server itself; a container is the admin's own choice, confined by the engine.
+//! A runner itself reports which layers are in effect on its machine, so this protects users from weak machines and
+//! forgotten options. It does not protect against a runner that lies, which only harms its own user. It applies to machines
+//! that dial in and to the server itself; a container is the admin's own choice, confined by the engine.
 
 use std::str::FromStr;
 
@@ -12,10 +12,10 @@ use crate::facts::{LEGACY_PROFILE, RunnerFacts};
 /// The word for the layers without which a runner reports that its commands are not confined.
 const CONFINED: &str = "confined";
 
-/// Those layers.
+/// The layers that the word `confined` requires.
 const CONFINED_LAYERS: [&str; 3] = ["landlock", "seccomp", "no-new-privs"];
 
-/// The layers that can be required, each with what makes it hold.
+/// The layers that can be required, each with the way to put it in effect.
 const LAYERS: &[(&str, &str)] = &[
     ("mount-namespace", "start it as root, or allow unprivileged user namespaces there"),
     ("pid-namespace", "start it as root, or allow unprivileged user namespaces there"),
@@ -40,11 +40,11 @@ const LAYERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The layers of confinement that a runner must hold; none by default.
+/// The layers of confinement that a runner must have; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirement(Vec<&'static str>);
 
-/// The text is not a [`Requirement`]; names the wrong word and the existing layers.
+/// The error for a text that is not a [`Requirement`]; names the wrong word and the existing layers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{found:?} is not a layer of confinement: use confined, or layers with commas between them: {}",
@@ -62,7 +62,8 @@ fn names() -> String {
 impl FromStr for Requirement {
     type Err = RequirementError;
 
-    /// Parses layers separated by commas, `confined` for the minimum that counts as that; empty requires nothing.
+    /// Parses layers separated by commas; `confined` means the minimum for commands to count as confined, and an empty
+    /// text requires nothing.
     fn from_str(text: &str) -> Result<Self, RequirementError> {
         let mut layers = Vec::new();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -100,7 +101,10 @@ impl Requirement {
         let fix = match facts.profile.as_str() {
             LEGACY_PROFILE => "start sandbridge-runner there in place of the other program",
             "full-control" => "start it with --profile workspace",
-            _ => LAYERS.iter().find(|(name, _)| name == first).map_or("see its doctor", |(_, fix)| fix),
+            _ => LAYERS
+                .iter()
+                .find(|(name, _)| name == first)
+                .map_or("see the doctor's report", |(_, fix)| fix),
         };
         Err(RouteError::Refused { runner: runner.to_owned(), lacking: lacking.join(", "), fix })
     }

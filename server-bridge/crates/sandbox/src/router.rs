@@ -65,7 +65,7 @@ impl SandboxRouter {
         self.for_user_at_once(user, route_request).await
     }
 
-    /// The same without waiting for an expected runner.
+    /// Like [`SandboxRouter::for_user`], without waiting for an expected runner.
     pub async fn for_user_at_once(
         &self,
         user: &User,
@@ -118,7 +118,8 @@ impl SandboxRouter {
         Ok(target)
     }
 
-    /// The same with a real check if necessary: that Docker's engine answers and has the image, within 5 s.
+    /// Like [`SandboxRouter::check`], with a real check if necessary: that Docker's engine answers and has the image,
+    /// within 5 s.
     pub async fn look(&self, user: &User, route_request: &RouteRequest) -> Result<Target, RouteError> {
         let target = self.check(user, route_request)?;
         if let (Target::Docker, Some(docker)) = (&target, &self.inner.docker) {
@@ -155,8 +156,8 @@ impl SandboxRouter {
         self.inner.config.require.lacking(facts)
     }
 
-    /// Expects runners, by their users' keys and their names, that were connected in the server's last run or announced that they
-    /// come back: for 10 s requests to them wait. Called when the server starts.
+    /// Expects runners, named by their users' keys and their names, that were connected in the server's last run or had announced
+    /// their return: for 10 s requests to them wait. Called when the server starts.
     pub fn expect(&self, runners: impl IntoIterator<Item = (String, String)>) {
         self.inner.registry.expect(runners);
     }
@@ -171,7 +172,7 @@ impl SandboxRouter {
         self.inner.registry.runners(user_key)
     }
 
-    /// Lets a runner replace its program by the newer one that this server hands out, even if it lacks required layers.
+    /// Lets a runner replace its program with the newer one that this server hands out, even if it lacks required layers.
     /// Returns once that is downloaded and verified there, with the number of commands that run there; once there are none,
     /// the runner leaves and comes back as the new program. A repeated request joins the first.
     ///

@@ -62,7 +62,7 @@ impl RouteRequest {
 /// The users who may run commands on the server itself; these are confined all the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LocalPolicy {
-    /// Nobody.
+    /// No user.
     #[default]
     Off,
     /// Admins.
@@ -72,7 +72,7 @@ pub enum LocalPolicy {
 }
 
 impl LocalPolicy {
-    /// True if `user` may.
+    /// True if the policy allows this user.
     pub fn allows(&self, user: &User) -> bool {
         match self {
             Self::Off => false,
@@ -82,7 +82,7 @@ impl LocalPolicy {
     }
 }
 
-/// The text is not a [`LocalPolicy`]; names the wrong part and the possible forms.
+/// The error for a text that is not a [`LocalPolicy`]; names the wrong part and the possible forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{found:?} is not allowed here: use off, admins, or users' names with commas between them, like alice,bob"
@@ -92,7 +92,8 @@ pub struct LocalPolicyError {
     pub found: String,
 }
 
-/// Words that are, or look like, a whole policy: no list may contain them, or a slip would name a user.
+/// Words that are, or look like, a whole policy: a list must not contain them, or a slip would be taken for a user's
+/// name.
 const NOT_IN_A_LIST: [&str; 7] = ["off", "admins", "on", "true", "false", "none", "auto"];
 
 /// The longest name of a user, in characters.
@@ -138,7 +139,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The place with that name for users.
+    /// The place that users know by this name.
     pub fn named(name: &str) -> Self {
         match name {
             DOCKER => Self::Docker,

@@ -20,7 +20,7 @@ struct Stamp {
 /// A runner whose content is known.
 #[derive(Debug, Clone)]
 pub struct KnownRunner {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// SHA-256 of its content, in hexadecimal digits.
     pub sha256: String,
@@ -28,12 +28,13 @@ pub struct KnownRunner {
 }
 
 impl KnownRunner {
-    /// Its size.
+    /// The size of the file.
     pub fn size_bytes(&self) -> u64 {
         self.stamp.size_bytes
     }
 
-    /// True if the file is the one that was read: a container that was started meanwhile has the same one.
+    /// True if the file is still the one that was read, so that a container that was started meanwhile has the same
+    /// one.
     pub fn is_unchanged(&self) -> bool {
         stamp(&self.path).is_ok_and(|stamp| stamp == self.stamp)
     }
@@ -49,14 +50,14 @@ impl RunnerFile {
     /// The current file. Blocks while a new one is read.
     ///
     /// # Errors
-    /// It cannot be read, or changed meanwhile; the text names the file.
+    /// Fails if the file cannot be read, or if it changes meanwhile; the text names the file.
     pub fn know(&self, path: &Path) -> io::Result<KnownRunner> {
         let unreadable = |error: io::Error| {
             io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))
         };
         let stamp = stamp(path).map_err(unreadable)?;
         {
-            // Only ever replaced as a whole.
+            // The value is only ever replaced as a whole, so it is valid after any panic.
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(known) = known.as_ref().filter(|known| known.path == path && known.stamp == stamp) {
                 return Ok(known.clone());

@@ -19,7 +19,7 @@ pub struct GlobQuery {
     pub path: Vec<u8>,
     /// True to find what `.gitignore` files exclude, too.
     pub ignored: bool,
-    /// At most this many, the newest; the runner has a limit of its own.
+    /// At most this many, the newest; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -32,13 +32,13 @@ pub struct GrepQuery {
     pub path: Vec<u8>,
     /// A pattern as [`GlobQuery::pattern`]; one without a slash is matched against the name alone.
     pub include: Option<String>,
-    /// True if upper and lower case are the same.
+    /// True to ignore differences between upper and lower case.
     pub ignore_case: bool,
-    /// How many lines around each matching one are wanted.
+    /// The number of lines to include around each match.
     pub context_lines: u32,
     /// True to search what `.gitignore` files exclude, too.
     pub ignored: bool,
-    /// At most this many matching lines; the runner has a limit of its own.
+    /// At most this many matching lines; the runner has its own limit.
     pub max_results: u32,
 }
 

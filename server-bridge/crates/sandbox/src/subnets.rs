@@ -34,16 +34,16 @@ impl Default for SubnetPool {
 }
 
 impl SubnetPool {
-    /// The number of networks that fit in.
+    /// The number of networks that fit in the range.
     pub fn networks(self) -> u32 {
         1 << (USER_SUBNET_PREFIX - self.0.prefix)
     }
 
-    /// Those that overlap none of these, in their order.
+    /// The subnets that overlap none of these, in ascending order.
     pub(crate) fn free(self, used: &[Subnet]) -> impl Iterator<Item = Subnet> {
         let size = Subnet { first: 0, prefix: USER_SUBNET_PREFIX }.size();
         let all = (0..self.networks()).map(move |number| Subnet {
-            // A range ends at the last address at the latest.
+            // Saturates, because a range cannot extend beyond the last address.
             first: self.0.first + u32::try_from(u64::from(number) * size).unwrap_or(u32::MAX),
             prefix: USER_SUBNET_PREFIX,
         });

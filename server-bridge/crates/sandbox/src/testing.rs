@@ -1,4 +1,4 @@
-//! A runner for tests: the handshake and [`proto::Session`], with a script in place of processes.
+//! A runner for tests: the handshake and [`proto::Session`], with a script instead of processes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -120,12 +120,12 @@ impl<L: Link> ScriptedRunner<L> {
 
     pub(crate) async fn flush(&mut self) {
         while let Some(frame) = self.session.poll_transmit(Instant::now().into_std()) {
-            // A server that is gone shows at the next read.
+            // If the server has closed the link, that shows at the next read.
             let _ = self.link.send(LinkMessage::Binary(frame)).await;
         }
     }
 
-    /// The close that ends the link; panics if it ends without one or another event comes first.
+    /// The close message that ends the link; panics if the link ends without one, or if another event arrives first.
     pub(crate) async fn closed(&mut self) -> Close {
         match self.next().await {
             Some(Event::Closed(close)) => close,

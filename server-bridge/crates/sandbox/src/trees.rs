@@ -8,7 +8,7 @@ use crate::driver::{LinkHandle, OpenStream, Piece};
 use crate::error::SandboxError;
 use crate::upload::Upload;
 
-/// A directory's archive as it arrives. Dropping this before its end stops the runner.
+/// A directory's archive as it arrives. Dropping this before its end stops the transfer.
 ///
 /// The runner is not trusted: the archive has to be unpacked below a guarded handle.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl TreeWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Sends a part of the archive; waits while the runner's disk is behind. Fails with the runner's error so far.
+    /// Sends a part of the archive; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }

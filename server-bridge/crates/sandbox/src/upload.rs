@@ -23,7 +23,7 @@ impl Upload {
         Ok(Self { stream, writer, piece: DataBuf::with_capacity(0) })
     }
 
-    /// Writes; waits while the runner's disk is behind. Fails with the runner's error so far.
+    /// Writes; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
     pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), SandboxError> {
         while !bytes.is_empty() {
             let room = MAX_DATA_BYTES - self.piece.len();

@@ -38,7 +38,7 @@ pub fn by_turns<T: Clone + Eq + Hash>(one: &[T], other: &[T]) -> Vec<T> {
     by_turns.filter(|item| seen.insert((*item).clone())).cloned().collect()
 }
 
-/// As [`fuse`], with a weight for each ranking, and with `k` in place of [`K`].
+/// The same as for [`fuse`], with a weight for each ranking, and with `k` in place of [`K`].
 fn fuse_weighted<T: Clone + Eq + Hash>(rankings: &[(&[T], f64)], k: f64) -> Vec<(T, f64)> {
     let mut fused: Vec<(T, f64)> = Vec::new();
     let mut places: HashMap<T, (usize, usize)> = HashMap::new();

@@ -7,10 +7,10 @@ use crate::limits::{EXEC_COMMAND_MAX_BYTES, SETTING_KEY_MAX_BYTES};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// A kind of tool call that a user allowed for good in a conversation.
+/// A kind of tool call that a user allowed permanently in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ApprovalRule {
-    /// The id.
+    /// The rule's id.
     pub id: i64,
     /// The conversation in which it applies.
     pub chat_id: ChatId,
@@ -18,19 +18,19 @@ pub struct ApprovalRule {
     pub chat_title: String,
     /// The tool's name.
     pub tool: String,
-    /// The key that calls of the tool are compared with.
+    /// The key that a call of the tool must match, such as a command.
     pub subject: String,
-    /// The scope in the words that the user agreed to; empty for rules from before version 26 of the schema.
+    /// The scope as it was shown to the user who agreed to it; empty for rules from before version 26 of the schema.
     pub scope: String,
     /// When it was allowed, in Unix milliseconds; 0 where `scope` is empty.
     pub created_at_ms: i64,
 }
 
 impl Store {
-    /// The approval mode of a user's conversation; `ask` unless it was set.
+    /// The approval mode of a user's conversation; `ask` unless the user set another one.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn approval(&self, user: UserId, chat: &ChatId) -> Result<String> {
         query_scalar("SELECT approval FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
@@ -40,10 +40,10 @@ impl Store {
             .ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// Sets that mode.
+    /// Sets the approval mode of a user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than a word.
+    /// [`Error::NotFound`] as above; [`Error::Invalid`] for a mode that is too long for a setting's key.
     pub async fn set_approval(&self, user: UserId, chat: &ChatId, mode: &str) -> Result<()> {
         check_length("mode", mode, SETTING_KEY_MAX_BYTES)?;
         let set = query("UPDATE chats SET approval = $1 WHERE id = $2 AND user_id = $3")
@@ -55,7 +55,7 @@ impl Store {
         if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
 
-    /// Allows a tool to do this in a user's conversation from now on; a subject that is too long is not stored.
+    /// Always allows a tool this subject in a user's conversation from now on. A subject beyond the limit on commands is not stored.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.
@@ -99,7 +99,7 @@ impl Store {
         .await?)
     }
 
-    /// Revokes a rule of a user and returns its tool's name, or `None` if it is gone or another user's.
+    /// Revokes a rule of a user and returns its tool's name, or `None` if it does not exist or belongs to another user.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -113,7 +113,7 @@ impl Store {
         .await?)
     }
 
-    /// Forgets what a tool may do in a user's conversation from now on.
+    /// Removes all permissions of a tool in a user's conversation.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.
@@ -127,7 +127,7 @@ impl Store {
         Ok(())
     }
 
-    /// True if that was allowed.
+    /// True if the user always allows the tool this subject in the conversation.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.

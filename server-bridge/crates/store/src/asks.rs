@@ -13,27 +13,27 @@ use crate::{AuditEntry, MessageId, Store, TurnId, UserId};
 pub enum AskAnswered {
     /// This call recorded the answer.
     Now,
-    /// Another answer came first.
+    /// Another answer was recorded first.
     Before(GivenAnswer),
-    /// No question of this kind waits with this message: it was withdrawn, it timed out, or there was none.
+    /// No question of this kind is open with this message: it was withdrawn, it timed out, or it was never asked.
     Gone,
 }
 
-/// An answer on record.
+/// A recorded answer.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GivenAnswer {
     /// The answer, as its writer's JSON text.
     pub answer_json: String,
-    /// The surface it came from: `page`, `cli`, a channel's name.
+    /// The surface on which it was given: `page`, `cli`, or a channel's name.
     pub surface: String,
 }
 
 impl Store {
-    /// Records a question of this kind with a user's message; an earlier question with that message is withdrawn.
+    /// Records a question of this kind with a user's message, and withdraws any earlier question with that message.
     ///
     /// # Errors
-    /// [`crate::Error::Invalid`] for a kind that is not a word; [`crate::Error::NotFound`] for a message that is gone or another
-    /// user's.
+    /// [`crate::Error::Invalid`] for a kind that is not a word; [`crate::Error::NotFound`] for a message that does not exist or belongs to another
+    /// user.
     pub async fn put_ask(
         &self,
         user: UserId,
@@ -71,7 +71,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records a user's answer to a message's question, and its audit entry: both or nothing. The first of several answers
+    /// Records a user's answer to a message's question together with its audit entry, in one transaction. If several answers arrive, the first one
     /// counts.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Store {
         first_given(user, message, kind, self.database.reader()).await
     }
 
-    /// True if a question of this kind with a user's message has no answer yet, and was not given up.
+    /// True if a question of this kind with a user's message is unanswered and was not withdrawn.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -140,7 +140,8 @@ impl Store {
         .await?)
     }
 
-    /// The unanswered questions, of a user or of all users, of messages that belong to no turn. After a restart of the server nothing waits for their answers.
+    /// The unanswered questions, of a user or of all users, of messages that belong to no turn. After a restart of the server, nothing waits for
+    /// their answers.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -155,7 +156,7 @@ impl Store {
         .await?)
     }
 
-    /// The messages of a turn with a question that is not answered.
+    /// The messages of a turn that have an unanswered question.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -186,7 +187,7 @@ impl Store {
         Ok(())
     }
 
-    /// Withdraws the unanswered questions of a turn's messages: nothing waits for them any more.
+    /// Withdraws the unanswered questions of a turn's messages, because nothing waits for the answers any longer.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -11,12 +11,12 @@ use crate::limits::{ATTEMPTS_KEPT, ATTEMPTS_WINDOW_MS};
 use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{Store, hex};
 
-/// The attempts that are counted together.
+/// A group of attempts that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
     /// Identifies the bucket. Only its hash is stored, since people also type passwords into fields for names.
     pub key: String,
-    /// The most attempts per minute, which is also the most at once; at least 1.
+    /// The limit on attempts per minute, which is also the limit on a burst; at least 1.
     pub per_minute: u32,
 }
 
@@ -25,7 +25,7 @@ impl Bucket {
         hex(&Sha256::digest(&self.key))
     }
 
-    /// The time in which one attempt is refilled.
+    /// The time in which one attempt is refilled, in milliseconds.
     fn step_ms(&self) -> i64 {
         ATTEMPTS_WINDOW_MS / i64::from(self.per_minute.max(1))
     }
@@ -49,8 +49,8 @@ impl Store {
         if (1..=ATTEMPTS_WINDOW_MS).contains(&wait_ms) {
             return Ok(Some(wait_ms));
         }
-        // A time further ahead than attempts can move it means that the clock was set back. The bucket then starts empty, so that nobody
-        // waits for the old time.
+        // A time further ahead than attempts can move it means that the clock was set back. The bucket then starts empty, so that no caller waits
+        // for the old time.
         let taken: Option<i64> = query_scalar(
             "INSERT INTO attempts (bucket_sha256, full_at_ms) VALUES ($1, CAST($2 AS BIGINT) + $3)
              ON CONFLICT (bucket_sha256) DO UPDATE SET full_at_ms =

@@ -7,22 +7,22 @@ use crate::limits::{AUDIT_TEXT_MAX_BYTES, beginning, rows};
 use crate::sql::{On, Scope, query_as, query_scalar};
 use crate::{AuditId, Store};
 
-/// An audited action. Each text is cut beyond 4 KiB; none may hold a secret.
+/// An audited action. Each text is cut beyond 4 KiB; none may contain a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// The user's name; `None` if the server could not tell. A name, since the trail outlives the account.
+    /// The user's name; `None` if the server could not identify the user. It is a name and not an id, since the trail outlives the account.
     pub user: Option<String>,
-    /// The action: `exec`, `file.write`, `settings.active_runner`, `login`.
+    /// The action, such as `exec`, `file.write`, `settings.active_runner` or `login`.
     pub action: String,
-    /// The place: a runner's name, `__docker__`, `none`, or nothing.
+    /// The place: a runner's name, `__docker__`, `none`, or `None` if there is no place.
     pub location: Option<String>,
-    /// The target: a command, a path, a key.
+    /// The target, such as a command, a path or a key.
     pub target: String,
     /// The outcome: `ok`, or the kind of error.
     pub outcome: String,
 }
 
-/// An entry on record.
+/// A recorded entry.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct AuditRecord {
     /// The row's id; later entries have larger ones.
@@ -42,16 +42,16 @@ pub struct AuditRecord {
     pub outcome: String,
 }
 
-/// The wanted entries.
+/// The search criteria for audit entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditSearch<'a> {
-    /// Only those of this user.
+    /// Only entries of this user.
     pub user: Option<&'a str>,
-    /// Only those whose action begins with this.
+    /// Only entries whose action begins with this text.
     pub action: &'a str,
-    /// Only those from this time on, in Unix milliseconds: a name may have been another account's before.
+    /// Only those from this time on, in Unix milliseconds. An earlier entry may be about another account that had the same name.
     pub from_ms: i64,
-    /// Only those before this one.
+    /// Only entries older than this one.
     pub before: Option<AuditId>,
     /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
@@ -59,7 +59,7 @@ pub struct AuditSearch<'a> {
 
 const SEARCH_OF_ALL: &str = "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
      WHERE id < $1 AND substr(action, 1, $2) = $3 AND at_ms >= $4 ORDER BY id DESC LIMIT $5";
-/// The same in a form that uses the index `audit_user`.
+/// The same for one user, written so that the index `audit_user` is used.
 const SEARCH_OF_USER: &str = "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
      WHERE user_name = $6 AND id < $1 AND substr(action, 1, $2) = $3 AND at_ms >= $4 ORDER BY id DESC LIMIT $5";
 
@@ -87,8 +87,7 @@ impl Store {
         .await?)
     }
 
-    /// The same for entries of one user, or of actions that begin with these words; `before` and `limit` as in
-    /// [`Store::audit`].
+    /// Like [`Store::audit`], but only the entries that match `search`: those of one user, or those whose action begins with a text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! When PostgreSQL was last found unreachable: older connections may be broken.
+//! Records when PostgreSQL was last found unreachable: connections older than that may be broken.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub(crate) fn note_away() {
     *FOUND_AWAY.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }
 
-/// True for a connection of this age that the last outage may have broken.
+/// True if the last outage may have broken a connection of this age.
 pub(crate) fn is_suspect(age: Duration) -> bool {
     let found = *FOUND_AWAY.lock().unwrap_or_else(PoisonError::into_inner);
     found.map(|found| found.elapsed()).is_some_and(|since| since < age && since < POSTGRES_SUSPECT)

@@ -1,9 +1,9 @@
 //! Sub-agents in the background: separate turns, whose results wait until the agents that called them are notified.
 //!
 //! ```text
-//!   queued ─► running ─► ended ─result─► waits ─► told, by a turn of the chat whose agent called it
+//!   queued ─► running ─► ended ─result─► waits ─► reported, by a turn of the chat whose agent called it
 //! ```
-//! One transaction marks the result as told and adds the message to the conversation, so an agent is notified once even after a crash.
+//! One transaction marks the result as reported and adds the message to the conversation, so an agent is notified once, even after a crash.
 
 use sqlx::FromRow;
 
@@ -14,15 +14,15 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::turns::{append, queue_in};
 use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, UserId};
 
-/// A turn of a sub-agent in the background.
+/// A sub-agent's turn in the background.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BackgroundTurn {
-    /// The turn.
+    /// The turn's id.
     pub id: TurnId,
     /// The sub-agent's conversation.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
-    /// The user.
+    /// The user who owns both conversations.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The conversation whose agent called it.
@@ -31,7 +31,7 @@ pub struct BackgroundTurn {
     /// The turn of that conversation that called it.
     #[sqlx(rename = "root_turn_id")]
     pub root: TurnId,
-    /// The message there that shows the call.
+    /// The message there that shows the call, if any.
     #[sqlx(rename = "card_id")]
     pub card: MessageId,
     /// The message that shows its first answer.
@@ -39,13 +39,13 @@ pub struct BackgroundTurn {
     pub message: Option<MessageId>,
     /// The sub-agent's role.
     pub role: Option<String>,
-    /// The name by which it can be called again.
+    /// The name by which the sub-agent can be called again.
     pub instance: Option<String>,
-    /// Its status.
+    /// The turn's status.
     pub status: TurnStatus,
-    /// The inputs of the turn, as JSON.
+    /// The turn's inputs, as JSON.
     pub background_json: String,
-    /// The result, once it has ended and the result is on record.
+    /// The result; `None` until the turn has ended and its result is recorded.
     pub result_text: Option<String>,
 }
 
@@ -63,8 +63,8 @@ macro_rules! select_background {
 }
 
 impl Store {
-    /// The turns in the background that a server has to work on, of a user or of all users, the oldest first: those that have not
-    /// ended, and those whose result is not on record.
+    /// The background turns that a server has to work on, of a user or of all users, the oldest first: those that have not ended, and those whose
+    /// result is not recorded.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -77,7 +77,7 @@ impl Store {
         .await?)
     }
 
-    /// A user's turn in the background; `None` if there is none, or it was taken back.
+    /// A user's background turn; `None` if it does not exist, or was undone.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -89,7 +89,7 @@ impl Store {
             .await?)
     }
 
-    /// The turns in the background that a conversation's agent called, the newest first; `limit` at most.
+    /// The background turns that a conversation's agent called, the newest first; at most `limit`.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -107,7 +107,7 @@ impl Store {
             .await?)
     }
 
-    /// The last turn in the background of this sub-agent, if the conversation's agent called it.
+    /// This sub-agent's last background turn, if the conversation's agent called it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -127,7 +127,7 @@ impl Store {
         .await?)
     }
 
-    /// The turns in the background that a conversation's agent called and that have not ended.
+    /// The background turns that a conversation's agent called and that have not ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -141,7 +141,7 @@ impl Store {
         .await?)
     }
 
-    /// The turns in the background that have ended and of which no turn was notified, the oldest first.
+    /// The background turns that have ended, but of which the calling agent was not notified yet; the oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -155,7 +155,7 @@ impl Store {
         .await?)
     }
 
-    /// The turns in the background of which no turn was notified: at work, ended, or waiting for a server to begin them or to record
+    /// The background turns of which the calling agent was not notified yet: running, ended, or waiting for a server to begin them or to record
     /// their result. The oldest first.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Store {
         .await?)
     }
 
-    /// The conversations, of a user or of all users, with a sub-agent that has ended by itself and of which no turn was notified.
+    /// The conversations, of a user or of all users, that have a sub-agent that has ended on its own and of which no turn was notified.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -186,7 +186,7 @@ impl Store {
         .await?)
     }
 
-    /// Records the result of a turn in the background that has ended, once; true if this call recorded it.
+    /// Records the result of a background turn that has ended, once; true if this call recorded it.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for a text beyond 1 MiB; [`crate::Error::Database`].
@@ -203,8 +203,8 @@ impl Store {
         Ok(put.rows_affected() == 1)
     }
 
-    /// Notifies a turn that these sub-agents have ended, with an item of its conversation. `None`, without any change, if another turn was
-    /// notified of one of them.
+    /// Notifies a turn that these sub-agents have ended, by adding an item to its conversation. Returns `None`, without any change, if another turn
+    /// was notified of one of them.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an item beyond 32 MiB; [`crate::Error::NotFound`] for a turn whose conversation was deleted.
@@ -224,9 +224,9 @@ impl Store {
         Ok(Some(item))
     }
 
-    /// Queues a turn that begins by itself, to notify a conversation's agent that these sub-agents have ended: a notice, the message that
-    /// shows the answer, and the turn with its first item. If a messenger's conversation uses this chat, the answer is sent there.
-    /// `None`, without any change, if a turn was already notified of one of them.
+    /// Queues a turn that the server begins, to notify a conversation's agent that these sub-agents have ended: it adds a notice, the message that
+    /// shows the answer, and the turn with its first item. If a messenger's conversation uses this chat, the answer is sent there. Returns `None`,
+    /// without any change, if a turn was already notified of one of them.
     ///
     /// # Errors
     /// As [`Store::queue_shown_turn`].
@@ -263,7 +263,7 @@ impl Store {
         Ok(Some((said, shown, turn)))
     }
 
-    /// The number of a conversation's turns since the last one that answers a person's message.
+    /// The number of turns in a conversation since the last one that answers a person's message.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -282,7 +282,7 @@ impl Store {
     }
 }
 
-/// Marks these turns in the background as told by a turn; false if one of them was already told.
+/// Marks these background turns as reported by a turn; false if one of them was already reported.
 async fn mark_told(transaction: &mut Transaction, turn: TurnId, ended: &[TurnId]) -> Result<bool> {
     for id in ended {
         let marked = query(
@@ -320,7 +320,7 @@ async fn answer_unasked(
     (turn, shown): (TurnId, MessageId),
     now_ms: i64,
 ) -> Result<()> {
-    // An answer belongs to an inbox event, so the server adds one of its own.
+    // An answer belongs to an inbox event, so the server adds an event for it.
     query(
         "INSERT INTO channel_inbox
             (account_id, platform_id, conversation, person, state, event_json, user_id, chat_id, received_at_ms)

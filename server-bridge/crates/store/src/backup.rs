@@ -11,18 +11,17 @@ use crate::database::newest_step;
 use crate::error::{Error, Result};
 use crate::sql::{query, query_scalar};
 
-/// Verifies a copy, which nobody else may have open: that it is a database, intact, and of a schema that this version
-/// supports.
+/// Verifies that a copy is an intact database with a schema that this version supports. No other process may have the file open.
 ///
 /// # Errors
-/// [`Error::Invalid`] if it is not one or is damaged, [`Error::NewerSchema`].
+/// [`Error::Invalid`] if it is not a database or is damaged, [`Error::NewerSchema`].
 pub async fn check_backup(file: &Path) -> Result<()> {
     let options = SqliteConnectOptions::new().filename(file).read_only(true).immutable(true);
     let opened = options.disable_statement_logging().connect().await;
     let mut connection =
         opened.map_err(|error| invalid(format!("is not a database ({error}); name another file")))?;
     let looked = look(&mut connection).await;
-    // Nothing was written, so nothing can be lost at the end.
+    // Nothing was written, so an error while closing loses nothing.
     let _ = connection.close().await;
     looked
 }
@@ -54,7 +53,7 @@ impl Store {
     /// copy.
     ///
     /// # Errors
-    /// [`Error::Invalid`] while there are plain-text keys of models in it, and for a PostgreSQL database, which has programs for that;
+    /// [`Error::Invalid`] while the database contains unsealed keys of models, and for a PostgreSQL database, which has its own tools for backups;
     /// [`Error::Database`] if the file cannot be written.
     pub async fn back_up(&self, file: &Path) -> Result<()> {
         if self.database.is_postgres() {
@@ -66,7 +65,7 @@ impl Store {
         let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";
         if query_scalar(is_plain).fetch_one(self.database.latest()).await? {
             let rule =
-                "still holds keys of models that are not sealed; start this version's server once first"
+                "still contains keys of models that are not sealed; start this version's server once first"
                     .to_owned();
             return Err(Error::Invalid { what: "database", rule });
         }

@@ -32,7 +32,7 @@ use crate::{Store, hex};
 pub(crate) const COLUMNS: [(&str, &str); 3] =
     [("offloads", "text"), ("checkpoint_contents", "content"), ("plugin_files", "content")];
 
-/// Deletes some entries that no row names. The outer condition is evaluated again if an entry is touched concurrently.
+/// Deletes some entries that no row names. PostgreSQL evaluates the outer condition again if an entry is touched concurrently.
 const UNNAMED: &str = "DELETE FROM blobs WHERE touched_at_ms <= $1 AND object IN (
        SELECT b.object FROM blobs b WHERE b.touched_at_ms <= $1
          AND NOT EXISTS (SELECT 1 FROM offloads r WHERE r.blob = b.object)
@@ -44,12 +44,12 @@ const UNNAMED: &str = "DELETE FROM blobs WHERE touched_at_ms <= $1 AND object IN
 /// An empty object that is put into a bucket before any other. Its absence shows that a bucket is not the database's.
 const MARKER: &str = "marker";
 
-/// The object that a row names, if any.
+/// A reference from a row to an object, if any.
 #[derive(Clone, Debug, FromRow)]
 pub(crate) struct Blob {
     /// The object's name.
     pub(crate) object: Option<String>,
-    /// Its length, in bytes.
+    /// The value's length, in bytes.
     pub(crate) object_bytes: Option<i64>,
 }
 
@@ -78,7 +78,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Like [`Self::with_blobs`], without the check.
+    /// Like [`Self::with_blobs`], without the test that writes, reads, lists and deletes an object.
     pub(crate) async fn with_blobs_unchecked(mut self, bucket: &Bucket) -> Result<Self> {
         if !self.database.is_postgres() {
             let rule = "is a file, which holds all values itself; only PostgreSQL can use a bucket";
@@ -97,7 +97,7 @@ impl Store {
         Ok(self)
     }
 
-    /// True if values of this database are objects of a bucket, and this store was opened without one.
+    /// True if values of this database are in a bucket, but this store was opened without one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -108,8 +108,8 @@ impl Store {
         Ok(query_scalar("SELECT EXISTS (SELECT 1 FROM blobs)").fetch_one(self.database.reader()).await?)
     }
 
-    /// Writes a long value as an object, before the row that will name it. Called outside of a transaction, because it may take a while.
-    /// Returns the object's name for the row; `None` if the row has to hold the value itself.
+    /// Writes a long value as an object, before the row that will name it. Called outside of a transaction, because it may take a while. Returns
+    /// the object's name for the row; `None` if the row has to contain the value itself.
     ///
     /// # Errors
     /// [`Error::Blobs`]; [`Error::Database`].
@@ -119,7 +119,7 @@ impl Store {
         };
         let sha256 = hex(&Sha256::digest(value));
         loop {
-            // Touched for each attempt, so that the sweep does not take the entry for unused after a long wait.
+            // Touched for each attempt, so that the sweep does not mistake the entry for an unused one after a long wait.
             let object = self.touch(&sha256, value.len()).await?;
             match bucket.put(&object, value).await {
                 Ok(()) => return Ok(Some(object)),
@@ -226,7 +226,7 @@ impl Store {
     async fn sweep_leftovers(&self, bucket: &Bucket, before_ms: i64) -> Result<u64> {
         let (mut deleted, mut after) = (0, String::new());
         loop {
-            // Listed before the entries are read: every listed object was written after its entry.
+            // The objects are listed before the entries are read: every listed object was written after its entry.
             let (objects, is_cut) = bucket.list(&after).await.map_err(|source| failed(bucket, source))?;
             let Some(last) = objects.last().map(|object| object.name.clone()) else { return Ok(deleted) };
             let known: Vec<String> =

@@ -1,16 +1,16 @@
 //! Chats reached from messengers: accounts, links, and every message on its way in and out.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `accounts` | bots on messengers, each with its sealed secrets |
-//! | `links` | who a person on a messenger is, the codes that link, groups |
+//! | `links` | which user a person on a messenger is, the codes that link them, and groups |
 //! | `bindings` | conversations that are bound to a group of people and agents |
-//! | `inbox` | what arrived, once each |
-//! | `answers` | answers that are not complete yet |
-//! | `outbox` | what is sent |
+//! | `inbox` | events from messengers, each recorded once |
+//! | `answers` | answers that are not yet complete |
+//! | `outbox` | messages to messengers |
 //! | `drafts` | the beginnings of answers that are being written |
 //! | `notices` | the administrator's chat: the link that gets the server's notices, and which events were reported there |
-//! | `presses` | the answers below questions |
+//! | `presses` | the buttons and numbered answers of questions |
 
 mod accounts;
 mod answers;

@@ -10,13 +10,13 @@ use crate::search::{Words, check_words};
 use crate::sql::{Connection, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId};
 
-/// The wanted conversations.
+/// The search criteria for conversations, and the position in the results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChatSearch<'a> {
-    /// All of them must be in the title, or all in one message, as for [`MessageSearch`](crate::MessageSearch). No words match every
-    /// conversation.
+    /// Every word must be in the title, or every word in the same message, as for [`MessageSearch`](crate::MessageSearch). An empty list matches
+    /// every conversation.
     pub words: &'a [&'a str],
-    /// Only those that come after this one in the order.
+    /// Only conversations that follow this one in the order of the results.
     pub before: Option<&'a ChatId>,
     /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
@@ -28,13 +28,13 @@ pub struct FoundChat {
     /// The conversation.
     #[sqlx(flatten)]
     pub chat: Chat,
-    /// The last message that contains the words, if the title does not.
+    /// The last message that contains the words; `None` if the title contains them.
     pub message: Option<MessageId>,
 }
 
-/// Those of the user `$1` after the position `$2` (the last change), `$3` (the beginning), `$4` (the id), the last changed
-/// first. Every word has its own parameters: its pattern, `$5` to `$12`, and the one for signs, `$17` to `$24`. `hits` selects the messages
-/// that the index finds; those from `$15` to below `$16` are read one by one, if there are words (`$13`).
+/// The conversations of the user `$1` after the position `$2` (the last change), `$3` (the creation), `$4` (the id), the last changed first. Every
+/// word has two parameters: its pattern, `$5` to `$12`, and the pattern for signs, `$17` to `$24`. `hits` selects the messages that the index
+/// finds; those from `$15` to below `$16` are read one by one, if there are words (`$13`).
 fn statement(hits: &str) -> String {
     format!(
         r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
@@ -65,11 +65,11 @@ fn statement(hits: &str) -> String {
     )
 }
 
-/// The arguments of the statement; those of the hits follow.
+/// The number of the statement's arguments; those of the hits follow them.
 const ARGUMENTS: usize = 24;
 
-/// The first of the newest `$2` messages in the conversations of the user `$1`. SQLite evaluates a cross join from the left, so
-/// that other users' messages are not read.
+/// The id of the oldest among the newest `$2` messages in the conversations of the user `$1`. SQLite evaluates a cross join from the left, so other
+/// users' messages are not read.
 const FIRST: &str = "SELECT COALESCE(MIN(id), 0) FROM (
        SELECT m.id FROM chats c CROSS JOIN messages m
        WHERE m.chat_id = c.id AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying ORDER BY m.id DESC LIMIT $2) newest";
@@ -88,8 +88,8 @@ impl Store {
     /// [`Store::search_messages`]; where it finds none, and in messages that are not indexed yet, the newest 20,000 messages are read.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] if `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
-    /// one of more than 64 characters, and for a search that takes longer than 3 s.
+    /// [`crate::Error::NotFound`] if `before` does not exist or belongs to another user; [`crate::Error::Invalid`] for more than 8 words, or one of
+    /// more than 64 characters, and for a search that takes longer than 3 s.
     pub async fn search_chats(&self, user: UserId, search: &ChatSearch<'_>) -> Result<Vec<FoundChat>> {
         check_words(search.words, CHAT_SEARCH_WORD_MAX_CHARS)?;
         let (updated_at_ms, created_at_ms, id) = match search.before {

@@ -8,29 +8,29 @@ use crate::messages::title_from;
 use crate::sql::{On, Scope, query, query_as, query_scalar};
 use crate::{APPROVAL, ChatId, MessageRole, Store, UserId};
 
-/// A conversation.
+/// A user's conversation, without its messages.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Chat {
-    /// The id.
+    /// The conversation's id.
     pub id: ChatId,
-    /// The user it belongs to.
+    /// The user who owns it.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// The title; empty until the first message of the user or [`Store::rename_chat`] gives one.
+    /// The title; empty until it is set by the user's first message or [`Store::rename_chat`].
     pub title: String,
     /// The place this chat is bound to (a runner's name, `__docker__`, `none`); it takes precedence over the active runner.
     pub runner: Option<String>,
     /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// When something last happened in it, in Unix milliseconds.
+    /// When it was last active, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
 impl Store {
-    /// Begins a conversation, in the approval mode that its user set with [`APPROVAL`].
+    /// Creates a conversation, in the approval mode that its user set with [`APPROVAL`].
     ///
     /// # Errors
-    /// [`Error::Database`], also if the user was removed meanwhile.
+    /// [`Error::Database`], also if the user was removed concurrently.
     pub async fn create_chat(&self, user: UserId) -> Result<Chat> {
         create_in(self.database.writer(Scope::User(user)), user, self.now_ms()).await
     }
@@ -77,7 +77,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("chat", id))
     }
 
-    /// Gives a conversation a title.
+    /// Sets a conversation's title.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] beyond 200 characters.
@@ -101,8 +101,8 @@ impl Store {
         .ok_or_else(|| Error::not_found("chat", id))
     }
 
-    /// Replaces the title that a conversation got from its first message; `None` if it has another one, given by a person, or is
-    /// gone. Its position among the others stays.
+    /// Replaces the title that a conversation got from its first message; keeps its position among the others. Returns `None` if the conversation
+    /// was deleted, or has another title, such as one that a person gave it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -134,8 +134,7 @@ impl Store {
         Ok(chat)
     }
 
-    /// Binds a conversation to a place, or with `None` lets it follow the active runner again. The router checks if the
-    /// choice is valid.
+    /// Binds a conversation to a place, or, with `None`, lets it follow the active runner again. The router checks whether the choice is valid.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
@@ -154,7 +153,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("chat", id))
     }
 
-    /// Records that something happened in a conversation.
+    /// Records activity in a conversation.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
@@ -169,7 +168,7 @@ impl Store {
         if touched.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }
 
-    /// Deletes a conversation with its messages and its sub-agents. Its execs stay on record without it.
+    /// Deletes a conversation with its messages and its sub-agents. Its execs stay in the database without it.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
@@ -186,7 +185,7 @@ impl Store {
     }
 }
 
-/// Begins a conversation, alone or as a part of a transaction.
+/// Creates a conversation, alone or as a part of a transaction.
 pub(crate) async fn create_in(executor: impl On<'_>, user: UserId, now_ms: i64) -> Result<Chat> {
     Ok(query_as(
         "INSERT INTO chats (id, user_id, title, created_at_ms, updated_at_ms, approval) VALUES ($1, $2, '', $3, $3,

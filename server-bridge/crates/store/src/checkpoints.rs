@@ -1,4 +1,4 @@
-//! The state of files before a turn changed them, so that it can be taken back.
+//! The state of files before a turn changed them, so that the turn can be undone.
 //!
 //! Contents are kept once per conversation and SHA-256. A conversation keeps 256 MiB of them; beyond that, and after 30 days,
 //! the oldest are dropped and marked as such.
@@ -13,37 +13,37 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId, UserId};
 use records::hex;
 
-/// A file's earlier state to keep.
+/// A file's earlier state, to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before<'a> {
-    /// It did not exist.
+    /// The file did not exist.
     Absent,
     /// A regular file.
     Content {
-        /// Its permission bits.
+        /// The file's permission bits.
         mode: u32,
-        /// Its whole content, 16 MiB at most.
+        /// The file's whole content, at most 16 MiB.
         content: &'a [u8],
     },
-    /// A file of more than 16 MiB.
+    /// A regular file of more than 16 MiB.
     TooLarge,
-    /// It could not be read.
+    /// The file could not be read.
     Unreadable,
 }
 
-/// The kept part of a file's earlier state.
+/// The part of a file's earlier state that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Kept {
-    /// It did not exist.
+    /// The file did not exist.
     Absent,
-    /// The whole content.
+    /// The file's whole content.
     Content,
-    /// Nothing: it was too large.
+    /// No content, because the file was too large.
     TooLarge,
-    /// Nothing: it could not be read.
+    /// No content, because the file could not be read.
     Unreadable,
-    /// Nothing any more: there was too much, or it was too old.
+    /// No content any more, because the conversation's limit was exceeded or the content was too old.
     Dropped,
 }
 
@@ -64,11 +64,11 @@ crate::sql::bind_as_word!(Kept);
 /// The state that a turn left a file in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// Its earlier state: the turn did not get to change it.
+    /// The earlier state, because the turn did not get to change the file.
     Unchanged,
     /// Content with this SHA-256, in lower-case hex.
     Content(String),
-    /// Nobody knows.
+    /// The result of the change is not known.
     Unknown,
 }
 
@@ -77,25 +77,25 @@ const UNKNOWN: &str = "unknown";
 /// A file that a turn changed.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Checkpoint {
-    /// The turn.
+    /// The turn's id.
     #[sqlx(rename = "turn_id")]
     pub turn: TurnId,
     /// The file's place: a runner's name, `__docker__` or `none`.
     pub place: String,
-    /// Its path there, as the turn wrote it.
+    /// The file's path there, as the turn wrote it.
     pub path: String,
-    /// The kept part of its earlier state.
+    /// The part of the file's earlier state that is kept.
     #[sqlx(rename = "before")]
     pub kept: Kept,
-    /// Its permission bits, if it was a file.
+    /// The file's earlier permission bits; `None` if there was no regular file.
     pub mode: Option<i64>,
-    /// The SHA-256 of its earlier content, in lower-case hex, if that is kept.
+    /// The SHA-256 of the file's earlier content, in lower-case hex; `None` if the content is not kept.
     pub sha256: Option<String>,
     left_sha256: Option<String>,
 }
 
 impl Checkpoint {
-    /// The state that the turn left.
+    /// The state in which the turn left the file.
     pub fn left(&self) -> Left {
         match self.left_sha256.as_deref() {
             None => Left::Unchanged,
@@ -105,7 +105,7 @@ impl Checkpoint {
     }
 }
 
-/// A content as it is stored in its row.
+/// A content in the form in which its row stores it.
 #[derive(FromRow)]
 struct Stored {
     content: Option<Vec<u8>>,
@@ -114,7 +114,7 @@ struct Stored {
 }
 
 impl Store {
-    /// The state that a turn has left a file in so far; `None` if it has not touched it.
+    /// The state in which a turn has left a file so far; `None` if the turn has not touched it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -131,10 +131,10 @@ impl Store {
         Ok(row.map(|checkpoint| checkpoint.left()))
     }
 
-    /// Keeps the state of a file before a turn first changes it; one that was kept before stays.
+    /// Keeps the state of a file before a turn first changes it; a state that is already kept stays.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a path beyond 4 KiB or a
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for a path beyond 4 KiB or a
     /// content beyond 16 MiB.
     pub async fn keep_checkpoint(
         &self,
@@ -192,7 +192,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records the state that a turn will leave a file in; called before the change, so that nothing is changed unseen.
+    /// Records the state in which a turn is about to leave a file. Called before the change, so that no change goes unrecorded.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -212,11 +212,10 @@ impl Store {
         Ok(())
     }
 
-    /// The files changed by turns of a user's conversation from this turn on, the last change first; without those of undone
-    /// turns.
+    /// The files that a user's conversation changed from this turn on, the last change first, without those of undone turns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn checkpoints(&self, user: UserId, chat: &ChatId, from: TurnId) -> Result<Vec<Checkpoint>> {
         self.chat(user, chat).await?;
         Ok(query_as(
@@ -230,10 +229,10 @@ impl Store {
         .await?)
     }
 
-    /// The kept content with this SHA-256 in a user's conversation; `None` if it is not kept any more.
+    /// The kept content with this SHA-256 in a user's conversation; `None` if it is no longer kept.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn checkpoint_content(
         &self,
         user: UserId,
@@ -298,7 +297,7 @@ pub(crate) async fn drop_unused(transaction: &mut Transaction, chat: &ChatId) ->
     Ok(())
 }
 
-/// Drops what was kept for turns before this time, in Unix milliseconds.
+/// Drops the contents that were kept for turns before this time, in Unix milliseconds.
 pub(crate) async fn drop_before(transaction: &mut Transaction, at_ms: i64) -> Result<()> {
     let dropped = query(
         "UPDATE checkpoints SET before = 'dropped', sha256 = NULL WHERE before = 'content'

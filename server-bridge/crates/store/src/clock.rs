@@ -1,4 +1,4 @@
-//! The clock, replaceable: expiry can be tested without waiting.
+//! The clock, which tests replace so that they need not wait for an expiry.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ impl Clock {
         })
     }
 
-    /// A clock that returns `now_ms`.
+    /// A clock that calls `now_ms` for the time in Unix milliseconds.
     pub fn from_fn(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now_ms))
     }

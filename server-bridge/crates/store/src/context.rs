@@ -1,18 +1,17 @@
-//! The layers over a conversation for its model: summaries, masks, edits, counts.
+//! The layers over a conversation for its model: summaries, masks, edits and token counts.
 //!
-//! The items of a conversation never change; replacements are stored as layers over them. So anything that hides turns (an
-//! undo, a rewind) has nothing to do here: it deletes them, or leaves them out in `live_turns!`, and
+//! The items of a conversation never change; replacements are stored as layers over them. So code that hides turns (an undo, a rewind) does not
+//! have to change the layers: it deletes the turns, or leaves them out in `live_turns!`, and then these conditions decide:
 //!
 //! | layer | applies only while |
 //! |---|---|
-//! | a compaction | the last item it covers exists; else the newest one before it whose item does, or none |
+//! | a compaction | the last item it covers exists; otherwise the newest earlier compaction whose last item exists, or none |
 //! | a mask | its item exists |
-//! | an edit | its item is there, and the turn that made it |
-//! | that compressing was tried | the last item that there was then is there |
-//! | a count of tokens | the answer it was counted for is there |
+//! | an edit | its item and the turn that made it exist |
+//! | a failed attempt to compress | the item that was the last at that time exists |
+//! | a count of tokens | the answer that it was counted for exists |
 //!
-//! The one loss: what [`Store::add_compaction`] forgets (results that were put aside, and that its summary does not name) stays
-//! forgotten.
+//! One loss is permanent: [`Store::add_compaction`] deletes the masked results and offloads that its summary does not name.
 
 use sqlx::FromRow;
 
@@ -26,20 +25,20 @@ use crate::{
     TurnId, TurnUsage, UserId,
 };
 
-/// A masked result.
+/// A result that is masked in the context of its model.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MaskedItem {
-    /// The result, as its model last edited it.
+    /// The result, with its model's last edit.
     pub item_json: String,
-    /// True if it cannot be recalled any more.
+    /// True if it can no longer be recalled.
     pub is_forgotten: bool,
 }
 
 impl Store {
-    /// A user's conversation up to and including a turn, as its model is to see it.
+    /// A user's conversation up to and including a turn, in the form in which its model sees it.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user.
     pub async fn stored_context(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<StoredContext> {
         self.chat(user, chat).await?;
         let compaction: Option<Compaction> = query_as(concat!(
@@ -144,8 +143,8 @@ impl Store {
         .await?)
     }
 
-    /// Replaces results by lines, leaving out memories that were forgotten in the meantime. Deletes the oldest lines beyond 200 and
-    /// beyond two million characters, first those that no summary names.
+    /// Replaces results by lines, leaving out memories that were deleted in the meantime. Beyond 200 lines or two million characters, marks the
+    /// oldest as no longer available, beginning with those that no summary names.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
@@ -171,14 +170,14 @@ impl Store {
         Ok(())
     }
 
-    /// A masked result; `None` if there is none of that name.
+    /// A masked result; `None` if there is none with this id.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user.
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(query_as(
-            // The latest edit whose turn was not taken back applies; an item that it removed has an empty text here.
+            // The latest edit whose turn was not undone applies; an item that it removed has an empty text here.
             "SELECT m.is_forgotten, COALESCE(
                  (SELECT COALESCE(e.item_json, '') FROM context_edits e JOIN turns t ON t.id = e.turn_id
                   WHERE e.item_id = i.id AND t.undone_at_ms IS NULL ORDER BY e.turn_id DESC LIMIT 1),
@@ -191,7 +190,7 @@ impl Store {
         .await?)
     }
 
-    /// Records how a turn's model wants to see these items of its conversation from now on.
+    /// Records the form in which a turn's model wants to see these items of its conversation from now on.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for an item beyond 32 MiB; [`Error::Database`](crate::Error::Database) for items or a turn that were
@@ -214,7 +213,7 @@ impl Store {
         Ok(())
     }
 
-    /// Stores a compaction, and forgets the results before it that it does not name: all in one step.
+    /// Stores a compaction, and deletes the earlier masked results that it does not name, in one transaction.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a summary beyond 32 MiB; [`Error::Database`](crate::Error::Database), also for a conversation
@@ -262,13 +261,13 @@ impl Store {
                 .execute(&mut transaction)
                 .await?;
         }
-        // The prompt is written anew, so the user's memory is read anew too.
+        // The prompt is rebuilt, so the user's memory is read again too.
         query("UPDATE chats SET memory = NULL WHERE id = $1").bind(chat).execute(&mut transaction).await?;
         transaction.commit().await?;
         Ok(())
     }
 
-    /// Records that compressing a conversation was tried and failed, so that it is not tried again at once.
+    /// Records that an attempt to compress a conversation failed, so that it is not repeated at once.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
@@ -291,7 +290,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds a cost that belongs to no item, such as that of a summary, to a turn's usage and its user's.
+    /// Adds a cost that belongs to no item, such as that of a summary, to the usage of a turn and of its user.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) for a turn whose conversation was deleted.
@@ -313,8 +312,8 @@ impl Store {
         Ok(found.bind(turn).fetch_optional(self.database.reader()).await?.unwrap_or_default())
     }
 
-    /// Adds an answer to a turn, its cost to the turn's usage and its user's, and the known size to its conversation: all or
-    /// nothing.
+    /// Adds an answer to a turn, its cost to the usage of the turn and of its user, and the known prompt size to its conversation, in one
+    /// transaction.
     ///
     /// # Errors
     /// As [`Store::append_turn_item`].
@@ -351,7 +350,7 @@ impl Store {
     }
 }
 
-/// Marks the masks beyond the limits: those that a summary names are kept first, and then the newest.
+/// Marks the masks beyond the limits as no longer available. Masks that a summary names are kept first, and then the newest ones.
 async fn forget_masks(chat: &ChatId, transaction: &mut Transaction) -> Result<()> {
     let kept: Vec<(i64, i64)> = query_as(
         "SELECT number, size_chars FROM masks WHERE chat_id = $1 AND NOT is_forgotten

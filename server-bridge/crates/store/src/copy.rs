@@ -1,12 +1,12 @@
-//! Copying a whole database to another one: from the file to PostgreSQL, or back.
+//! Copies a whole database to another one: from a file to PostgreSQL, or back.
 //!
 //! ```text
 //!   source, one state of it ──rows──► NULs replaced ──► target, one change ──► counts and hashes of both compared ──► commit
-//!                                                                                          then the source records where it went
+//!                                                                                          then the source records its new location
 //! ```
-//! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused. Indexes of
-//! texts, whose tables begin with `search_`, are not copied but built again. Nodes and homes are not copied: no server uses the copy yet.
-//! Values in a bucket are copied into their rows.
+//! Tables, columns and their types are looked up, so new ones need no change here. Ids stay the same, and none is ever reused. Text indexes, whose
+//! tables begin with `search_`, are rebuilt instead of copied. Nodes and homes are not copied, because no server uses the copy yet. Values in a
+//! bucket are copied into their rows.
 
 use std::collections::BTreeMap;
 
@@ -26,33 +26,33 @@ use crate::sql::{Bind, NUL_SHOWN, Scope, Transaction, Value, query, query_as, qu
 /// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// Each table and its rows, by name.
+    /// The name of each table, and the number of its rows.
     pub tables: Vec<(String, u64)>,
-    /// Texts in which a NUL became U+2400, or invalid UTF-8 became U+FFFD.
+    /// The number of texts in which a NUL became U+2400, or invalid UTF-8 became U+FFFD.
     pub replaced: u64,
 }
 
 impl Copied {
-    /// The rows of all tables.
+    /// The number of rows in all tables.
     pub fn rows(&self) -> u64 {
         self.tables.iter().map(|(_, rows)| rows).sum()
     }
 }
 
-/// Copies a database to another one; neither may be in use. The target must be empty; a file is created. Either everything is copied,
-/// or nothing. If the source has values in a bucket, that bucket must be given.
+/// Copies a database to another one, while neither is in use. The target must be empty; a target file is created. Either everything is copied, or
+/// nothing. If the source has values in a bucket, that bucket must be given.
 ///
 /// # Errors
-/// [`Error::Copy`] if one of them is not suitable, the copy differs, or the bucket is missing; [`Error::Blobs`] and [`Error::BlobLost`]
-/// if an object cannot be read; as for [`Store::open`] and [`Store::connect`].
+/// [`Error::Copy`] if either database is unsuitable, the copy differs from the source, or the bucket is missing; [`Error::Blobs`] and
+/// [`Error::BlobLost`] if an object cannot be read; otherwise as for [`Store::open`] and [`Store::connect`].
 pub async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) -> Result<Copied> {
     match (from, to) {
         (Location::File(_), Location::Postgres(_)) | (Location::Postgres(_), Location::File(_)) => {}
         (Location::File(_), Location::File(_)) => {
-            return refuse("both are files; copy one with `sandbridge backup`".to_owned());
+            return refuse("both are files; use `sandbridge backup` to copy a file".to_owned());
         }
         (Location::Postgres(_), Location::Postgres(_)) => {
-            return refuse("both are PostgreSQL databases; copy one with pg_dump".to_owned());
+            return refuse("both are PostgreSQL databases; use pg_dump to copy one".to_owned());
         }
     }
     if let Location::File(path) = from
@@ -75,7 +75,7 @@ pub async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) ->
     copied
 }
 
-/// Opens a database that may have been copied before.
+/// Opens a database that may already have been copied to another one.
 async fn open(location: &Location) -> Result<Store> {
     match location {
         Location::File(path) => Store::open(path).await,
@@ -165,21 +165,21 @@ enum Cell {
     Bytes(Option<Vec<u8>>),
 }
 
-/// The rows of a table, and a hash of their content.
+/// The number of rows in a table, and a hash of their content.
 #[derive(PartialEq)]
 struct Sum {
     rows: u64,
     hash: [u8; 32],
 }
 
-/// A count of rows, one by one.
+/// A sum that is computed row by row.
 #[derive(Default)]
 struct Counting {
     rows: u64,
     hash: Sha256,
 }
 
-/// Every table with its columns.
+/// Lists every table with its columns.
 async fn tables(postgres: &mut Transaction) -> Result<Vec<Table>> {
     let columns: Vec<(String, String, String, bool)> = query_as(
         "SELECT table_name::text, column_name::text, data_type::text, is_identity = 'YES' FROM information_schema.columns
@@ -227,8 +227,8 @@ impl Table {
         self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// All rows in an order that is the same in both databases: texts are compared by their bytes. Leaves out the records of the move
-    /// and of the bucket.
+    /// Selects all rows in an order that is the same in both databases: texts are compared by their bytes. Leaves out the settings about the move
+    /// and the bucket.
     fn select(&self) -> SqlStr {
         let columns = self.column_names();
         let order = if self.key.is_empty() { columns.clone() } else { self.key.join(", ") };
@@ -320,7 +320,7 @@ impl Table {
         Ok(counting.sum())
     }
 
-    /// Each row, and the number of its texts that were changed.
+    /// Yields each row, and the number of its texts that were changed.
     fn rows<'a>(&'a self, transaction: &'a mut Transaction) -> BoxStream<'a, Result<(Vec<Cell>, u64)>> {
         match transaction {
             Transaction::Sqlite(connection) => sqlx::query(self.select())
@@ -368,7 +368,7 @@ impl Table {
     }
 }
 
-/// A text as both databases store it.
+/// Returns a text in a form that both databases can store.
 fn clean(bytes: Vec<u8>, replaced: &mut u64) -> String {
     let (text, is_utf8) = match String::from_utf8(bytes) {
         Ok(text) => (text, true),
@@ -421,7 +421,7 @@ impl Counting {
         }
     }
 
-    /// Each value with its length, so that no two rows hash alike; NULL has a length that no value has.
+    /// Adds a value preceded by its length, so that different rows get different hashes; NULL has a length that no value has.
     fn put(&mut self, bytes: Option<&[u8]>) {
         let length = bytes.map_or(u64::MAX, |bytes| bytes.len() as u64);
         self.hash.update(length.to_be_bytes());
@@ -433,7 +433,7 @@ impl Counting {
     }
 }
 
-/// Allows rows to come before those that they refer to, until all are there.
+/// Allows rows to be inserted before the rows that they refer to.
 async fn defer_references(copy: &mut Transaction) -> Result<()> {
     if matches!(copy, Transaction::Sqlite(_)) {
         query("PRAGMA defer_foreign_keys = ON").execute(&mut *copy).await?;
@@ -465,7 +465,7 @@ async fn alter_references(copy: &mut Transaction, how: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes ids continue where they were: not at the highest that is left, but at the highest ever given.
+/// Continues ids where the source left off: after the highest id ever given, not after the highest that still exists.
 async fn copy_sequences(tables: &[Table], source: &mut Transaction, copy: &mut Transaction) -> Result<()> {
     for table in tables {
         let Some(column) = table.columns.iter().find(|column| column.is_identity) else { continue };

@@ -1,4 +1,4 @@
-//! The database: one file of SQLite, or a PostgreSQL server.
+//! The database: one SQLite file, or a database on a PostgreSQL server.
 //!
 //! | | SQLite | PostgreSQL |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | a reader | never waits | never waits |
 //! | a search | its own connections, a progress handler | its own connections, `statement_timeout` |
 //!
-//! So all changes to one user's data come one after the other on both: what was read at the beginning of a change still holds
-//! at its end, and the ids of rows become visible in their order.
+//! So all changes to one user's data happen one after the other on both: data that was read at the beginning of a change is still current at its
+//! end, and the ids of rows become visible in their order.
 
 pub(crate) mod postgres;
 mod sqlite;
@@ -22,25 +22,25 @@ use crate::error::Result;
 use crate::membership::Membership;
 use crate::sql::{Connection, Locked, On, Pool, Scope, Transaction, Writer, query, query_scalar};
 
-/// The use of the connections to the database that are for one purpose.
+/// The use of the connections to the database that serve one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUse {
-    /// Their purpose: `write`, `read` or `search`.
+    /// The purpose: `write`, `read` or `search`.
     pub purpose: &'static str,
-    /// Those that run a statement or hold a change.
+    /// The number of connections that run a statement or have a change open.
     pub in_use: u32,
-    /// The most that are opened.
+    /// The maximum number of connections.
     pub most: u32,
 }
 
-/// The connections to it, for changes, for reads and for searches.
+/// The connections to the database, for changes, for reads and for searches.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
     writer: Pool,
     reader: Pool,
-    /// `None` in memory, where there is one connection.
+    /// The connections for searches; `None` in memory, where there is only one connection.
     searcher: Option<Pool>,
-    /// `None` for a server that works alone.
+    /// The node that makes the changes; `None` for a server that works alone.
     node: Option<Arc<Membership>>,
 }
 
@@ -50,7 +50,7 @@ impl Database {
         Box::pin(sqlite::open(path)).await
     }
 
-    /// An empty database in memory, gone with its last handle.
+    /// An empty database in memory, which is deleted with its last handle.
     pub(crate) async fn open_in_memory() -> Result<Self> {
         sqlite::open_in_memory().await
     }
@@ -60,23 +60,23 @@ impl Database {
         Box::pin(postgres::connect(url, None)).await
     }
 
-    /// The same for a node: the server ends its changes that stand still for this long.
+    /// The same for a node: the PostgreSQL server ends its changes that are idle for this long.
     pub(crate) async fn connect_as_node(url: &str, stand_still: Duration) -> Result<Self> {
         Box::pin(postgres::connect(url, Some(stand_still))).await
     }
 
-    /// The same database, whose changes are those of this node.
+    /// The same database, for changes that are made only while this node may make them.
     pub(crate) fn of_node(mut self, node: Arc<Membership>) -> Self {
         self.node = Some(node);
         self
     }
 
-    /// The same database, whose changes are checked for no node.
+    /// The same database, for changes that are made without checking the node.
     pub(crate) fn unfenced(&self) -> Self {
         Self { node: None, ..self.clone() }
     }
 
-    /// For single statements that change something in this scope.
+    /// The writer for single statements that change something in this scope.
     pub(crate) fn writer<'e>(&'e self, scope: Scope<'e>) -> Writer<'e> {
         match (&self.writer, scope) {
             (pool @ Pool::Sqlite(_), _) => Writer::Free(pool),
@@ -97,12 +97,12 @@ impl Database {
         matches!(self.writer, Pool::Postgres(_))
     }
 
-    /// For statements that only read.
+    /// The connections for statements that only read.
     pub(crate) fn reader(&self) -> &Pool {
         &self.reader
     }
 
-    /// For statements that only read earlier changes, by whichever connection.
+    /// The connections for statements that only read, but must see every earlier change, whichever connection made it.
     pub(crate) fn latest(&self) -> &Pool {
         &self.writer
     }
@@ -120,8 +120,8 @@ impl Database {
         })
     }
 
-    /// For statements that read everything: a statement on it that runs longer than `timeout` fails, with
-    /// [`Error::or_slow`](crate::Error::or_slow) to tell.
+    /// A connection for statements that read everything. A statement that runs longer than `timeout` fails;
+    /// [`Error::or_slow`](crate::Error::or_slow) recognises that error.
     pub(crate) async fn search(&self, timeout: Duration) -> Result<Connection> {
         let Some(searcher) = &self.searcher else { return self.reading().await };
         let mut connection = acquire(searcher).await?;
@@ -132,7 +132,7 @@ impl Database {
         Ok(connection)
     }
 
-    /// Several statements as one change in this scope; dropping it without a commit undoes them.
+    /// A transaction for several statements as one change in this scope; dropping it without a commit undoes them.
     pub(crate) async fn write(&self, scope: Scope<'_>) -> Result<Transaction> {
         Ok(match &self.writer {
             Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
@@ -143,7 +143,7 @@ impl Database {
         })
     }
 
-    /// The time by the database's clock, in Unix milliseconds; a file has the clock of its process.
+    /// The time by the database's clock, in Unix milliseconds; for a file, that of the store's clock.
     pub(crate) async fn now_ms<'e>(&self, clock: &Clock, on: impl On<'e>) -> Result<i64> {
         if !self.is_postgres() {
             return Ok(clock.now_ms());
@@ -152,8 +152,8 @@ impl Database {
         Ok(query_scalar(now).fetch_one(on).await?)
     }
 
-    /// Removes the remains of deleted and replaced rows of `subscriptions` from the database's files; returns true if nothing
-    /// is left there. PostgreSQL's own log may keep it until that is overwritten.
+    /// Removes the remains of deleted and replaced rows of `subscriptions` from the database's files; returns true if nothing is left there.
+    /// PostgreSQL's own log may keep some of them until it is overwritten.
     pub(crate) async fn scrub(&self) -> Result<bool> {
         if self.is_postgres() {
             query("VACUUM FULL subscriptions").execute(&self.writer).await?;
@@ -164,7 +164,7 @@ impl Database {
         Ok(was_busy == 0)
     }
 
-    /// Removes the remains of what was deleted from SQLite's log, unless a reader still needs it: then the next writer does.
+    /// Removes the remains of deleted data from SQLite's log, unless a reader still needs them; then the next writer removes them.
     pub(crate) async fn checkpoint(&self) -> Result<()> {
         if !self.is_postgres() {
             let _was_busy: i64 =
@@ -188,7 +188,7 @@ impl Database {
                         (pool.size(), pool.num_idle(), pool.options().get_max_connections())
                     }
                 };
-                // The two are read one after the other.
+                // The two numbers are read one after the other.
                 let in_use = open.saturating_sub(u32::try_from(idle).unwrap_or(u32::MAX));
                 PoolUse { purpose, in_use, most }
             })

@@ -1,4 +1,4 @@
-//! A sub-agent's turn, and the call of its parent's turn that it serves.
+//! A sub-agent's turn, and the call by the parent's turn that started it.
 //!
 //! ```text
 //!   parent's chat:     message ─ card of the call
@@ -23,9 +23,9 @@ pub struct NewDelegation<'a> {
     pub chat: &'a ChatId,
     /// The message that shows the call in its parent's conversation.
     pub card: MessageId,
-    /// The turn at the top that the sub-agent's turn is a part of.
+    /// The top turn that the sub-agent's turn is a part of.
     pub root: TurnId,
-    /// The task.
+    /// The text of the task.
     pub text: &'a str,
     /// The document of the message that will show the answer.
     pub document_json: &'a str,
@@ -40,23 +40,23 @@ pub struct NewDelegation<'a> {
 pub struct NewBackground<'a> {
     /// The turn's inputs, as JSON of crate `agent`.
     pub json: &'a str,
-    /// The most unfinished background turns of the same conversation's agent, including this one.
+    /// The limit on unfinished background turns of the same conversation's agent, including this one.
     pub most: u64,
 }
 
 /// A sub-agent that was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledSubAgent {
-    /// The sub-agent.
+    /// The sub-agent, with its conversation.
     pub agent: SubAgent,
     /// The turn of the call; `None` if it was not queued yet.
     pub turn: Option<CalledTurn>,
 }
 
-/// The turn of a call of a sub-agent.
+/// The turn in which a called sub-agent works on its task.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct CalledTurn {
-    /// The turn.
+    /// The turn's id.
     pub id: TurnId,
     /// The sub-agent's conversation.
     #[sqlx(rename = "chat_id")]
@@ -64,9 +64,9 @@ pub struct CalledTurn {
     /// The message that shows its first answer.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
-    /// Its status.
+    /// The turn's status.
     pub status: TurnStatus,
-    /// The reason why it failed.
+    /// The reason why it failed; `None` if it did not.
     pub error: Option<String>,
     /// True if its user stopped it.
     pub is_cancelled: bool,
@@ -75,12 +75,12 @@ pub struct CalledTurn {
 }
 
 impl Store {
-    /// Gives a sub-agent a task: adds its message, the message that will show the answer, and the queued turn, in one transaction. Returns
-    /// them; `None` if too many turns are in the background.
+    /// Gives a sub-agent a task: adds a message with the task, the message that will show the answer, and the queued turn, in one transaction.
+    /// Returns all three, or `None` if too many turns are in the background.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] for a sub-agent that is gone or another user's; [`crate::Error::Invalid`] for an item beyond 32 MiB, and as for
-    /// [`Store::append_message`].
+    /// [`crate::Error::NotFound`] for a sub-agent that does not exist or belongs to another user; [`crate::Error::Invalid`] for an item beyond 32
+    /// MiB, and as for [`Store::append_message`].
     pub async fn queue_delegated_turn(
         &self,
         user: UserId,

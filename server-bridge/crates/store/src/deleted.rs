@@ -1,7 +1,7 @@
-//! Traces of deleted rows in SQLite's files.
+//! Removal of the traces that deleted rows leave in SQLite's files.
 //!
 //! ```text
-//!   a row is deleted, and overwritten ──► the WAL is emptied ──soon──► the file is rewritten: copies in the gaps of its pages are gone
+//!   a row is deleted, and overwritten ──► the WAL is emptied ──soon──► the file is rewritten, without the copies in the gaps of its pages
 //! ```
 //! SQLite overwrites deleted rows, but when it moves rows between pages, it leaves copies in the gaps, and its full-text indexes keep some
 //! words as page boundaries. Only a rewritten file with rebuilt indexes has none of them. PostgreSQL removes deleted rows when it vacuums.
@@ -19,7 +19,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that rows were deleted whose traces have to be removed, which completes [`Store::deletion`].
+    /// Records that rows were deleted whose traces have to be removed; this wakes [`Store::deletion`].
     pub fn note_deletion(&self) {
         self.deletion.notify_one();
     }
@@ -29,8 +29,8 @@ impl Store {
         self.deletion.notified().await;
     }
 
-    /// Removes the traces of deleted rows from the database's files. This rewrites the whole file and blocks all writes meanwhile, so files of
-    /// more than 512 MiB are skipped: copies may stay in gaps of their pages.
+    /// Removes the traces of deleted rows from the database's files. This rewrites the whole file and blocks all writes meanwhile, so a file of
+    /// more than 512 MiB is skipped: copies may then stay in the gaps of its pages.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

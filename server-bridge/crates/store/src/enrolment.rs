@@ -1,13 +1,13 @@
-//! One-use tokens: a new machine shows one once, and gets a permanent token.
+//! One-use tokens: a new machine shows its token once, and gets a permanent one.
 //!
 //! ```text
-//! issued ──shown by a life of a runner──▶ claimed ──its permanent token is shown──▶ used
-//!    │                                      │  ▲
-//!    └─time─▶ expired                       └──┘ shown again by the same life: the answer was lost on the way, and so is
-//!                                                the token in it; another one is given
+//! issued ──shown by a process of a runner──▶ claimed ──its permanent token is shown──▶ used
+//!    │                                         │  ▲
+//!    └─time─▶ expired                          └──┘ shown again by the same process: the answer was lost on the way, and so was
+//!                                                   the token in it; another one is issued
 //! ```
-//! The runner that claimed it may ask again until it has shown that the permanent token arrived, so a link that breaks in
-//! between locks no runner out. No other runner can use it, not even a moment later.
+//! The runner that claimed a token may ask again until it has shown that the permanent token arrived, so a connection that breaks in between does
+//! not lock a runner out. No other runner can use the token, however soon it asks.
 
 use sqlx::FromRow;
 
@@ -21,11 +21,11 @@ use crate::{RunnerId, RunnerName, Store, UserId};
 /// The result for a runner that showed an enrolment token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enrolment {
-    /// It is accepted, with its permanent token.
+    /// The token is accepted; with the runner's permanent token.
     Enrolled(Secret),
-    /// Another process of a runner came first, or the token is used up.
+    /// The token is unknown, used up, or claimed by another process.
     Used,
-    /// It was not shown in time.
+    /// The token expired before it was shown.
     Expired,
 }
 
@@ -85,7 +85,7 @@ impl Store {
         let Some(hash) = TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token) else {
             return Ok(Enrolment::Used);
         };
-        // A write from the beginning: of two runners that race, the second sees the first one's claim.
+        // A write from the beginning: of two runners that race, the second sees the claim of the first.
         let mut transaction = self.database.write(Scope::Token(&hash)).await?;
         let row: Option<EnrolmentRow> = query_as(
             "SELECT id, runner_id, expires_at_ms, used_at_ms, claimed_by FROM runner_tokens
@@ -108,7 +108,7 @@ impl Store {
             .bind(row.id)
             .execute(&mut transaction)
             .await?;
-        // A runner that asks again does not have it.
+        // A runner that asks again did not get the earlier permanent token, so that one is deleted.
         query("DELETE FROM runner_tokens WHERE enrolment_id = $1 AND used_at_ms IS NULL")
             .bind(row.id)
             .execute(&mut transaction)
@@ -128,7 +128,7 @@ impl Store {
         Ok(Enrolment::Enrolled(permanent))
     }
 
-    /// Called when the permanent token of an enrolment was shown: the enrolment token is then used up.
+    /// Called when the permanent token of an enrolment was shown: marks the enrolment token as used up.
     pub(crate) async fn finish_enrolment(
         &self,
         runner: RunnerId,

@@ -1,4 +1,4 @@
-//! Errors, split by who is to blame.
+//! The errors of the store: those of the caller, and those of the operator or the machine.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::limits::SEARCH_TIMEOUT;
 
 /// SQLite's code for an interrupted statement.
 const SQLITE_INTERRUPT: &str = "9";
-/// PostgreSQL's code for one: `query_canceled`.
+/// PostgreSQL's code for a cancelled statement: `query_canceled`.
 const POSTGRES_CANCELED: &str = "57014";
 /// The code that the functions `lock_home` and `check_node` raise.
 const POSTGRES_FENCED: &str = "SB001";
@@ -22,12 +22,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every error of the store.
 ///
-/// The first group is the caller's fault, and its text may be shown to a user. The second is the operator's or the
-/// machine's: log it, and report to the user only that the server could not do it.
+/// The first group of variants is caused by the caller's input, and their texts may be shown to a user. The second is for the operator: log it, and
+/// report to the user only that the server could not do it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is not a valid name; with the rule.
+    /// The text is not a valid name; the message states the rule.
     #[error(
         "{name:?} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter \
          or a digit"
@@ -39,10 +39,10 @@ pub enum Error {
     /// The name is well formed but reserved.
     #[error("the name {name:?} is reserved; choose another")]
     ReservedName {
-        /// The name.
+        /// The reserved name.
         name: String,
     },
-    /// A value breaks a rule; with the rule.
+    /// A value breaks a rule; the message states the rule.
     #[error("the {what} {rule}")]
     Invalid {
         /// The value, in a user's terms: `password`, `chat id`.
@@ -50,7 +50,7 @@ pub enum Error {
         /// The rule it breaks, as the rest of a sentence.
         rule: String,
     },
-    /// It does not exist, or belongs to another user.
+    /// The thing does not exist, or belongs to another user.
     #[error("there is no {what} {name:?}")]
     NotFound {
         /// The kind of thing.
@@ -63,23 +63,23 @@ pub enum Error {
     Taken {
         /// The kind of thing it would name.
         what: &'static str,
-        /// The name.
+        /// The name that is in use.
         name: String,
     },
     /// The exec id was used for a different request.
     #[error("exec {exec_id} was already started with a different request; use a new id")]
     Conflict {
-        /// The id.
+        /// The exec's id.
         exec_id: String,
     },
 
-    /// A provider's key cannot be read.
+    /// A provider's key cannot be decrypted.
     #[error(
         "the key of this model cannot be decrypted: it was changed or moved in the database; give the key again"
     )]
     Sealed,
 
-    /// The keys in the database are sealed with another encryption key than the given one.
+    /// The keys in the database are sealed with a different encryption key from the given one.
     #[error(
         "the keys of {keys} models are sealed with a different encryption key from the one that the server was given; start it \
          with the right one (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key in the home directory), or with \
@@ -95,41 +95,41 @@ pub enum Error {
     /// The database file cannot be created or opened.
     #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]
     Open {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The address of a PostgreSQL database is invalid, or the database there cannot be used.
     #[error(
-        "cannot use the database: {why}; the address is like postgres://user:password@host:5432/sandbridge"
+        "cannot use the database: {why}; the address has the form postgres://user:password@host:5432/sandbridge"
     )]
     DatabaseUrl {
         /// The reason.
         why: String,
     },
-    /// No PostgreSQL server answers there, or it refuses the connection.
+    /// No PostgreSQL server answers at the address, or it refuses the connection.
     #[error(
-        "cannot connect to the database {place}: {source}; check that PostgreSQL runs there and lets this user in"
+        "cannot connect to the database {place}: {source}; check that PostgreSQL runs there and accepts this user"
     )]
     Unreachable {
         /// The database, its host and port.
         place: String,
-        /// Why.
+        /// The cause.
         source: sqlx::Error,
     },
-    /// The bucket of long values cannot be reached, or refuses.
+    /// The bucket of long values cannot be reached, or refuses the request.
     #[error("cannot use the object store {place}: {source}")]
     Blobs {
         /// The bucket, and its server.
         place: String,
-        /// Why.
+        /// The cause.
         source: Box<s3::Error>,
     },
     /// The given bucket does not have this database's objects.
     #[error(
-        "the objects of this database are not in {place}; give the --blobs with which they were written, or copy them there first, with the \
-         object `marker` beside them"
+        "the objects of this database are not in {place}; give the --blobs that they were written with, or copy them there first, together with the \
+         object `marker`"
     )]
     OtherBucket {
         /// The bucket, and its server.
@@ -137,21 +137,21 @@ pub enum Error {
     },
     /// A row names an object, and the store was opened without a bucket.
     #[error(
-        "this value is the object {object} of an object store, and the server runs without one; start it with the --blobs s3://BUCKET[/PREFIX] with \
-         which it was written"
+        "this value is the object {object} of an object store, but the server was started without one; start it with the --blobs \
+         s3://BUCKET[/PREFIX] that the value was written with"
     )]
     NoBlobs {
-        /// The object.
+        /// The object's name.
         object: String,
     },
-    /// An object that a row names is missing, or is not what was written.
+    /// An object that a row names is missing, or differs from the written value.
     #[error(
         "the object {object} of the object store {place} cannot be used: {why}; restore it from a copy of the bucket"
     )]
     BlobLost {
         /// The bucket, and its server.
         place: String,
-        /// The object.
+        /// The object's name.
         object: String,
         /// What is wrong with it.
         why: String,
@@ -162,13 +162,13 @@ pub enum Error {
         /// The database, its host and port.
         place: String,
     },
-    /// A live node has this URL already.
+    /// A live node already has this URL.
     #[error("another node uses the URL {url}; stop it, or give this one a different --node-url")]
     NodeUrlInUse {
-        /// The URL.
+        /// The URL that is in use.
         url: String,
     },
-    /// A live node's program cannot work beside this one.
+    /// A live node's program cannot work with the same database as this one.
     #[error(
         "the node {url} runs version {version}, which cannot work with the same database as this version; stop that node first, or start \
          the same version here"
@@ -179,25 +179,25 @@ pub enum Error {
         /// Its version.
         version: String,
     },
-    /// The database's secrets are sealed with another key than this node's.
+    /// The database's secrets are sealed with a different key from this node's.
     #[error(
         "this node has a different encryption key from the one that the database is sealed with; give all nodes the same key \
          (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or the same sandbridge.key in each home directory)"
     )]
     NodeKey,
-    /// Another node is the home of this user, or this node counts as gone: the change was not made.
-    #[error("another node of this server works for this user now; send the request again")]
+    /// Another node is the home of this user, or this node is considered dead: the change was not made.
+    #[error("another node of this server is now responsible for this user; send the request again")]
     Fenced,
-    /// The database was copied to another one, which took its place.
+    /// The database was copied to another one, which has replaced it.
     #[error(
         "the database was copied to {to}, which has replaced it; use that one (give --database for PostgreSQL, leave it out for \
          a file), or copy that one back into an empty database with `sandbridge store copy`"
     )]
     Moved {
-        /// The other database.
+        /// The location of the other database.
         to: String,
     },
-    /// A database cannot be copied to another one.
+    /// The database cannot be copied to another one.
     #[error("cannot copy the database: {why}")]
     Copy {
         /// The reason, and what to do.
@@ -211,13 +211,13 @@ pub enum Error {
     NewerSchema {
         /// The newest step in the database.
         found: i64,
-        /// The newest step this program carries.
+        /// The newest step that this program contains.
         known: i64,
     },
     /// The database could not be brought to this version's schema.
     #[error("the database could not be upgraded: {0}")]
     Migration(#[source] MigrateError),
-    /// The database refused or failed.
+    /// The database rejected a statement, or failed.
     #[error("the database failed: {0}")]
     Database(#[source] sqlx::Error),
     /// A password could not be hashed, or a stored hash is unreadable.
@@ -292,12 +292,12 @@ impl Error {
         }
     }
 
-    /// True if the same may work a little later, perhaps at another node.
+    /// True if the same call may succeed a little later, perhaps at another node.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Fenced) || self.is_away()
     }
 
-    /// The text for readers other than the operator.
+    /// The text for readers other than the operator; hides the details of internal errors.
     pub fn shown(&self) -> String {
         if self.is_callers() || matches!(self, Self::Fenced) {
             self.to_string()
@@ -328,7 +328,7 @@ impl Error {
         match error.as_database_error().and_then(|database| database.code()) {
             Some(code) if code == SQLITE_INTERRUPT || code == POSTGRES_CANCELED => Self::Invalid {
                 what: "search",
-                rule: format!("takes longer than {} s; look for other words", SEARCH_TIMEOUT.as_secs()),
+                rule: format!("takes longer than {} s; search for other words", SEARCH_TIMEOUT.as_secs()),
             },
             _ => error.into(),
         }
@@ -343,7 +343,7 @@ impl Error {
     }
 }
 
-/// True if the database server cannot be reached, by the driver's error.
+/// True if the driver's error means that the database server cannot be reached.
 pub(crate) fn is_away(error: &sqlx::Error) -> bool {
     let is_away = match error {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => true,
@@ -362,12 +362,12 @@ pub(crate) fn is_away(error: &sqlx::Error) -> bool {
     is_away
 }
 
-/// True if this process's node must not make the change.
+/// True if this process's node is not allowed to make the change.
 pub(crate) fn is_fenced(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == POSTGRES_FENCED)
 }
 
-/// Refuses `text` beyond `max_bytes`.
+/// Fails if `text` is longer than `max_bytes`.
 pub(crate) fn check_length(what: &'static str, text: &str, max_bytes: usize) -> Result<()> {
     if text.len() > max_bytes { Err(Error::too_long(what, max_bytes)) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! The end of an exec: its row, its entry in the audit trail and the message that shows it, in one transaction.
+//! Recording the end of an exec: its row, its entry in the audit trail and the message that shows it, in one transaction.
 //!
 //! ```text
 //!   running ──end──► exited | signaled | timed_out | cancelled | failed
@@ -12,53 +12,50 @@ use crate::messages::update_in;
 use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{AuditEntry, ExecId, ExecOutcome, ExecStatus, Message, MessageId, Store, UserId};
 
-/// The audit action for an end that became known after the exec had counted as lost: its `exec` entry exists already, once
-/// per exec.
+/// The audit action for an end that became known after the exec had been recorded as lost. The exec already has its one `exec` entry then.
 pub const EXEC_CORRECTED: &str = "exec.corrected";
 
-/// How an exec ended, and everything to record about it.
+/// The end of an exec, with everything to record about it.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecEnd<'a> {
-    /// The user it belongs to.
+    /// The user who owns the exec.
     pub user: UserId,
-    /// Its id.
+    /// The exec's id.
     pub exec_id: &'a ExecId,
-    /// How it ended.
+    /// The outcome of the exec.
     pub outcome: &'a ExecOutcome,
-    /// Its audit entry.
+    /// The exec's audit entry.
     pub audit: &'a AuditEntry,
-    /// The new state of the message that shows it, if there is one.
+    /// The new state of the message that shows the exec, if there is one.
     pub message: Option<ShownEnd<'a>>,
 }
 
 /// The new state of a message that shows an exec.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownEnd<'a> {
-    /// The message.
+    /// The message's id.
     pub id: MessageId,
-    /// Its text.
+    /// The message's new text.
     pub text: &'a str,
-    /// Its document.
+    /// The message's new document, as JSON.
     pub document_json: &'a str,
 }
 
-/// The result of [`Store::end_exec`]. The message is `None` if none was to be changed, and if it is gone.
+/// The result of [`Store::end_exec`]. The message is `None` if none was to be changed, or if it was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecEnded {
     /// This call recorded the end.
     Now(Option<Message>),
-    /// The exec had counted as lost; this call recorded its end.
+    /// The exec had been recorded as lost; this call recorded its end.
     Corrected(Option<Message>),
-    /// The end was on record before; nothing was changed.
+    /// The end was already recorded; nothing was changed.
     Before,
 }
 
 impl Store {
-    /// Records how a user's exec ended: all of it or, if this fails or the process dies before the commit, nothing.
-    /// `before_commit` is called right before the commit.
+    /// Records the end of a user's exec, in one transaction. `before_commit` is called right before the commit.
     ///
-    /// A recorded end stays, except that of a lost exec, which may become known later; then the audit entry's action is
-    /// [`EXEC_CORRECTED`].
+    /// A recorded end is final, except that of a lost exec, which may become known later; then the audit entry's action is [`EXEC_CORRECTED`].
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] for the status `running` and as for

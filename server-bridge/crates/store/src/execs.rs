@@ -1,4 +1,4 @@
-//! Commands on record: started once per id and request, ended once (see `exec_ends`).
+//! Recorded commands: each is started once per id and request, and ended once (see `exec_ends`).
 
 use sqlx::FromRow;
 
@@ -12,13 +12,13 @@ use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum ExecStatus {
-    /// It was sent, and its end is not known.
+    /// It was sent, and has not ended as far as the server knows.
     Running,
     /// It ended with an exit code.
     Exited,
     /// A signal ended it.
     Signaled,
-    /// It was ended because its time was up.
+    /// It was ended because it exceeded its time limit.
     TimedOut,
     /// It was ended on request.
     Cancelled,
@@ -79,11 +79,11 @@ crate::sql::bind_as_word!(ExecKind);
 /// An exec about to be sent.
 #[derive(Clone, Debug)]
 pub struct ExecRequest {
-    /// The id its originator chose.
+    /// The id that its originator chose.
     pub exec_id: ExecId,
     /// The kind of originator.
     pub kind: ExecKind,
-    /// The user it belongs to.
+    /// The user who owns it.
     pub user: UserId,
     /// The conversation it came from.
     pub chat: Option<ChatId>,
@@ -93,17 +93,17 @@ pub struct ExecRequest {
     pub request_hash: String,
     /// The place where it runs: a runner's name, `__docker__` or `none`.
     pub runner: Option<String>,
-    /// The command as people see it; cut beyond 4 KiB.
+    /// The command as it is shown to people; cut beyond 4 KiB.
     pub command: String,
-    /// The command in the audit trail; `None` if that is the same. Cut beyond 4 KiB.
+    /// The command in the audit trail; `None` if it is the same as `command`. Cut beyond 4 KiB.
     pub audited: Option<String>,
-    /// True if it outlives its client.
+    /// True if it continues when its client disconnects.
     pub detached: bool,
-    /// How long it goes on without a client, in milliseconds; only a terminal has this.
+    /// How long it continues without a client, in milliseconds; only for terminals.
     pub linger_ms: Option<i64>,
 }
 
-/// How an exec ended.
+/// The outcome of an exec that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecOutcome {
     /// Any status but [`ExecStatus::Running`].
@@ -120,20 +120,20 @@ pub struct ExecOutcome {
     pub stdout_bytes: u64,
     /// The length of its standard error, in bytes.
     pub stderr_bytes: u64,
-    /// The file in its workspace that holds its whole output, if a chat shows only head and tail.
+    /// The file in its workspace with its whole output, if a chat shows only the beginning and the end.
     pub output_path: Option<String>,
     /// The error for the user; cut beyond 4 KiB.
     pub error: Option<String>,
 }
 
-/// An exec on record.
+/// A recorded exec.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Exec {
-    /// The id its originator chose.
+    /// The id that its originator chose.
     pub exec_id: ExecId,
     /// The kind of originator.
     pub kind: ExecKind,
-    /// The user it belongs to.
+    /// The user who owns it.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The conversation it came from, unless that was deleted.
@@ -148,7 +148,7 @@ pub struct Exec {
     pub runner: Option<String>,
     /// The command, at most 4 KiB of it.
     pub command: String,
-    /// True if it outlives its client.
+    /// True if it continues when its client disconnects.
     pub detached: bool,
     /// Its state.
     pub status: ExecStatus,
@@ -166,15 +166,15 @@ pub struct Exec {
     /// The length of its standard error, in bytes.
     #[sqlx(try_from = "i64")]
     pub stderr_bytes: u64,
-    /// The file in its workspace that holds its whole output.
+    /// The file in its workspace with its whole output, if a chat shows only the beginning and the end.
     pub output_path: Option<String>,
-    /// The error for the user.
+    /// The error for the user; `None` if there is none.
     pub error: Option<String>,
     /// When it was sent, in Unix milliseconds.
     pub started_at_ms: i64,
     /// When its end was recorded, in Unix milliseconds.
     pub finished_at_ms: Option<i64>,
-    /// How long it goes on without a client, in milliseconds; only a terminal has this.
+    /// How long it continues without a client, in milliseconds; only for terminals.
     pub linger_ms: Option<i64>,
     /// See [`ExecRequest::audited`].
     pub audited: Option<String>,
@@ -190,9 +190,9 @@ impl Exec {
 /// The result of [`Store::start_exec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecStart {
-    /// It is on record now: send it.
+    /// It is a new exec, which is recorded now: send it.
     New,
-    /// The same request was made before: attach to it, or report its outcome.
+    /// The same request was already recorded: attach to it, or report its outcome.
     Existing(Box<Exec>),
 }
 
@@ -206,7 +206,7 @@ macro_rules! exec_columns {
 }
 
 impl Store {
-    /// Puts an exec on record, before it is sent. Repeating it is harmless.
+    /// Records an exec before it is sent. Repeating the call is harmless.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the user has used this id for a different request.
@@ -225,12 +225,12 @@ impl Store {
         }
     }
 
-    /// Puts a new exec on record together with the message that shows it, of the role [`MessageRole::Exec`] and with this
-    /// document: neither exists without the other. `request.message` is ignored.
+    /// Records a new exec together with the message that shows it, which has the role [`MessageRole::Exec`] and this document, in one transaction.
+    /// `request.message` is ignored.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Conflict`] for an id that the user
-    /// has used; as for [`Store::append_message`].
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Conflict`] for an id that the user has used;
+    /// as for [`Store::append_message`].
     pub async fn start_shown_exec(
         &self,
         request: &ExecRequest,
@@ -250,7 +250,7 @@ impl Store {
         Ok(message)
     }
 
-    /// Records that a user's exec goes on without the caller that waited for it.
+    /// Records that a user's exec continues without the caller that waited for it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -263,8 +263,8 @@ impl Store {
         Ok(())
     }
 
-    /// The execs of a user, or of all users, whose end is not on record, the first started first. Called when the server starts, or
-    /// claims the user's home: what an earlier one had sent may still run.
+    /// The execs of a user, or of all users, whose end is not recorded, the first started first. Called when the server starts or claims the user's
+    /// home, because execs that an earlier server sent may still run.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -311,8 +311,8 @@ impl Store {
         .await?)
     }
 
-    /// A user's background commands, running or ended, of one conversation or of all, the last started first; without
-    /// terminals. `limit` is at most 1,000.
+    /// A user's background commands, running or ended, of one conversation or of all, the last started first; without terminals. `limit` is at most
+    /// 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -338,8 +338,8 @@ impl Store {
         .await?)
     }
 
-    /// Marks the running ones among them as abandoned, and returns these: like a command whose client is gone, they are to
-    /// be ended.
+    /// Marks a conversation's running background commands as abandoned, and returns them. The caller is to end them, as it ends a command whose
+    /// client disconnected.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -373,7 +373,7 @@ impl Store {
     }
 }
 
-/// Adds the row unless the user has used the id; returns true if it did.
+/// Adds the row unless the user has already used the id; returns true if the row was added.
 async fn insert(transaction: &mut Transaction, now_ms: i64, request: &ExecRequest) -> Result<bool> {
     let inserted = query(
         "INSERT INTO execs (exec_id, user_id, chat_id, message_id, request_hash, runner, command, status,

@@ -1,10 +1,10 @@
-//! Copying a conversation, to continue it twice.
+//! Copies a conversation, so that it can be continued in two ways.
 //!
 //! ```text
-//! plan (one look at all of it) ─▶ hidden copy ─▶ turns, items, messages, offloads: batch by batch ─▶ the rest, and shown
-//!                                      └── a failure at any point: the copy is removed; a server's end: at its next start
+//! plan (one consistent read) ─▶ hidden copy ─▶ turns, items, messages, offloads: batch by batch ─▶ the rest, and made visible
+//!                                   └── a failure at any point: the copy is removed; if the server ends: at its next start
 //! ```
-//! The content is fixed at the beginning; later messages are not part of it. `belongings` lists table by table what a copy
+//! The content is fixed at the beginning; later messages are not part of the copy. `belongings` lists, table by table, the data that a copy
 //! contains.
 
 mod belongings;
@@ -24,25 +24,25 @@ use crate::{Chat, ChatId, MessageId, Store, TurnId, UserId};
 /// The suffix of a copy's title.
 const MARK: &str = " (fork)";
 
-/// The state of an unfinished copy.
+/// The progress of an unfinished copy.
 struct Copies {
     /// The conversation that its user will see.
     fork: ChatId,
-    /// Each plan's conversation.
+    /// The conversation made for each plan.
     chats: Vec<ChatId>,
     turns: HashMap<i64, i64>,
 }
 
 impl Store {
-    /// Copies a user's conversation: all of it, or up to and including the turn `up_to`, with the layers over it for its model,
-    /// the task list, its named sub-agents, the agent's directory, the binding, the model and the approval mode. Left out are
-    /// turns that have not ended or were taken back, commands that still run, permissions for good, and the earlier states of
-    /// files: the copy changed none.
+    /// Copies a user's conversation, all of it or up to and including the turn `up_to`: its messages and turns with the layers over them for the
+    /// model, the task list, the named sub-agents, the agent's directory, the binding, the model and the approval mode. Turns that have not ended
+    /// or were undone, commands that still run, and permanent permissions are left out. So are the earlier states of files, because the copy did
+    /// not change any.
     ///
-    /// The copy is hidden until it is complete. Other writes go on in between.
+    /// The copy is hidden until it is complete. Other writes are not blocked in between.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn fork_chat(&self, user: UserId, chat: &ChatId, up_to: Option<TurnId>) -> Result<Chat> {
         let title = self.chat(user, chat).await?.title;
         let plans = self.plan_fork(chat, up_to.unwrap_or(TurnId(i64::MAX))).await?;
@@ -54,7 +54,7 @@ impl Store {
             Err(error) => {
                 remove_copy(self, &fork).await?;
                 match self.chat(user, chat).await {
-                    // It was deleted meanwhile, with what was to be copied.
+                    // The original was deleted meanwhile, and with it the rows to copy.
                     Err(gone @ Error::NotFound { .. }) => Err(gone),
                     Ok(_) | Err(_) => Err(error),
                 }
@@ -62,8 +62,8 @@ impl Store {
         }
     }
 
-    /// Removes copies of a user, or of all users, that an earlier server did not finish. Called when the server starts, or claims the
-    /// user's home.
+    /// Removes the copies of a user, or of all users, that an earlier server did not finish. Called when the server starts, or claims the user's
+    /// home.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -94,7 +94,7 @@ impl Store {
     }
 
     async fn begin_copy(&self, plan: &Plan, copies: &Copies, title: &str) -> Result<ChatId> {
-        // The first one is the user's own.
+        // The first plan is that of the user's own conversation.
         let chat = if copies.chats.is_empty() { copies.fork.clone() } else { ChatId::random() };
         let made = query(copying("chats", ""))
             .bind(&copies.fork)
@@ -163,7 +163,7 @@ impl Store {
         Ok(())
     }
 
-    /// Copies the small tables, adjusts the large ones' names, and makes the copy visible.
+    /// Copies the small tables, replaces the old ids in the large ones, and makes the copy visible.
     async fn finish_copy(&self, plans: &[Plan], copies: &Copies) -> Result<()> {
         let mut transaction = self.database.write(Scope::Chat(&copies.fork)).await?;
         for (plan, chat) in plans.iter().zip(&copies.chats) {
@@ -178,7 +178,7 @@ impl Store {
                     .await?;
             }
             if let Some(parent) = plan.parent {
-                // The cards of its calls lead to it.
+                // The message cards of the sub-agent's calls link to it.
                 query(
                     "UPDATE messages SET document_json = REPLACE(document_json, $1, $2)
                      WHERE chat_id = $3 AND document_json LIKE '%' || $1 || '%'",

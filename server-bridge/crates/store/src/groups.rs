@@ -1,15 +1,15 @@
-//! Groups: people and agents in one log, the calls of agents, and chains.
+//! Groups: people and agents that share a log, the calls of agents, and chains.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `members` | people and agents |
-//! | `grants` | who may ask an agent that is not their own |
+//! | `grants` | which people may ask agents that are not their own |
 //! | `entries` | the log, and the calls that an entry makes |
 //! | `calls` | calls of agents, from asking to the answer |
-//! | `messages` | what agents say to each other |
+//! | `messages` | messages between agents |
 //! | `chains` | chains, their runs and gates |
-//! | `handovers` | files on their way from one agent of a run to the next |
-//! | `heirs` | who owns a group after its last owner |
+//! | `handovers` | files that are passed from one agent of a run to the next |
+//! | `heirs` | the next owner of a group whose last owner was removed |
 
 mod agent_chats;
 mod calls;
@@ -43,13 +43,13 @@ pub use messages::{AgentMessage, Asker, Asks, CallMode, Passed};
 /// A group, as one of its people sees it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Group {
-    /// The id, never given twice.
+    /// The id, which is never reused.
     pub id: i64,
-    /// Its title.
+    /// The group's title.
     pub title: String,
     /// The agent that answers messages that mention no agent.
     pub lead_id: Option<i64>,
-    /// What the person may do.
+    /// The person's permissions.
     pub access: Access,
     /// When it last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
@@ -63,7 +63,7 @@ macro_rules! groups_of {
 }
 
 impl Store {
-    /// The groups that a user is in, the one that changed last first.
+    /// A user's groups, the one that changed last first.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -74,10 +74,10 @@ impl Store {
             .await?)
     }
 
-    /// A group that a user is in.
+    /// A group of which a user is a member.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for one that the user is not in.
+    /// [`Error::NotFound`], also for a group of which the user is not a member.
     pub async fn group(&self, user: UserId, group: i64) -> Result<Group> {
         query_as(concat!(groups_of!(), " AND g.id = $2"))
             .bind(user)
@@ -87,7 +87,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("group", group.to_string()))
     }
 
-    /// Makes a group that a user owns; returns its id.
+    /// Creates a group that a user owns; returns its id.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a title that is empty or has more than 200 bytes, and beyond 100 groups.
@@ -121,7 +121,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Gives a group a title.
+    /// Changes a group's title.
     ///
     /// # Errors
     /// [`Error::Invalid`] as for [`Store::create_group`].
@@ -156,7 +156,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn delete_group(&self, group: i64) -> Result<()> {
         let mut transaction = self.database.write(Scope::Group(group)).await?;
-        // Marked as removed first, so that no memory is added before the deletion.
+        // The group is marked as removed first, so that no memory is added before the deletion.
         query("UPDATE group_agents SET removed_at_ms = $2 WHERE group_id = $1 AND removed_at_ms IS NULL")
             .bind(group)
             .bind(self.now_ms())

@@ -1,9 +1,9 @@
 //! The right of one server, or of nodes, to use a PostgreSQL database.
 //!
-//! A second server would mistake the first one's running commands for those of a dead one. A file of SQLite is guarded by a lock of
-//! its home directory; here it is an advisory lock, held by a connection that does nothing else. PostgreSQL gives it back when that
-//! connection ends, so it is taken again after an outage. Nodes share it: it keeps them and
-//! a server that works alone apart, and their leases keep them in order.
+//! A second server would mistake the first one's running commands for those of a dead one. A server's SQLite file is protected by a lock on its
+//! home directory; here the right is an advisory lock, held by a connection that does nothing else. PostgreSQL releases the lock when that
+//! connection ends, so the lock is taken again after an outage. Nodes share the lock: it keeps them and a server that works alone apart, while
+//! their leases coordinate the nodes.
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ use crate::error::{Error, Result};
 use crate::limits::{HOLD_CHECK, HOLD_PATIENCE};
 use crate::location::PostgresUrl;
 
-/// The lock: `sandserv` in ASCII.
+/// The key of the lock: `sandserv` in ASCII.
 const SERVING: i64 = i64::from_be_bytes(*b"sandserv");
 /// The pause before the next attempt to take the lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A change in the right to use a database.
+/// A change of the right to use a database.
 #[derive(Debug)]
 pub enum HoldNews {
     /// The database cannot be reached; the right will be requested again.
     Away(Error),
-    /// The database is back, and the right was taken again.
+    /// The database can be reached again, and the right was taken again.
     Back,
-    /// Another server took the right while the database could not be reached from here: [`Error::InUse`].
+    /// Another server took the right while this one could not reach the database: [`Error::InUse`].
     Lost(Error),
 }
 
-/// The right to use a database, until this is dropped.
+/// The right to use a database; dropping it releases the right.
 #[derive(Debug)]
 pub struct Hold {
     /// `None` while the database cannot be reached.
     connection: Option<PgConnection>,
-    /// The function that takes the lock, shared with others or not.
+    /// The statement that takes the lock, exclusively or shared.
     lock: &'static str,
     options: PgConnectOptions,
     place: String,
@@ -45,7 +45,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes the right; a server that was just killed still holds it for a moment, so this retries for some seconds.
+    /// Takes the right. A server that was just killed still holds it for a moment, so this retries for up to 3 s.
     ///
     /// # Errors
     /// [`Error::InUse`] if another server holds it, [`Error::Unreachable`], [`Error::Database`].
@@ -62,7 +62,7 @@ impl Hold {
     }
 
     async fn lock(url: &PostgresUrl, lock: &'static str) -> Result<Self> {
-        // The name identifies the connection if the server does not know yet that it ended.
+        // The name identifies the connection even if the server has not noticed yet that the connection ended.
         let name = format!("sandbridge {:016x}", rand::random::<u64>());
         let options = postgres::options(url.expose())?.application_name(&name);
         let mut hold = Self { connection: None, lock, options, place: url.to_string(), name };
@@ -88,7 +88,7 @@ impl Hold {
                 None => match self.try_take().await {
                     Ok(true) => return HoldNews::Back,
                     Ok(false) => return HoldNews::Lost(Error::InUse { place: self.place.clone() }),
-                    // It is tried again at the next check.
+                    // The next check tries again.
                     Err(_) => continue,
                 },
             };
@@ -100,7 +100,7 @@ impl Hold {
     async fn try_take(&mut self) -> Result<bool> {
         let unreachable = |source| Error::Unreachable { place: self.place.clone(), source };
         let mut connection = self.options.connect().await.map_err(unreachable)?;
-        // A broken connection of this process may still hold the lock.
+        // A broken connection of this process may still have the lock.
         sqlx::query("SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()")
             .bind(&self.name)
             .execute(&mut connection)

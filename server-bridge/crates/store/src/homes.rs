@@ -1,7 +1,7 @@
-//! Homes: the one node that works for a user, under a fence that grows with each change of the node.
+//! Homes: a user's home is the one node that works for the user. A fence number grows with each change of the node.
 //!
-//! A claim takes the lock of the user's changes, like each change of a node, so it either waits for a change of the earlier home or
-//! is seen by it. Only the database's clock decides when a node is dead.
+//! A claim takes the lock of the user's changes, as each change of a node does. So it either waits for a change by the earlier home to end, or that
+//! home sees the claim. Only the database's clock decides when a node is dead.
 
 use sqlx::FromRow;
 
@@ -15,21 +15,21 @@ use crate::{Store, UserId};
 pub enum Claim {
     /// This node is the user's home, under this fence.
     Home(i64),
-    /// A live node is, at this URL.
+    /// A live node at this URL is the user's home.
     Elsewhere(String),
 }
 
-/// The home of a user, with what is known of its node.
+/// The home of a user, with the state of its node.
 #[derive(FromRow)]
 struct Home {
     node_id: Option<String>,
     fence: i64,
-    /// Of a live node only.
+    /// The URL of the node, if the node is live.
     live_url: Option<String>,
 }
 
-/// A condition: there is one server, or the node in this parameter is the home of the user in this column. Work that no request
-/// begins is done at the home of its user.
+/// A condition that is true if the server works alone, or if the node in this parameter is the home of the user in this column. Work that was not
+/// begun by a request is done at the home of its user.
 macro_rules! at_home {
     ($user:literal, $node:literal) => {
         concat!(
@@ -63,8 +63,8 @@ macro_rules! work {
     };
 }
 
-/// Pairs of users who share something that one node works on: a group, or an account on a messenger and a link with it. Pairs may repeat: so
-/// the database looks up those of one user by index, and never makes all.
+/// Pairs of users who share something that one node works on: a group, or an account on a messenger and a link with it. Pairs may repeat, so that
+/// the database looks up one user's pairs by index instead of computing all of them.
 macro_rules! bonds {
     () => {
         "bonds (one, other) AS NOT MATERIALIZED (
@@ -77,8 +77,8 @@ macro_rules! bonds {
 }
 
 impl Store {
-    /// The user whose home those share whom this user is bound to by groups and messengers: the one with the lowest id. A user who
-    /// shares nothing has a home of their own.
+    /// The user whose home is shared by everyone who is connected with this user by groups and messengers: the one with the lowest id. A user who
+    /// shares nothing is their own leader.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -115,10 +115,10 @@ impl Store {
         .await?)
     }
 
-    /// Makes a node the home of a user who has none, or whose node is dead.
+    /// Makes a node the home of a user who has no home, or whose node is dead.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a user who is gone, [`Error::Fenced`] if the node itself counts as gone, [`Error::Database`].
+    /// [`Error::NotFound`] for a user who was removed, [`Error::Fenced`] if the node itself is considered dead, [`Error::Database`].
     pub async fn claim_home(&self, user: UserId, node: &NodeId) -> Result<Claim> {
         let mut transaction = self.database.unfenced().write(Scope::User(user)).await?;
         let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
@@ -144,7 +144,7 @@ impl Store {
             }
             Some(Home { live_url: Some(url), .. }) => return Ok(Claim::Elsewhere(url)),
             Some(Home { node_id, fence, .. }) => {
-                // The dead node learns from this that it has to join again.
+                // This lets the dead node know that it has to join again.
                 query("UPDATE nodes SET state = 'gone' WHERE id = $1")
                     .bind(node_id)
                     .execute(&mut transaction)
@@ -189,7 +189,7 @@ impl Store {
         Ok(found.map(|(url,)| url))
     }
 
-    /// The users whose home a node is, with their fences.
+    /// The users whose home is a node, with their fences.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -200,7 +200,7 @@ impl Store {
             .await?)
     }
 
-    /// Ends a node's time as the home of a user; true if it was.
+    /// Releases a user from the node that is their home; true if this node was.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -236,16 +236,15 @@ impl Store {
         Ok(moved.map(|(fence,)| fence))
     }
 
-    /// Claims, for a node, some of the users with unfinished or due work whose node is dead, or who have none; returns them with
-    /// their fences. Skips users that another node is claiming, and the node's own users, whose lease it may be late to renew. Only on
-    /// PostgreSQL.
+    /// Claims, for a node, some of the users with unfinished or due work who have no home or whose node is dead; returns them with their fences.
+    /// Skips users that another node is claiming, and the node's own users, whose lease may be renewed late. Only on PostgreSQL.
     ///
     /// # Errors
-    /// [`Error::Fenced`] if the node itself counts as gone, [`Error::Database`].
+    /// [`Error::Fenced`] if the node itself is considered dead, [`Error::Database`].
     pub async fn sweep_homes(&self, node: &NodeId, limit: i64) -> Result<Vec<(UserId, i64)>> {
         let mut transaction = self.database.unfenced().write(Scope::Alone).await?;
         let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
-        // Users who never had a home get a free one.
+        // Users who never had a home get one without a node.
         query(concat!(
             "WITH work AS (",
             work!("$1"),

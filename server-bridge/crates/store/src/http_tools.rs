@@ -8,11 +8,11 @@ use crate::{Store, UserId};
 /// A user's own HTTP tool.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpTool {
-    /// Its name, unique among its user's.
+    /// The tool's name, unique among its user's tools.
     pub name: String,
-    /// Its document, as JSON.
+    /// The tool's document, as JSON.
     pub document_json: String,
-    /// Its secrets, each with what it is bound to, as JSON; `None` if it has none, or the key that sealed them is lost.
+    /// The tool's secrets, each with the address it is bound to, as JSON; `None` if it has none, or if the key that sealed them was lost.
     pub secrets_json: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl std::fmt::Debug for HttpTool {
     }
 }
 
-/// Where tools are.
+/// The statements and limits for HTTP tools.
 const TOOLS: OwnTable = OwnTable {
     what: "HTTP tool",
     list: "SELECT name, document_json, secrets_sealed FROM http_tools WHERE user_id = $1 ORDER BY name",
@@ -38,7 +38,7 @@ const TOOLS: OwnTable = OwnTable {
     max_bytes: HTTP_TOOL_MAX_BYTES,
 };
 
-/// The owner of a tool's secrets.
+/// The place that a tool's secrets are sealed for.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("http-tool/{user}/{name}")
 }
@@ -67,7 +67,7 @@ impl Store {
         self.put_own(&TOOLS, user, name, document_json, secrets_json.as_deref()).await
     }
 
-    /// Removes a tool; returns true if it was there.
+    /// Removes a tool; returns true if it existed.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

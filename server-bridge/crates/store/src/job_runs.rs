@@ -32,7 +32,7 @@ pub enum RunState {
     Posted,
     /// Nothing was posted, as its job's definition requires.
     Skipped,
-    /// Nothing could be posted.
+    /// Its message could not be posted.
     Failed,
     /// Its delivery was refused.
     Refused,
@@ -56,7 +56,7 @@ crate::sql::bind_as_word!(RunState);
 /// A run to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewRun {
-    /// The slot; no two runs of a job have the same.
+    /// The slot, which identifies the run within its job.
     pub slot: String,
     /// When it should begin, in Unix milliseconds.
     pub due_ms: i64,
@@ -66,34 +66,34 @@ pub struct NewRun {
     pub note: String,
     /// The message that it posts.
     pub text: String,
-    /// The delivery as it came.
+    /// The delivery in its original form; `None` for other runs.
     pub payload: Option<String>,
     /// The delivery's event, if its sender names one.
     pub event: Option<String>,
 }
 
-/// A run.
+/// A recorded run of a job.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct JobRun {
     /// The id; later runs have larger ones.
     pub id: i64,
-    /// Its job.
+    /// The id of its job.
     pub job_id: i64,
-    /// The slot.
+    /// The slot, which identifies the run within its job.
     pub slot: String,
-    /// Its state.
+    /// The run's state.
     pub state: RunState,
-    /// Why it was skipped, stopped, failed or was refused.
+    /// The reason why it was skipped, stopped, failed or refused.
     pub note: String,
     /// The number of deliveries that this row counts; more than 1 only for refused ones.
     pub times: i64,
-    /// Its chat.
+    /// The chat to which it posted.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
     /// The message that it posted.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
-    /// True if the delivery is kept, and can be run again.
+    /// True if the delivery is kept, so that it can be run again.
     pub has_payload: bool,
     /// When it should begin, in Unix milliseconds.
     pub due_ms: i64,
@@ -114,35 +114,35 @@ pub struct JobRun {
 /// A run whose message is to be posted.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct DueRun {
-    /// The run.
+    /// The id of the run.
     pub run_id: i64,
-    /// The slot.
+    /// The slot, which identifies the run within its job.
     pub slot: String,
     /// The message that it posts.
     pub text: String,
     /// Its chat, once it has one.
     pub run_chat_id: Option<ChatId>,
-    /// True if its user asked for it: such a run does not wait for earlier ones.
+    /// True if its user requested it: such a run does not wait for earlier ones.
     pub is_asked: bool,
-    /// Its job.
+    /// The job that it belongs to.
     #[sqlx(flatten)]
     pub job: Job,
 }
 
-/// A chat to make for a run.
+/// The settings of a chat to create for a run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunChat<'a> {
     /// True if all runs of the job share one chat.
     pub is_shared: bool,
-    /// Its title.
+    /// The chat's title.
     pub title: &'a str,
-    /// The place it is bound to.
+    /// The place that the chat is bound to; `None` for the active runner.
     pub runner: Option<&'a str>,
-    /// Its approval mode; `None` for the user's own.
+    /// The chat's approval mode; `None` for the user's own.
     pub approval: Option<&'a str>,
 }
 
-/// The prefix of the slots of runs that a user asked for.
+/// The prefix of the slots of runs that a user requested.
 pub const ASKED_SLOT: &str = "asked/";
 
 /// Runs `r` of jobs `j`, with the outcome of their turn or command.
@@ -158,7 +158,7 @@ macro_rules! runs {
 }
 
 impl NewRun {
-    /// Records the run within a transaction; returns its id, or `None` if its slot is already on record.
+    /// Records the run within a transaction; returns its id, or `None` if its slot is already recorded.
     pub(crate) async fn insert(
         &self,
         transaction: &mut Transaction,
@@ -187,8 +187,8 @@ impl NewRun {
 }
 
 impl Store {
-    /// Records the due slots of a schedule and stores its next slot, in one transaction. Returns false, and records nothing, if the stored
-    /// next slot differs from `job`'s: the job was changed or advanced in the meantime.
+    /// Records the due slots of a schedule and stores its next slot, in one transaction. Returns false, without any change, if the stored next slot
+    /// differs from `job`'s: the job was changed or advanced in the meantime.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -210,7 +210,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Records a run of a job; returns its id, or `None` if its slot is already on record. A job keeps its newest 20 deliveries.
+    /// Records a run of a job; returns its id, or `None` if its slot is already recorded. The newest 20 deliveries of a job are kept.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 1 MiB of delivery or 256 KiB of message, and if 100 runs are already waiting; [`Error::Database`].
@@ -239,7 +239,7 @@ impl Store {
         Ok(added)
     }
 
-    /// Records a refused delivery; those with the same slot share one row, which counts them.
+    /// Records a refused delivery. Refused deliveries with the same slot share one row, which counts them.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -258,7 +258,7 @@ impl Store {
         Ok(())
     }
 
-    /// The runs of a user's job, the newest first, older than `before`, `limit` at most.
+    /// The runs of a user's job that are older than `before`, the newest first, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -295,7 +295,7 @@ impl Store {
         .await?)
     }
 
-    /// A delivery of a user's trigger as it came, and its event.
+    /// A delivery to a user's trigger in its original form, and its event.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the delivery is no longer kept, or the run is another user's.
@@ -315,7 +315,7 @@ impl Store {
         }
     }
 
-    /// The runs of all users whose message is to be posted, the oldest first, after the run `after`, `limit` at most.
+    /// The runs of all users after the run `after` whose message is to be posted, the oldest first, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -366,10 +366,10 @@ impl Store {
         .await?)
     }
 
-    /// The chat of a run: the one that it has, the job's shared one, or a new one. All in one transaction, so that a run never gets two.
+    /// The chat of a run: its own, the job's shared one, or a new one. It is chosen in one transaction, so that a run never gets two.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the run is gone.
+    /// [`Error::NotFound`] if the run was deleted.
     pub async fn run_chat(&self, job: &Job, run: i64, chat: RunChat<'_>) -> Result<ChatId> {
         let mut transaction = self.database.write(Scope::User(job.user)).await?;
         let known: Option<(Option<ChatId>, Option<ChatId>)> = query_as(
@@ -386,7 +386,7 @@ impl Store {
         let shared = of_job.filter(|_| chat.is_shared);
         let id = match shared {
             Some(id) => {
-                // The automation's present definition, which may have changed since the chat was made.
+                // The automation's current definition is used, which may have changed since the chat was created.
                 query("UPDATE chats SET runner = $1, approval = COALESCE($2, approval) WHERE id = $3")
                     .bind(chat.runner)
                     .bind(chat.approval)
@@ -423,7 +423,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Records that a run's message was posted, and which message answers it.
+    /// Records that a run's message was posted, and the message that answers it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -458,7 +458,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the runs that were recorded before `before_ms`, except those that wait and each job's newest.
+    /// Removes the runs that were recorded before `before_ms`, except waiting ones and each job's newest.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -8,13 +8,13 @@ use crate::limits::{JOB_DOCUMENT_MAX_BYTES, JOB_NAME_MAX_BYTES, JOB_SECRET_MAX_B
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// The kind of a job's start.
+/// The way in which a job's runs start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum JobKind {
-    /// The clock.
+    /// A schedule starts them.
     Schedule,
-    /// A webhook.
+    /// A webhook starts them.
     Trigger,
 }
 
@@ -30,47 +30,47 @@ impl JobKind {
 
 crate::sql::bind_as_word!(JobKind);
 
-/// A user's job.
+/// A recorded job of a user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Job {
-    /// The id, never given twice.
+    /// The id, which is never reused.
     pub id: i64,
-    /// Its user.
+    /// The user who owns the job.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// Its name, unique among its user's.
+    /// The job's name, unique among its user's jobs.
     pub name: String,
-    /// The kind of its start.
+    /// The way in which its runs start.
     pub kind: JobKind,
-    /// Its definition, as JSON.
+    /// The job's definition, as JSON.
     pub document_json: String,
     /// The chat that its runs share; `None` before the first run, or if the chat was deleted.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
-    /// Why it is paused, empty if its user paused it; `None` if it is not paused.
+    /// The reason why it is paused, empty if its user paused it; `None` if it is not paused.
     pub paused: Option<String>,
     /// The next slot of a schedule, in Unix milliseconds.
     pub next_ms: Option<i64>,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
     /// When it was last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
 }
 
-/// A job to add, or the new definition of one.
+/// A job to add, or a new definition for an existing one.
 #[derive(Clone, Copy, Debug)]
 pub struct JobDraft<'a> {
-    /// Its name.
+    /// The job's name, up to 64 bytes.
     pub name: &'a str,
-    /// The kind of its start.
+    /// The way in which its runs start.
     pub kind: JobKind,
-    /// Its definition, as JSON.
+    /// The job's definition, as JSON, up to 64 KiB.
     pub document_json: &'a str,
-    /// Its next slot.
+    /// The next slot of a schedule, in Unix milliseconds.
     pub next_ms: Option<i64>,
-    /// The SHA-256 of the token in a trigger's address, in hex; `None` keeps the one that it has.
+    /// The SHA-256 of the token in a trigger's address, in hex; `None` keeps the current one.
     pub token_sha256: Option<&'a str>,
-    /// The secret that signs a trigger's deliveries; `None` keeps the one that it has.
+    /// The secret that signs a trigger's deliveries; `None` keeps the current one.
     pub secret: Option<&'a str>,
 }
 
@@ -80,7 +80,7 @@ macro_rules! job_columns {
     };
 }
 
-/// The owner of a trigger's secret.
+/// The place that a trigger's secret is sealed for.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("job/{user}/{name}")
 }
@@ -96,7 +96,7 @@ impl Store {
         Ok(jobs.bind(user).fetch_all(self.database.reader()).await?)
     }
 
-    /// A user's job.
+    /// A user's job with this name.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
@@ -120,7 +120,7 @@ impl Store {
             .await?)
     }
 
-    /// The secret that signs a trigger's deliveries; `None` if it has none, or the key that sealed it is lost.
+    /// The secret that signs a trigger's deliveries; `None` if it has none, or if the key that sealed it was lost.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -133,7 +133,7 @@ impl Store {
         Ok(sealed.flatten().and_then(|sealed| open(sealed).ok()))
     }
 
-    /// Adds a job, or replaces the definition of the one with this name, which also resumes it. Its chat and its runs stay.
+    /// Adds a job, or replaces the definition of the one with this name, which also resumes it. An existing job keeps its chat and its runs.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 50 jobs, 64 bytes of name, 64 KiB of definition, 1 KiB of secret, and if a job of the other kind has this
@@ -177,14 +177,15 @@ impl Store {
         .await?;
         let job = job.ok_or_else(|| {
             invalid(
-                "has the name of one of the other kind (schedule or trigger); choose another name".to_owned(),
+                "has the same name as one of the other kind (schedule or trigger); choose another name"
+                    .to_owned(),
             )
         })?;
         transaction.commit().await?;
         Ok(job)
     }
 
-    /// Removes a job with the record of its runs; its chats stay. Returns true if it was there.
+    /// Removes a job with the record of its runs; its chats stay. Returns true if it existed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -222,7 +223,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("automation", name))
     }
 
-    /// The jobs of all users whose slot has come, the oldest slot first, `limit` at most.
+    /// The jobs of all users whose next slot is due, the oldest slot first, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -241,7 +242,7 @@ impl Store {
         .await?)
     }
 
-    /// The next slot of any job.
+    /// The earliest next slot of any job, in Unix milliseconds.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -1,4 +1,4 @@
-//! Keys of programs: a Bearer token made once, its hash here, with a scope.
+//! API keys for programs: each is a Bearer token that is shown once, of which only the hash is stored, with a scope.
 
 use std::str::FromStr;
 
@@ -20,20 +20,20 @@ pub enum KeyScope {
     Full,
     /// Commands, files and tasks on its owner's runners.
     Exec,
-    /// Reading only.
+    /// Read access only.
     Read,
 }
 
 /// A key, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ApiKey {
-    /// The row.
+    /// The id of the key's row.
     #[sqlx(rename = "key_id")]
     pub id: KeyId,
-    /// Its name, unique among its user's keys.
+    /// The key's name, unique among its user's keys.
     #[sqlx(rename = "key_name")]
     pub name: String,
-    /// Its permissions.
+    /// The key's permissions.
     #[sqlx(try_from = "String")]
     pub scope: KeyScope,
     /// When it was created, in Unix milliseconds.
@@ -41,7 +41,7 @@ pub struct ApiKey {
     pub created_at_ms: i64,
     /// When it was last used, in Unix milliseconds, to the minute; `None` if it never was.
     pub last_used_ms: Option<i64>,
-    /// When it ends, in Unix milliseconds; `None` if it does not.
+    /// When it expires, in Unix milliseconds; `None` if it does not.
     pub expires_at_ms: Option<i64>,
 }
 
@@ -54,7 +54,7 @@ struct OwnedKey {
     user: User,
 }
 
-/// The columns of an [`ApiKey`], from `api_keys k`. Named apart from a user's, since both are read in one row.
+/// The columns of an [`ApiKey`], from `api_keys k`. Their names differ from those of a user's columns, since both are read in one row.
 macro_rules! key_columns {
     () => {
         "k.id AS key_id, k.name AS key_name, k.scope, k.created_at_ms AS key_created_at_ms, k.last_used_ms,
@@ -93,8 +93,8 @@ impl TryFrom<String> for KeyScope {
 }
 
 impl Store {
-    /// Makes a key for a user's programs that expires after `ttl_ms` milliseconds, or never. Returns it with its secret, which
-    /// cannot be seen again.
+    /// Creates a key for a user's programs that expires after `ttl_ms` milliseconds, or never. Returns it with its secret, which cannot be shown
+    /// again.
     ///
     /// # Errors
     /// [`Error::Taken`] if the user has a key of this name; [`Error::Invalid`] for a lifetime under 1 minute or over 10
@@ -150,7 +150,7 @@ impl Store {
         Ok(query_as(query).bind(user).fetch_all(self.database.reader()).await?)
     }
 
-    /// Removes a key: it opens nothing any more.
+    /// Removes a key, which is then no longer accepted.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the user has no key of this name.

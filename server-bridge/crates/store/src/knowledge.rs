@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   collections ──► documents ──► pages, passages of one version ──► words of passages (FTS5, or a GIN index), vectors
-//!        │              ▲ the version changes in one transaction, and the old one's rows are removed after it
-//!        └─► index jobs ┘ a job's number is the number of its version; only the present version's rows are read
+//!        │              ▲ the version changes in one transaction; afterwards, the old one's rows are removed
+//!        └─► index jobs ┘ a job's number is the number of its version; only the current version's rows are read
 //! ```
 //! One condition ([`VISIBLE`]) decides who may search a collection: each statement contains it, and applies it before anything is ranked.
 

@@ -5,9 +5,9 @@
 //! and another user's data is treated as missing. Secrets are stored as hashes, except for providers' keys, which have to be read again. Times are
 //! Unix milliseconds, from a [`Clock`].
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
-//! | `users`, `passwords` | accounts; argon2id |
+//! | `users`, `passwords` | accounts; password hashing with argon2id |
 //! | `sessions` | logins |
 //! | `keys` | keys of programs, and their scopes |
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
@@ -17,26 +17,26 @@
 //! | `chats`, `messages` | conversations |
 //! | `turns` | the input and output of a model |
 //! | `streamed` | the text of answers in progress |
-//! | `context` | the layers over it for the model: summaries, masks, edits |
-//! | `offloads` | long results of its tools, and the files they come from |
+//! | `context` | the layers over a conversation for its model: summaries, masks, edits |
+//! | `offloads` | long results of tools, and the files they come from |
 //! | `subscriptions`, `usage` | users' own models; the usage of models |
 //! | `seal`, `sealing` | secrets that have to be read again, and the encryption key |
 //! | `checkpoints` | files as they were before a turn changed them |
-//! | `undo`, `fork` | turns taken back; copies of conversations |
+//! | `undo`, `fork` | undone turns; copies of conversations |
 //! | `approvals` | the approval mode and permissions of a chat |
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
 //! | `trouble` | the problems that administrators are notified of |
-//! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
+//! | `hook_documents`, `trusts` | a user's own hooks; the parts of a workspace that a user approved |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `plugins`, `marketplaces` | the plugins that users installed or share; the lists of plugins that they added |
 //! | `http_tools` | a user's own HTTP tools |
 //! | `jobs`, `job_runs` | automations and their runs |
 //! | `groups` | groups of people and agents: logs, calls, chains |
-//! | `channels` | chats reached from messengers: accounts, links, what arrived, what is sent |
+//! | `channels` | chats reached from messengers: accounts, links, incoming and outgoing messages |
 //! | `knowledge` | collections of documents, their passages and vectors, and the queue of documents to index |
 //! | `blobs` | long values of rows as objects in a bucket |
-//! | `batches` | long changes, taken apart |
-//! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
+//! | `batches` | long changes, divided into batches |
+//! | `own` | the common code for a user's own definitions with sealed secrets: MCP servers and HTTP tools |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
 //! | `asks` | questions to people, answered once |
 //! | `todos` | the task list of a chat's model |
@@ -45,9 +45,9 @@
 //! | `login_addresses` | addresses that logged in to an account |
 //! | `one_time`, `attempts` | secrets that work once; counts of failed logins |
 //! | `sends` | messages that a client may repeat |
-//! | `sub_agents` | conversations below others |
-//! | `delegations`, `background` | a sub-agent's turn, and its call; turns that their calls do not wait for |
-//! | `mailbox` | messages to sub-agents at work in the background |
+//! | `sub_agents` | the conversations of sub-agents |
+//! | `delegations`, `background` | the turns of sub-agents that a call waits for, and those that no call waits for |
+//! | `mailbox` | messages to sub-agents that are running in the background |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
 //! | `memory_items` | memories of users, and of their agents in groups; what conversations showed of them |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
@@ -55,18 +55,20 @@
 //! | `deleted` | traces of deleted rows in SQLite's files |
 //! | `copy` | copying a whole database to another one |
 //! | `location` | the location of a database, as its operator writes it |
-//! | `hold` | the right of one server, or of nodes, to work with a database of PostgreSQL |
+//! | `hold` | the right of one server, or of nodes, to use a PostgreSQL database |
 //! | `nodes`, `homes`, `membership` | servers that share a database; the node that works for each user; this process as a node |
 //! | `away` | when the database was last found unreachable |
 //! | `patience` | waiting for an unreachable database |
 //! | `audit` | who did what, where, and how it ended |
-//! | `tokens`, `name`, `clock` | the small types all of them use, beside those of crate `records` |
+//! | `tokens`, `name`, `clock` | small types that all of them use, in addition to those of crate `records` |
 //! | `database` | the file or the server, the connections, whose changes take turns, the schema's steps (`migrations/`, `migrations-postgres/`) |
-//! | `sql` | statements, their arguments and rows, for both |
+//! | `sql` | statements, their arguments and rows, for both databases |
 //! | [`limits`] | every limit and lifetime |
 //!
-//! A new table: a new numbered file in `migrations/` and its counterpart in `migrations-postgres/`, a module beside these, and its `impl Store`.
-//! Then `SANDBRIDGE_BLESS=1 cargo nextest run --workspace a_new_database_has_the_schema` writes `schema.sql`, from which new files are made.
+//! To add a table, write a numbered file in `migrations/` and its counterpart in `migrations-postgres/`, a module next to these, and its `impl
+//! Store`.
+//! Then run `SANDBRIDGE_BLESS=1 cargo nextest run --workspace a_new_database_has_the_schema`: it writes `schema.sql`, from which new
+//! SQLite databases are created.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -241,13 +243,13 @@ pub use trusts::Trust;
 pub use undo::PastTurn;
 pub use usage::UsageRow;
 
-/// The store. Cheap to clone; every clone is the same store.
+/// A handle of the server's database. Cheap to clone; all clones use the same database.
 #[derive(Clone, Debug)]
 pub struct Store {
     database: database::Database,
     passwords: passwords::Passwords,
     clock: Clock,
-    /// `None` until the store is unlocked.
+    /// Seals and opens secrets; `None` until the store is unlocked.
     sealer: Option<seal::Sealer>,
     /// The bucket for long values; `None` if all values are in the database.
     blobs: Option<s3::Bucket>,
@@ -279,7 +281,7 @@ impl Store {
     /// Opens the database at its location, as [`Store::open`] or [`Store::connect`].
     ///
     /// # Errors
-    /// As theirs; [`Error::Moved`] if another database has taken its place.
+    /// As for those; [`Error::Moved`] if the database was copied to another one, which has replaced it.
     pub async fn at(location: &Location) -> Result<Self> {
         let store = match location {
             Location::File(path) => Self::open(path).await?,
@@ -291,10 +293,10 @@ impl Store {
         }
     }
 
-    /// Opens a PostgreSQL database as [`Store::at`], for a node.
+    /// Opens a PostgreSQL database as [`Store::at`] does, for a node.
     ///
     /// # Errors
-    /// As for [`Store::at`]; [`Error::NodeVersion`] if a live node's program cannot work beside this one.
+    /// As for [`Store::at`]; [`Error::NodeVersion`] if a live node's program cannot work with the same database as this one.
     pub async fn at_as_node(url: &PostgresUrl) -> Result<Self> {
         let database = database::Database::connect_as_node(url.expose(), limits::NODE_STAND_STILL).await?;
         let store = Self::with(database, None);
@@ -304,14 +306,14 @@ impl Store {
         }
     }
 
-    /// The same store, whose changes are those of this node: each is made only while the node is the home of the user concerned.
+    /// The same store for a node: each change is made only while the node is the home of the user whose data it changes.
     #[must_use]
     pub fn of_node(mut self, node: Arc<Membership>) -> Self {
         self.database = self.database.of_node(node);
         self
     }
 
-    /// An empty store in memory, gone with its last clone. For tests.
+    /// An empty store in memory, which is deleted with its last clone. For tests.
     ///
     /// # Errors
     /// [`Error::Migration`] and [`Error::Database`].

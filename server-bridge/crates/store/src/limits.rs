@@ -8,7 +8,7 @@ pub const BUSY_TIMEOUT_MS: u64 = 10_000;
 pub const OPEN_RETRY_MS: u64 = 5;
 /// How long a caller waits for a free connection; longer than a busy wait, so that the clearer error comes first.
 pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
-/// Connections that read side by side; writes to SQLite always take turns on one.
+/// The number of connections that read in parallel; writes to SQLite always take turns on one.
 pub const READ_CONNECTIONS: u32 = 4;
 /// The oldest PostgreSQL that is known to work.
 pub const POSTGRES_OLDEST: i32 = 14;
@@ -24,25 +24,26 @@ pub const HOLD_CHECK: Duration = Duration::from_secs(2);
 pub const NODE_LEASE: Duration = Duration::from_secs(10);
 /// How often a node renews its lease.
 pub const NODE_RENEWAL: Duration = Duration::from_secs(3);
-/// How long a change of a node may stand still before PostgreSQL ends it; no longer than the lease, so that a frozen node's lock does
-/// not keep others from taking over its users.
+/// How long a change of a node may be idle before PostgreSQL ends it. It is no longer than the lease, so that a frozen node's lock does not keep
+/// others from taking over its users.
 pub const NODE_STAND_STILL: Duration = Duration::from_secs(10);
 /// The longest URL of a node, in bytes.
 pub const NODE_URL_MAX_BYTES: usize = 512;
-/// The oldest newest step of a program that may run beside this one. It grows when a step takes away what older programs use.
+/// The oldest schema whose programs may run as nodes alongside this one, by its newest step. It is raised when a step removes something that older
+/// programs use.
 pub const SCHEMA_OLDEST: i64 = 55;
-/// How long after an outage of PostgreSQL older connections are checked at each use.
+/// How long after an outage of PostgreSQL connections from before it are checked at each use.
 pub const POSTGRES_SUSPECT: Duration = Duration::from_secs(60);
-/// The connections to PostgreSQL for changes, each in its own scope.
+/// The number of connections to PostgreSQL for changes, each in a separate scope.
 pub const WRITE_CONNECTIONS: u32 = 4;
-/// The connections for searches, so that no search blocks other reads.
+/// The number of connections for searches, so that no search blocks other reads.
 pub const SEARCH_CONNECTIONS: u32 = 2;
 
 /// The shortest password accepted, in characters.
 pub const PASSWORD_MIN_CHARS: usize = 8;
 /// The longest password accepted, in bytes: all of it is hashed, so its length costs time.
 pub const PASSWORD_MAX_BYTES: usize = 1024;
-/// Passwords hashed at once; each takes 19 MiB, and a flood of logins must not take more than this many.
+/// The number of passwords that are hashed at once. Each takes 19 MiB, so this limits the memory that a flood of logins takes.
 pub const PASSWORD_HASHES_AT_ONCE: usize = 2;
 /// The smallest allocation for checking a password, in bytes. glibc keeps freed blocks of up to 32 MiB for later
 /// (`DEFAULT_MMAP_THRESHOLD_MAX` in mallopt(3)), for each thread; larger ones go back to the system.
@@ -50,7 +51,7 @@ pub const PASSWORD_MEMORY_MIN_BYTES: usize = 33 * 1024 * 1024;
 
 /// The longest name of a user or a runner, in characters.
 pub const NAME_MAX_CHARS: usize = 63;
-/// Random bytes in a token: 256 bits.
+/// The number of random bytes in a token: 256 bits.
 pub const TOKEN_BYTES: usize = 32;
 
 /// How long a session lives: 30 days.
@@ -73,14 +74,14 @@ pub const ENROLMENT_TTL_MS: i64 = 60 * MINUTE_MS;
 pub const ENROLMENT_TTL_MIN_MS: i64 = MINUTE_MS;
 /// The longest time a one-use token may work: 7 days.
 pub const ENROLMENT_TTL_MAX_MS: i64 = 7 * DAY_MS;
-/// How long expired tokens and revoked runners are remembered, so that their owner learns which it was: 90 days.
+/// How long expired tokens and revoked runners are remembered, so that their owners learn why they no longer work: 90 days.
 pub const DEAD_TOKEN_RETENTION_MS: i64 = 90 * DAY_MS;
 
 /// The maximum number of keys of one user.
 pub const API_KEYS_PER_USER: i64 = 100;
 /// The shortest time a key may work: 1 minute.
 pub const API_KEY_TTL_MIN_MS: i64 = MINUTE_MS;
-/// The longest time a key that ends may work: 10 years.
+/// The longest lifetime of a key that expires: 10 years.
 pub const API_KEY_TTL_MAX_MS: i64 = 3650 * DAY_MS;
 /// How exactly the last use of a key is remembered: 1 minute, so that not every request writes.
 pub const API_KEY_USE_STEP_MS: i64 = MINUTE_MS;
@@ -107,9 +108,10 @@ pub const MESSAGE_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 /// How much of an exec's error text is recorded, in bytes; the rest is cut.
 pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
-/// The largest item of a turn, in bytes: a tool call with a whole file in it.
+/// The largest item of a turn, in bytes; for example, a tool call that contains a whole file.
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
-/// How often a turn goes on after the end of a server without getting any further: it may be why the servers end.
+/// How often a turn is resumed after the server ended without making progress in between; beyond that, the turn may be the reason why the server
+/// ends.
 pub const RESUMES_MAX: i64 = 3;
 /// The largest tool result that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -165,7 +167,7 @@ pub const INDEX_JOBS_PER_USER: i64 = 1000;
 pub const DOCUMENT_BYTES_PER_USER: i64 = 4 * 1024 * 1024 * 1024;
 /// The largest file that is rewritten after a deletion, in bytes; rewriting takes about a second for 100 MiB.
 pub const VACUUM_MAX_BYTES: i64 = 512 * 1024 * 1024;
-/// The rows of an old version that are removed in one change, so that other changes wait for moments only.
+/// The number of rows of an old version that are removed in one change, so that other changes wait only briefly.
 pub const SWEEP_ROWS: i64 = 2000;
 /// The maximum number of MCP servers that one user may add.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
@@ -195,39 +197,39 @@ pub const JOB_SECRET_MAX_BYTES: usize = 1024;
 pub const JOB_TEXT_MAX_BYTES: usize = 256 * 1024;
 /// The longest delivery to a trigger, in bytes.
 pub const JOB_PAYLOAD_MAX_BYTES: usize = 1024 * 1024;
-/// How many runs of one job may wait.
+/// The maximum number of waiting runs of one job.
 pub const JOB_RUNS_WAITING: i64 = 100;
-/// How many deliveries of one job are kept whole.
+/// The number of deliveries of one job that are kept in full.
 pub const JOB_PAYLOADS_KEPT: i64 = 20;
 /// The longest reason of a run that is kept, in bytes.
 pub const JOB_NOTE_MAX_BYTES: usize = 1024;
 /// The maximum number of accounts on messengers of one user.
 pub const CHANNELS_PER_USER: i64 = 20;
-/// The longest name of one, in bytes.
+/// The longest name of such an account, in bytes.
 pub const CHANNEL_NAME_MAX_BYTES: usize = 64;
-/// The longest settings of one, and the longest secrets, in bytes each.
+/// The longest settings of such an account, and its longest secrets, in bytes each.
 pub const CHANNEL_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
-/// The longest id of a messenger, in bytes.
+/// The longest id that a messenger gives, in bytes.
 pub const CHANNEL_ID_MAX_BYTES: usize = 256;
 /// The longest event of a messenger as JSON, in bytes.
 pub const CHANNEL_EVENT_MAX_BYTES: usize = 2 * 1024 * 1024;
-/// How many events of one account may wait; more are not taken, and the messenger keeps them.
+/// The maximum number of waiting events of one account. Beyond that, events are refused, and the messenger keeps them.
 pub const CHANNEL_EVENTS_WAITING: i64 = 10_000;
-/// How many events of one person in one conversation may wait; further ones are dropped.
+/// The maximum number of waiting events of one person in one conversation; further ones are dropped.
 pub const CHANNEL_LANE_WAITING: i64 = 200;
 /// The longest reason why a message was not sent, in bytes.
 pub const CHANNEL_ERROR_MAX_BYTES: usize = 1024;
-/// How many wrong codes with its prefix end a code.
+/// The number of wrong codes with the same prefix after which a code is no longer valid.
 pub const LINK_CODE_TRIES: i64 = 5;
-/// How many codes one person may try in [`LINK_TRIES_MS`].
+/// The maximum number of codes that one person may try within [`LINK_TRIES_MS`].
 pub const LINK_TRIES_PER_PERSON: i64 = 5;
-/// See [`LINK_TRIES_PER_PERSON`], in milliseconds.
+/// The time to which [`LINK_TRIES_PER_PERSON`] applies, in milliseconds.
 pub const LINK_TRIES_MS: i64 = 600_000;
-/// How often a person who is not linked is told so, in milliseconds.
+/// The time after which a person who is not linked is told so again, in milliseconds.
 pub const STRANGER_TOLD_EVERY_MS: i64 = 3_600_000;
 /// The longest grant of an MCP server's provider, in bytes.
 pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;
-/// The longest description of something approved, in bytes.
+/// The longest description of an approval, in bytes.
 pub const TRUST_SHOWN_MAX_BYTES: usize = 4 * 1024;
 /// The maximum number of approvals of one user.
 pub const TRUSTS_PER_USER: i64 = 10_000;
@@ -243,64 +245,64 @@ pub const ENCRYPTION_KEY_BYTES: usize = 32;
 pub const SALT_BYTES: usize = 16;
 /// The memory for deriving a key from a passphrase, in KiB: 64 MiB.
 pub const PASSPHRASE_MEMORY_KIB: u32 = 64 * 1024;
-/// The number of passes over it.
+/// The number of passes over that memory.
 pub const PASSPHRASE_PASSES: u32 = 3;
-/// The number of threads for it.
+/// The number of threads for deriving the key.
 pub const PASSPHRASE_THREADS: u32 = 1;
 /// The maximum number of rows of one usage report: days times models.
 pub const USAGE_ROWS: i64 = 10_000;
 /// The maximum number of items of one chat's task list.
 pub const TODOS_PER_CHAT: usize = 100;
-/// The longest of them, in characters.
+/// The longest item of a task list, in characters.
 pub const TODO_MAX_CHARS: usize = 500;
 /// The maximum number of words of one search for messages.
 pub const SEARCH_WORDS: usize = 8;
-/// The longest of them, in characters.
+/// The longest word of such a search, in characters.
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
-/// The longest word that conversations are searched for, in characters.
+/// The longest word of a search for conversations, in characters.
 pub const CHAT_SEARCH_WORD_MAX_CHARS: usize = 64;
-/// How many of a user's messages are read one by one if the index finds nothing; the newest ones.
+/// The number of a user's newest messages that are read one by one if the index finds nothing.
 pub const CHAT_SEARCH_MESSAGES: i64 = 20_000;
 /// How long one search for words may take.
 pub const SEARCH_TIMEOUT: Duration = Duration::from_secs(3);
-/// How many ids of messages one step of the index's job looks at.
+/// The number of message ids that one step of the indexing job covers.
 pub const INDEX_BATCH_IDS: i64 = 2_000;
-/// The vectors that are read at once; of 384 dimensions, 1.5 MiB.
+/// The number of vectors that are read at once; with 384 dimensions, they take 1.5 MiB.
 pub const VECTOR_ROWS: i64 = 4_096;
-/// How often a search checks the time, in steps of SQLite's virtual machine.
+/// The interval at which a search checks the time, in steps of SQLite's virtual machine.
 pub const SEARCH_CHECK_STEPS: i32 = 100;
 /// The maximum size of the earlier file states that are kept for one conversation, in bytes; beyond that the oldest are dropped.
 pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;
-/// How long they are kept: 30 days.
+/// How long earlier file states are kept: 30 days.
 pub const CHECKPOINT_LIFETIME_MS: i64 = 30 * DAY_MS;
 /// The largest file that is kept this way, in bytes.
 pub const CHECKPOINT_FILE_MAX_BYTES: usize = 16 * 1024 * 1024;
-/// The masked results of one conversation that can be recalled; older ones cannot.
+/// The number of masked results of one conversation that can be recalled; older ones cannot.
 pub const MASKS_KEPT: usize = 200;
-/// Their total length, in characters.
+/// The maximum total length of these results, in characters.
 pub const MASKS_KEPT_CHARS: i64 = 2_000_000;
-/// The files of one conversation that are checked for changes; those that were read last.
+/// The number of files of one conversation that are checked for changes: the ones that were read last.
 pub const READS_TRACKED: u32 = 32;
-/// How much of each text of an audit entry is recorded, in bytes; the rest is cut.
+/// The part of each text of an audit entry that is recorded, in bytes; the rest is cut.
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
-/// The rows that a fork copies before other writers get a turn.
+/// The number of rows that a fork copies before other writers get a turn.
 pub const FORK_BATCH_ROWS: usize = 200;
-/// The bytes that it copies before that; one row may be longer: 4 MiB.
+/// The number of bytes that a fork copies before that, 4 MiB; a single row may be longer.
 pub const FORK_BATCH_BYTES: i64 = 4 * 1024 * 1024;
 /// The maximum number of values that one statement of a copy adds: PostgreSQL accepts 65,535, SQLite 32,766.
 pub const COPY_BATCH_VALUES: usize = 10_000;
-/// The maximum number of bytes that it adds; one row may be longer: 4 MiB.
+/// The maximum number of bytes that such a statement adds, 4 MiB; a single row may be longer.
 pub const COPY_BATCH_BYTES: usize = 4 * 1024 * 1024;
-/// The maximum number of rows one listing returns, whatever its caller asks for.
+/// The maximum number of rows that one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
-/// The maximum size of the text of a page of messages or of a group's log, in bytes; a single longer row is a page of its own.
+/// The maximum size of the text of a page of messages or of a group's log, in bytes. A longer single row makes up a page alone.
 pub const PAGE_MAX_BYTES: i64 = 8 * 1024 * 1024;
 
-/// Values longer than this are objects of a bucket, if the server has one, in bytes: 256 KiB.
+/// The size beyond which values become objects of a bucket, if the server has one, in bytes: 256 KiB.
 pub const BLOB_MIN_BYTES: usize = 256 * 1024;
-/// How many values of one plugin are written to a bucket or read from it concurrently.
+/// The number of values of one plugin that are written to a bucket or read from it concurrently.
 pub const BLOBS_AT_ONCE: usize = 8;
-/// How long an object is kept that no row names, since a row may be about to name it: a day.
+/// How long an object that no row names is kept, since a row may be about to name it: a day.
 pub const BLOB_AGE_MS: i64 = DAY_MS;
 /// How often one of the nodes deletes objects that no row names: at most every half hour.
 pub const BLOB_SWEEP_EVERY_MS: i64 = 30 * MINUTE_MS;
@@ -337,7 +339,7 @@ pub const PERSONA_MAX_BYTES: usize = 16 * 1024;
 pub const AGENT_TOOLS_MAX_BYTES: usize = 16 * 1024;
 /// The longest text of an entry of a group, in bytes.
 pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
-/// The maximum number of messages that agents send each other without a person, for one thing that a person asked for.
+/// The maximum number of messages that agents send each other without a person, per request of a person.
 pub const AGENT_MESSAGES: i64 = 8;
 /// The maximum number of calls of an agent that have not ended.
 pub const CALLS_WAITING: i64 = 100;

@@ -1,4 +1,4 @@
-//! The location of a database, as its operator writes it.
+//! The location of a database, as the server's operator writes it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use crate::database::postgres;
 use crate::error::Result;
 
-/// The location of a database: a file of SQLite, or a PostgreSQL server.
+/// The location of a database: an SQLite file, or a PostgreSQL server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// This file.
+    /// The SQLite file with this path.
     File(PathBuf),
-    /// The database at this address.
+    /// The PostgreSQL database at this address.
     Postgres(PostgresUrl),
 }
 
-/// The address of a PostgreSQL database, including the password. `Display` leaves that out.
+/// The address of a PostgreSQL database, including the password, which `Display` leaves out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl {
     url: String,
@@ -23,7 +23,7 @@ pub struct PostgresUrl {
 }
 
 impl Location {
-    /// Parses an address of PostgreSQL, or else the name of a file.
+    /// Parses the address of a PostgreSQL database; any other text is the name of a file.
     ///
     /// # Errors
     /// [`crate::Error::DatabaseUrl`] for an address that cannot be used.

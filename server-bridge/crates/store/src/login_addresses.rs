@@ -1,4 +1,4 @@
-//! Addresses that logged in to an account: other people's wrong guesses do not lock its owner out there.
+//! Addresses from which accounts were logged in to: other people's wrong guesses do not lock an account's owner out there.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::sql::{Scope, query, query_scalar};
 use crate::{Store, UserId};
 
 impl Store {
-    /// True if the account was logged in to from this address within the last 90 days. An unknown account was not.
+    /// True if the account was logged in to from this address within the last 90 days; false for an unknown account.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -25,10 +25,10 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// Records that the account was logged in to from this address; the 16 used last are kept.
+    /// Records that the account was logged in to from this address; keeps the 16 addresses that were used last.
     ///
     /// # Errors
-    /// [`crate::Error::Database`], also if the user was removed meanwhile.
+    /// [`crate::Error::Database`], also if the user was removed concurrently.
     pub async fn remember_login_address(&self, user: UserId, address: IpAddr) -> Result<()> {
         let mut transaction = self.database.write(Scope::Login(user)).await?;
         query(

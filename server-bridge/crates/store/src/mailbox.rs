@@ -1,8 +1,8 @@
-//! Messages to sub-agents at work in the background.
+//! Messages to sub-agents that are running in the background.
 //!
 //! ```text
 //!   the call of the agent that sends it ─► waits ─► an item of the sub-agent's turn, before its next request
-//!                                            └─ the turn ends first ─► unread, which the result says
+//!                                            └─ the turn ends first ─► unread, which the result reports
 //! ```
 //! The end of a turn and the change that adds a message to it exclude each other, so each message is either read or counted as unread.
 
@@ -22,7 +22,7 @@ pub struct BackgroundMessage<'a> {
     pub agent: &'a ChatId,
     /// The message that shows the call in its parent's conversation: each call sends one message.
     pub card: MessageId,
-    /// The text for people.
+    /// The text to show to people.
     pub text: &'a str,
     /// The item for its turn.
     pub item_json: &'a str,
@@ -35,7 +35,7 @@ pub enum Sent {
     Now(Message),
     /// The same call had already sent it.
     Before,
-    /// The sub-agent is not at work in the background.
+    /// The sub-agent is not running in the background.
     NotAtWork,
 }
 
@@ -56,7 +56,7 @@ impl Store {
         if before.is_some() {
             return Ok(Sent::Before);
         }
-        // The row is written for its lock, which delays the turn's end.
+        // The row is written to lock it, which delays the turn's end.
         let turn: Option<TurnId> = query_scalar(
             "UPDATE turns SET resumes = resumes
              WHERE background_json IS NOT NULL AND status IN ('queued', 'running') AND undone_at_ms IS NULL
@@ -90,12 +90,12 @@ impl Store {
         Ok(Sent::Now(said))
     }
 
-    /// Adds the oldest message that waits for a turn to the turn's conversation; returns the item. `None` if none waits.
+    /// Adds the oldest message that waits for a turn to the turn's conversation; returns the item, or `None` if no message waits.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`] for a turn whose conversation was deleted.
     pub async fn read_background_message(&self, turn: TurnId) -> Result<Option<(ItemId, String)>> {
-        // Nearly always there is none, and a read costs less than a transaction.
+        // Nearly always no message waits, and a read costs less than a transaction.
         if self.unread_background_messages(turn).await? == 0 {
             return Ok(None);
         }
@@ -118,7 +118,7 @@ impl Store {
         Ok(Some((item, item_json)))
     }
 
-    /// The number of messages that wait for a turn, or that it ended without reading.
+    /// The number of messages that wait for a turn, or that the turn did not read before it ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! The marketplaces that users added: lists of plugins, each as it was last read.
+//! The marketplaces that users added: lists of plugins, each in the version that was last read.
 
 use sqlx::FromRow;
 
@@ -7,16 +7,16 @@ use crate::limits::{MARKETPLACE_MAX_BYTES, MARKETPLACES_PER_USER, PLUGIN_SOURCE_
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// A marketplace.
+/// A marketplace that a user added.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MarketplaceRow {
-    /// Its name, unique among its user's.
+    /// The marketplace's name, unique among its user's.
     pub name: String,
-    /// Where it is, as its user wrote it.
+    /// The marketplace's location, as its user wrote it.
     pub source: String,
-    /// Its document, as it was last read.
+    /// The marketplace's document when it was last read.
     pub document: String,
-    /// The hashes of the plugins that are in the marketplace itself, by name, in JSON.
+    /// The hashes of the plugins that are contained in the marketplace, by name, as JSON.
     pub hashes_json: String,
     /// When it was last read, in Unix milliseconds; set when it is stored.
     pub updated_at_ms: i64,
@@ -39,7 +39,7 @@ impl Store {
     /// Stores a marketplace, in place of the one with this name.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 20 marketplaces, or 4 MiB of a document.
+    /// [`Error::Invalid`] beyond 20 marketplaces, or for a document beyond 4 MiB.
     pub async fn put_marketplace(&self, user: UserId, market: &MarketplaceRow) -> Result<()> {
         let MarketplaceRow { name, source, document, hashes_json, updated_at_ms: _ } = market;
         check_length("source", source, PLUGIN_SOURCE_MAX_BYTES)?;
@@ -72,7 +72,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a marketplace; the plugins that came from it stay. Returns true if it was there.
+    /// Removes a marketplace; the plugins that came from it stay. Returns true if it existed.
     ///
     /// # Errors
     /// [`Error::Database`].

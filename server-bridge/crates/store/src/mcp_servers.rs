@@ -14,11 +14,11 @@ use crate::{Store, UserId};
 /// A user's own MCP server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpServer {
-    /// Its name, unique among its user's.
+    /// The server's name, unique among its user's.
     pub name: String,
-    /// Its definition without secrets, as JSON.
+    /// The server's definition without secrets, as JSON.
     pub entry_json: String,
-    /// Its secrets, as JSON; `None` if it has none, or the key that sealed them is lost.
+    /// The server's secrets, as JSON; `None` if it has none, or if the key that sealed them was lost.
     pub secrets_json: Option<String>,
 }
 
@@ -28,22 +28,22 @@ impl std::fmt::Debug for McpServer {
     }
 }
 
-/// The tools that a server listed on a place.
+/// The tools that a server listed at a place.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct McpCatalogue {
-    /// The place; empty for a server that is reached from this one.
+    /// The place from which the server is reached; empty for this server itself.
     pub place: String,
     /// The server's name.
     pub server: String,
     /// The hash that identifies the server; a server with another hash has a separate list.
     pub hash: String,
-    /// The tools, accepted and changed, as JSON.
+    /// The accepted and the changed tools, as JSON.
     pub listing_json: String,
     /// When it was listed, in Unix milliseconds.
     pub listed_at_ms: i64,
 }
 
-/// Where servers are.
+/// The statements and limits for MCP servers.
 const SERVERS: OwnTable = OwnTable {
     what: "MCP server",
     list: "SELECT name, entry_json AS document_json, secrets_sealed FROM mcp_servers WHERE user_id = $1 ORDER BY name",
@@ -59,7 +59,7 @@ const SERVERS: OwnTable = OwnTable {
     max_bytes: MCP_ENTRY_MAX_BYTES,
 };
 
-/// The owner of a server's secrets.
+/// The place that a server's secrets are sealed for.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("mcp-server/{user}/{name}")
 }
@@ -96,7 +96,7 @@ impl Store {
         self.remove_own(&SERVERS, user, name).await
     }
 
-    /// What a server of this hash listed on a place.
+    /// The tools that a server with this hash listed at a place.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -119,7 +119,7 @@ impl Store {
         .await?)
     }
 
-    /// What servers listed at a place, including those that are reached from this server.
+    /// The tools that servers listed at a place, including servers that are reached from this server; or at all places.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -134,8 +134,8 @@ impl Store {
         .await?)
     }
 
-    /// Replaces what a server listed at a place, unless someone else has replaced it since it was read: `before` is the
-    /// listing that was read. Returns false if it differs now. The oldest of more than 200 goes.
+    /// Replaces the tools that a server listed at a place, unless another caller has replaced them since they were read: `before` is the listing
+    /// that was read. Returns false if the stored listing differs. Beyond 200 listings, deletes the oldest.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a listing beyond 2 MiB.

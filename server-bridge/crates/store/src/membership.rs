@@ -1,7 +1,7 @@
-//! What this process knows as a node: its id, and the homes that it claimed.
+//! This process as a node: its id, and the homes that it claimed.
 //!
-//! The database decides, in the statement that locks a user's rows: a fence that this process knows may be outdated. If it is, or the
-//! process knows none, the claimer claims the home and settles what the last one left, and the change begins again.
+//! The database decides, in the statement that locks a user's rows, because a fence that this process knows may be outdated. If it is outdated or
+//! unknown, the claimer claims the home and settles the work that the last home left unfinished, and the change begins again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,12 +16,12 @@ use crate::{UserId, hex};
 pub struct NodeId(String);
 
 impl NodeId {
-    /// A new id.
+    /// A new random id.
     pub fn random() -> Self {
         Self(hex(&rand::random::<[u8; 16]>()))
     }
 
-    /// The 32 digits.
+    /// The id as 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -33,8 +33,8 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Makes this node the home of a user, if it can, and returns when the user's unfinished work is settled; true if the node is the home
-/// now. The number is the fence that was refused: 0 if there was none.
+/// A function that makes this node the home of a user, if possible, and returns when the user's unfinished work is settled; true if the node is the
+/// home now. The number is the fence that was refused: 0 if there was none.
 pub type Claimer = Box<dyn Fn(UserId, i64) -> BoxFuture<'static, bool> + Send + Sync>;
 
 tokio::task_local! {
@@ -42,7 +42,7 @@ tokio::task_local! {
     static CLAIMING: (UserId, i64);
 }
 
-/// See the module.
+/// The state of this process as a node; see the module.
 pub struct Membership {
     id: NodeId,
     fences: RwLock<HashMap<UserId, i64>>,
@@ -60,7 +60,7 @@ impl Membership {
         &self.id
     }
 
-    /// Sets what claims homes; only the first call counts. Without it, changes for users of no home fail.
+    /// Sets the function that claims homes; only the first call counts. Without it, changes fail for users whose home this node is not.
     pub fn set_claimer(&self, claimer: Claimer) {
         let _was_set = self.claimer.set(claimer);
     }
@@ -84,17 +84,17 @@ impl Membership {
         fences.iter().map(|(user, fence)| (*user, *fence)).collect()
     }
 
-    /// Notes a home that was claimed and settled.
+    /// Records a home that was claimed and settled.
     pub fn settled(&self, user: UserId, fence: i64) {
         self.fences.write().unwrap_or_else(PoisonError::into_inner).insert(user, fence);
     }
 
-    /// Forgets a home.
+    /// Removes a home that the node lost.
     pub fn lost(&self, user: UserId) {
         self.fences.write().unwrap_or_else(PoisonError::into_inner).remove(&user);
     }
 
-    /// Settles what a user's last home left, before any other task changes something of this user.
+    /// Runs `work`, which settles what a user's last home left unfinished, before any other task changes data of this user.
     pub async fn while_claiming<T>(user: UserId, fence: i64, work: impl Future<Output = T>) -> T {
         CLAIMING.scope((user, fence), work).await
     }
@@ -110,7 +110,7 @@ impl Membership {
             return false;
         };
         let user = UserId(user);
-        // A task that claims a home and is refused has lost it to another node meanwhile.
+        // A task that is refused while it claims a home has lost that home to another node meanwhile.
         if CLAIMING.try_with(|claiming| claiming.0 == user).unwrap_or(false) {
             return false;
         }

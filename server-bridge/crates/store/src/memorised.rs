@@ -1,4 +1,4 @@
-//! Memory and chats: the memory text in a chat's prompt, the user's own messages, and the chats from which memories were proposed.
+//! Memory in chats: the memory text in a chat's prompt, the user's own messages, and the chats from which memories were proposed.
 
 use crate::error::{Error, Result};
 use crate::homes::at_home;
@@ -6,7 +6,8 @@ use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Asker, ChatId, MessageId, Store, TurnId, User, UserId};
 
-/// The beginning of the paragraph in which a message quotes the message it replies to. The text from there on is not its author's.
+/// The beginning of the paragraph in which a message quotes the message it replies to. From there on, the author of the message did not write the
+/// text.
 pub const QUOTATION: &str = "The block below is the message that this one replies to";
 
 /// Removes the quotation from a message.
@@ -17,8 +18,8 @@ fn unquoted(mut text: String) -> String {
     text
 }
 
-/// True for a message `m` of the conversation `c` that its owner wrote: messages of others have no author, and those made by a command
-/// have a document.
+/// True for a message `m` of the conversation `c` that its owner wrote: messages from others have no author, and messages that were made by a
+/// command have a document.
 macro_rules! is_own {
     () => {
         "m.role = 'user' AND m.author_id = c.user_id AND m.document_json IS NULL"
@@ -28,16 +29,16 @@ macro_rules! is_own {
 /// A request to an agent of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRequest {
-    /// The message that asks.
+    /// The message that contains the request.
     pub message: MessageId,
-    /// The text.
+    /// The text of the request.
     pub text: String,
-    /// True for the text of the person who asks; texts of agents are only information.
+    /// True if a person wrote the text; texts of agents are only information.
     pub is_persons: bool,
 }
 
 impl Store {
-    /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if it was claimed before.
+    /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if the chat was already claimed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -55,8 +56,8 @@ impl Store {
         Ok(claimed.rows_affected() == 1)
     }
 
-    /// Chats in which their users wrote something, that have not changed since `since_ms` and are not claimed, of users whose setting
-    /// `setting` is `on`; with these users, at most `limit`.
+    /// The chats in which their users wrote something, that have not changed since `since_ms` and are not claimed, of users whose setting `setting`
+    /// is `on`; with these users, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -83,8 +84,8 @@ impl Store {
         Ok(found.into_iter().filter_map(user_of).collect())
     }
 
-    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, messages that others wrote
-    /// in the user's name, and quotations.
+    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, messages that others wrote in the
+    /// user's name, and quotations.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -105,7 +106,7 @@ impl Store {
     /// The memory text in the prompt of a user's chat: the one that is stored for the chat, or `now`, which is then stored.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn chat_memory(&self, user: UserId, chat: &ChatId, now: &str) -> Result<String> {
         let told: Option<Option<String>> =
             query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")
@@ -128,8 +129,8 @@ impl Store {
         told.ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// The user's own message that a turn answers, and its text without quotations; `None` if it is unknown, was made from a command, or was
-    /// written by others.
+    /// The user's own message that a turn answers, and its text without quotations; `None` if the message is unknown, was made from a command, or
+    /// was written by others.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -146,8 +147,8 @@ impl Store {
         Ok(said.map(|(message, text)| (message, unquoted(text))))
     }
 
-    /// The request that a turn of a group's agent answers: without the log and the other texts that the server puts around it, and without
-    /// quotations. `None` if it is unknown, or if the request has ended.
+    /// The request that a turn of a group's agent answers, without the log and the other texts that the server puts around it, and without
+    /// quotations. `None` if the request is unknown or has ended.
     ///
     /// # Errors
     /// [`Error::Database`].

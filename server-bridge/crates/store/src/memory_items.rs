@@ -12,7 +12,7 @@ use crate::limits::{MEMORY_NAME_MAX_BYTES, MEMORY_PROPOSALS_PER_USER, MEMORY_TEX
 use crate::sql::{Transaction, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId, is_unseen};
 
-/// Makes an enum whose values are words in the database.
+/// Makes an enum whose values are stored as words in the database.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$of:meta])* $value:ident = $word:literal,)+ }) => {
         $(#[$about])*
@@ -30,7 +30,7 @@ macro_rules! words {
                 }
             }
 
-            /// The value of this name.
+            /// The value with this name.
             pub fn parse(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$value),)+
@@ -50,9 +50,9 @@ words! {
         Core = "core",
         /// A fact.
         Semantic = "semantic",
-        /// Something that happened.
+        /// An event that happened.
         Episodic = "episodic",
-        /// How something is done.
+        /// A way to do something.
         Procedural = "procedural",
     }
 }
@@ -64,13 +64,13 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// Memories of one agent of a group.
+        /// The chat of one agent of a group.
         Agent = "agent",
     }
 }
 
 words! {
-    /// Where an item came from.
+    /// The origin of an item.
     MemorySource {
         /// Its user wrote it.
         Person = "person",
@@ -88,9 +88,9 @@ words! {
 /// A memory, or a proposal of one.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MemoryItem {
-    /// The id.
+    /// The item's id.
     pub id: i64,
-    /// Its kind.
+    /// The item's kind.
     pub kind: MemoryKind,
     /// The chats that it applies to.
     pub scope: MemoryScope,
@@ -100,9 +100,9 @@ pub struct MemoryItem {
     pub agent_id: Option<i64>,
     /// A short name; may be empty, and need not be unique except for core blocks.
     pub name: String,
-    /// The text.
+    /// The text of the memory.
     pub text: String,
-    /// Where it came from.
+    /// The origin of the memory.
     pub source: MemorySource,
     /// The chat that it came from.
     pub source_chat: Option<ChatId>,
@@ -116,9 +116,9 @@ pub struct MemoryItem {
     pub valid_from_ms: i64,
     /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
-    /// The item that supersedes it.
+    /// The item that supersedes it; `None` if it was not superseded.
     pub superseded_by: Option<i64>,
-    /// The number of its text, from 1.
+    /// The revision number of its text, from 1.
     pub revision: i64,
     /// When it was added, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -129,13 +129,13 @@ pub struct MemoryItem {
 /// An earlier text of an item.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MemoryRevision {
-    /// Its number.
+    /// The revision number of the text, from 1.
     pub revision: i64,
-    /// The name it had.
+    /// The name that the item had.
     pub name: String,
-    /// The text.
+    /// The text that the item had.
     pub text: String,
-    /// Who replaced it: a [`MemorySource`].
+    /// The origin of the change that replaced it: a [`MemorySource`].
     pub replaced_by: MemorySource,
     /// When it was replaced, in Unix milliseconds.
     pub replaced_at_ms: i64,
@@ -144,7 +144,7 @@ pub struct MemoryRevision {
 /// An item to add.
 #[derive(Clone, Debug)]
 pub struct NewMemory<'a> {
-    /// Its kind.
+    /// The item's kind.
     pub kind: MemoryKind,
     /// The chats that it applies to.
     pub scope: MemoryScope,
@@ -152,9 +152,9 @@ pub struct NewMemory<'a> {
     pub scope_name: &'a str,
     /// A short name; may be empty.
     pub name: &'a str,
-    /// The text.
+    /// The text of the memory.
     pub text: &'a str,
-    /// Where it came from.
+    /// The origin of the memory.
     pub source: MemorySource,
     /// The chat that it came from.
     pub chat: Option<&'a ChatId>,
@@ -164,7 +164,7 @@ pub struct NewMemory<'a> {
     pub is_proposed: bool,
     /// The item whose text a proposal would change.
     pub replaces: Option<i64>,
-    /// The items that it makes untrue: it supersedes them, a proposal once it is accepted.
+    /// The items that it makes untrue. An item supersedes them at once, a proposal once it is accepted.
     pub supersedes: &'a [i64],
     /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
@@ -173,13 +173,13 @@ pub struct NewMemory<'a> {
 /// A change to an item; `None` leaves a field unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryChange<'a> {
-    /// The name.
+    /// The new name.
     pub name: Option<&'a str>,
-    /// The text.
+    /// The new text.
     pub text: Option<&'a str>,
-    /// The time until which it applies, in Unix milliseconds; `Some(None)` without an end.
+    /// The new time until which it applies, in Unix milliseconds; `Some(None)` without an end.
     pub valid_to_ms: Option<Option<i64>>,
-    /// Who changes it.
+    /// The origin of the change.
     pub by: MemorySource,
 }
 
@@ -273,7 +273,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] for an agent that was removed; [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes,
     /// invisible characters, and beyond 1,000 items that apply or 200 proposals; [`Error::Taken`] for a core block that exists;
-    /// [`Error::NotFound`] if the item to change is gone; for `supersedes` as
+    /// [`Error::NotFound`] if the item to change was deleted; for `supersedes` as
     /// [`Store::supersede_memories`].
     pub async fn add_memory(
         &self,
@@ -340,9 +340,9 @@ impl Store {
         Ok(changed)
     }
 
-    /// Deletes items of a holder with their revisions, the proposals to change them, and the lines that showed them in the user's chats;
-    /// returns the number of deleted items. All chats of the user, or the agent's chat, read the core blocks again. SQLite's files keep no
-    /// trace of the deleted texts after the next [`Store::forget_deleted`]; PostgreSQL removes them when it vacuums.
+    /// Deletes items of a holder with their revisions, the proposals to change them, and the lines that showed them in the user's chats; returns
+    /// the number of deleted items. All chats of the user, or the agent's chat, read the core blocks again. SQLite's files contain no trace of the
+    /// deleted texts after the next [`Store::forget_deleted`]; PostgreSQL removes them when it vacuums.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an agent that was removed.
@@ -401,7 +401,7 @@ fn check(name: &str, text: &str) -> Result<()> {
     let unseen = |c: &char| is_unseen(*c) && !matches!(c, '\n' | '\t');
     match name.chars().chain(text.chars()).find(unseen) {
         Some(found) => {
-            Err(invalid(format!("holds U+{:04X}, an invisible character; leave it out", u32::from(found))))
+            Err(invalid(format!("contains U+{:04X}, an invisible character; leave it out", u32::from(found))))
         }
         None => Ok(()),
     }

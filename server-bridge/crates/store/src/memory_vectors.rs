@@ -1,4 +1,4 @@
-//! Vectors of memories, keyed by the model that made them. A vector counts only for the revision of the text that it was made of.
+//! Vectors of memories, keyed by the model that made them. A vector counts only for the revision of the text from which it was made.
 
 use sqlx::FromRow;
 
@@ -9,19 +9,19 @@ use crate::{MemoryHolder, Store};
 /// A memory that has no vector of some model yet.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BareMemory {
-    /// Its id.
+    /// The memory's id.
     pub id: i64,
-    /// The number of its text.
+    /// The revision number of its text.
     pub revision: i64,
-    /// Its name; may be empty.
+    /// The memory's name; may be empty.
     pub name: String,
-    /// The text.
+    /// The text of the memory.
     pub text: String,
 }
 
 impl Store {
-    /// Memories and proposals without a vector of this model, the lowest ids first: those after `after`. Core blocks stand in every prompt and
-    /// need none.
+    /// Memories and proposals with ids above `after` that have no vector of this model, the lowest ids first. Core blocks need no vectors, because
+    /// they are part of every prompt.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -35,7 +35,7 @@ impl Store {
         Ok(memories.fetch_all(self.database.latest()).await?)
     }
 
-    /// Stores vectors of memories, each with its id and revision, as far as these are still there.
+    /// Stores vectors of memories, each with its id and revision; skips those whose memory or revision no longer exists.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -59,7 +59,7 @@ impl Store {
         Ok(())
     }
 
-    /// The vectors of one model of a holder's memories, by their ids. There are 1,200 at most.
+    /// The vectors that one model made of a holder's memories, by their ids. There are at most 1,200.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

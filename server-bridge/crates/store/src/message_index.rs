@@ -1,4 +1,4 @@
-//! The full-text index of messages: the words of crate `search`, changed together with the messages.
+//! The full-text index of messages: their words, as crate `search` makes them, changed together with the messages.
 //!
 //! ```text
 //!   a message is added, changed, copied ──► its words, in the same transaction
@@ -53,7 +53,7 @@ pub(crate) fn of_owner_tsquery(user: UserId, query: &str) -> String {
     format!("'@u{user}' & ({query})")
 }
 
-/// Indexes a message that was just added. Messages of sub-agents get no entry, and are not found.
+/// Indexes a message that was just added. Messages of sub-agents get no entry, so searches do not find them.
 pub(crate) async fn index(transaction: &mut Transaction, id: MessageId, text: &str) -> Result<()> {
     let document = search::tokens::document(text);
     if document.is_empty() {
@@ -103,7 +103,7 @@ pub(crate) async fn index_again(
     index(transaction, id, text).await
 }
 
-/// A user's messages below this id are not indexed yet; 0 if all are.
+/// The id below which a user's messages are not indexed yet; 0 if all are indexed.
 async fn below(transaction: &mut Transaction, user: UserId) -> Result<i64> {
     let below = query_scalar(BELOW).bind(user).fetch_optional(transaction).await?;
     Ok(below.unwrap_or(0))

@@ -16,17 +16,17 @@ macro_rules! size {
     };
 }
 
-/// Who speaks.
+/// The author's role in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum MessageRole {
-    /// The person.
+    /// A person.
     User,
-    /// A command they ran; the text is its output.
+    /// A command that a person ran; the text is its output.
     Exec,
     /// The server itself.
     Notice,
-    /// The agent.
+    /// An agent's model.
     Assistant,
 }
 
@@ -47,35 +47,34 @@ crate::sql::bind_as_word!(MessageRole);
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Message {
-    /// The row's id; later messages have larger ones.
+    /// The message's id; later messages have larger ones.
     pub id: MessageId,
-    /// The conversation.
+    /// The conversation's id.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
-    /// Who speaks.
+    /// The author's role.
     pub role: MessageRole,
-    /// The person who wrote it, or who ran the command; `None` for messages of an agent or the server, and if their account
-    /// is gone. It is information, never permission.
+    /// The person who wrote it, or who ran the command; `None` for messages of an agent or the server, and if the person's account was deleted. It
+    /// is information, never permission.
     #[sqlx(rename = "author_id")]
     pub author: Option<UserId>,
-    /// The text.
+    /// The text of the message.
     pub text: String,
-    /// For [`MessageRole::Exec`] the command and how it ended, for [`MessageRole::Assistant`] an answer or a tool call; as
-    /// its writer's JSON text.
+    /// For [`MessageRole::Exec`], the command and how it ended; for [`MessageRole::Assistant`], an answer or a tool call. Its writer's JSON text.
     pub document_json: Option<String>,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// True if it belongs to a turn that was taken back.
+    /// True if it belongs to a turn that was undone.
     pub undone: bool,
 }
 
 impl Store {
-    /// Adds a message to a user's conversation. The first one of the role [`MessageRole::User`] gives a conversation
-    /// without a title its title.
+    /// Adds a message to a user's conversation. If the conversation has no title, the first message with the role [`MessageRole::User`] becomes its
+    /// title.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a text beyond
-    /// 1 MiB or a document beyond 256 KiB.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for a text beyond 1 MiB or a
+    /// document beyond 256 KiB.
     pub async fn append_message(
         &self,
         user: UserId,
@@ -88,7 +87,7 @@ impl Store {
         self.append(NewMessage { user, chat, turn: None, role, author, text, document_json }).await
     }
 
-    /// The same for a message that belongs to a turn, and is taken back with it.
+    /// The same for a message that belongs to a turn, and is undone with it.
     ///
     /// # Errors
     /// As for [`Store::append_message`].
@@ -116,7 +115,7 @@ impl Store {
     /// Replaces the text and the document of a message in one of a user's conversations.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the message is gone or another user's; [`Error::Invalid`] as for [`Store::append_message`].
+    /// [`Error::NotFound`] if the message does not exist or belongs to another user; [`Error::Invalid`] as for [`Store::append_message`].
     pub async fn update_message(
         &self,
         user: UserId,
@@ -132,7 +131,7 @@ impl Store {
         Ok(message)
     }
 
-    /// Records that the text of a user's message was made from a command, so that it is not their own words.
+    /// Records that the text of a user's message was made from a command, so it does not count as the user's own words.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -165,8 +164,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("message", id))
     }
 
-    /// The newest message of a user's conversation that shows the card with this id; `None` without one, or if all of them were taken
-    /// back.
+    /// The newest message of a user's conversation that shows the card with this id; `None` if there is none, or if all of them were undone.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -184,11 +182,11 @@ impl Store {
         .await?)
     }
 
-    /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of
-    /// all; the oldest first. The second value is true if there are older ones: more than `limit`, or than 8 MiB of text.
+    /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of all; the oldest first.
+    /// Returns fewer if they have more than 8 MiB of text. The second value is true if there are older ones.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn messages(
         &self,
         user: UserId,
@@ -223,11 +221,11 @@ impl Store {
         Ok((page, more))
     }
 
-    /// The first `limit` (at most 1,000) messages of a user's conversation after the message `after`, the oldest first. The
-    /// second value is true if there are newer ones: more than `limit`, or than 8 MiB of text.
+    /// The first `limit` (at most 1,000) messages of a user's conversation after the message `after`, the oldest first. Returns fewer if they have
+    /// more than 8 MiB of text. The second value is true if there are newer ones.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn messages_after(
         &self,
         user: UserId,
@@ -270,8 +268,8 @@ const EXPANDED: &str = r#"{"kind":"expanded"}"#;
 pub enum Author {
     /// The conversation's owner.
     Owner,
-    /// An automation, or people of a group who ask the owner's agent. Their messages are answered in the owner's name, and never count as
-    /// the owner's words.
+    /// An automation, or people of a group who ask the owner's agent. Their messages are answered in the owner's name, but never count as the
+    /// owner's words.
     Others,
 }
 
@@ -281,7 +279,7 @@ pub(crate) struct NewMessage<'a> {
     /// The owner of the conversation.
     pub user: UserId,
     pub chat: &'a ChatId,
-    /// The turn that it belongs to, and is taken back with.
+    /// The turn that it belongs to, and with which it is undone.
     pub turn: Option<TurnId>,
     pub role: MessageRole,
     /// The author of a person's message or command.
@@ -337,7 +335,7 @@ pub(crate) async fn append_to(
     Ok(message)
 }
 
-/// Replaces a message's text and document as a part of a transaction; `None` if it is gone or another user's.
+/// Replaces a message's text and document as a part of a transaction; `None` if it does not exist or belongs to another user.
 pub(crate) async fn update_in(
     transaction: &mut Transaction,
     user: UserId,
@@ -368,7 +366,7 @@ fn check_sizes(text: &str, document_json: Option<&str>) -> Result<()> {
     check_length("document", document_json.unwrap_or_default(), MESSAGE_DOCUMENT_MAX_BYTES)
 }
 
-/// The beginning of a text on one line.
+/// The beginning of a text, on one line.
 pub(crate) fn title_from(text: &str) -> String {
     let mut title = String::new();
     for word in text.split_whitespace() {

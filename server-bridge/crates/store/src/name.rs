@@ -1,13 +1,13 @@
-//! Names of users and runners: parsed once, valid from then on.
+//! Names of users and runners: checked when they are parsed, and valid from then on.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::limits::NAME_MAX_CHARS;
 
-/// The values of `active_runner` in place of a runner's name; no runner may have such a name.
+/// Values of `active_runner` that are not names of runners, so no runner may have such a name.
 ///
-/// `__docker__` need not be listed: a name cannot begin with an underscore.
+/// `__docker__` does not have to be listed, since a name cannot begin with an underscore.
 const RESERVED_FOR_RUNNERS: [&str; 2] = ["none", "auto"];
 
 /// A user's name: `^[a-z0-9][a-z0-9_.-]{0,62}$`.

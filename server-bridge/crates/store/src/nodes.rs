@@ -1,4 +1,4 @@
-//! Nodes: the servers that share this database, each with a lease by the database's clock.
+//! Nodes: the servers that share this database. Each has a lease that is measured by the database's clock.
 //!
 //! ```text
 //!           join             set_draining             leave
@@ -18,35 +18,35 @@ use crate::limits::{NODE_URL_MAX_BYTES, SCHEMA_OLDEST};
 use crate::membership::NodeId;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 
-/// A node that joins.
+/// The properties of a node that joins.
 #[derive(Clone, Debug)]
 pub struct NewNode {
-    /// Its id.
+    /// The node's id.
     pub id: NodeId,
-    /// How other nodes reach it: `http(s)://HOST[:PORT]`.
+    /// The URL at which other nodes reach it: `http(s)://HOST[:PORT]`.
     pub url: String,
     /// The version of its program.
     pub version: String,
-    /// How long it may go without renewing.
+    /// The duration of its lease: it must renew before this is over.
     pub lease: Duration,
-    /// The key by which other nodes recognise it, as a SubjectPublicKeyInfo in DER. A node without one works beside no other live node.
+    /// The key by which other nodes recognise it, as a SubjectPublicKeyInfo in DER. A node without a key cannot run alongside another live node.
     pub public_key: Option<Vec<u8>>,
 }
 
-/// A live node, as other nodes reach it.
+/// A live node, with what another node needs to reach it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PeerNode {
-    /// Its id.
+    /// The node's id.
     pub id: String,
-    /// How other nodes reach it.
+    /// The URL at which other nodes reach it.
     pub url: String,
     /// The version of its program.
     pub version: String,
-    /// Its key, as a SubjectPublicKeyInfo in DER.
+    /// The node's key, as a SubjectPublicKeyInfo in DER.
     pub public_key: Vec<u8>,
-    /// Its state: up or draining.
+    /// The node's state: up or draining.
     pub state: NodeState,
-    /// The number of users that it works for.
+    /// The number of users whose home it is.
     pub homes: i64,
 }
 
@@ -54,34 +54,34 @@ pub struct PeerNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum NodeState {
-    /// It works for users.
+    /// It is the home of users, and accepts more.
     Up,
-    /// It finishes its work in progress: it is about to stop, or an administrator drains it.
+    /// It finishes the work in progress: it is about to stop, or an administrator drains it.
     Draining,
-    /// It stopped, or another node took over after its lease.
+    /// It stopped, or another node took over after its lease expired.
     Gone,
 }
 
-/// A node, for administrators.
+/// A node, in the form in which administrators see it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Node {
-    /// Its id.
+    /// The node's id.
     pub id: String,
-    /// How other nodes reach it.
+    /// The URL at which other nodes reach it.
     pub url: String,
     /// The version of its program.
     pub version: String,
-    /// The newest step to the schema that its program carries.
+    /// The newest schema step that its program contains.
     pub schema_newest: i64,
     /// When its process joined, in Unix milliseconds by the database's clock.
     pub started_at_ms: i64,
     /// The end of its lease, in Unix milliseconds by the database's clock.
     pub lease_until_ms: i64,
-    /// Its state.
+    /// The node's state.
     pub state: NodeState,
-    /// The number of users that it works for.
+    /// The number of users whose home it is.
     pub homes: i64,
-    /// True if its lease is not over and it is not gone.
+    /// True if its lease has not expired and its state is not gone.
     pub is_live: bool,
 }
 
@@ -90,10 +90,10 @@ pub struct Node {
 pub enum Renewal {
     /// The lease begins again.
     Kept {
-        /// True if the database says that the node drains.
+        /// True if the node is marked as draining in the database.
         is_draining: bool,
     },
-    /// The node counts as gone: its changes fail until it joins again.
+    /// The node is considered dead: its changes fail until it joins again.
     Gone,
 }
 
@@ -103,8 +103,8 @@ impl Store {
         self.database.node_id().is_some()
     }
 
-    /// The time, in Unix milliseconds, for values that any node may read within a minute: the database's clock for a node, since the clocks
-    /// of nodes may differ.
+    /// The time, in Unix milliseconds, for values that another node may read within a minute. A node uses the database's clock, since the clocks of
+    /// nodes may differ.
     pub(crate) async fn shared_now_ms(&self) -> Result<i64> {
         if self.is_node() {
             self.database.now_ms(&self.clock, self.database.reader()).await
@@ -118,7 +118,7 @@ impl Store {
         self.database.node_id()
     }
 
-    /// Adds a node, or adds it again after it counted as gone. A dead node with the same URL is replaced.
+    /// Adds a node, or adds it again after it was considered dead. Replaces a dead node with the same URL.
     ///
     /// # Errors
     /// [`Error::NodeUrlInUse`] while a live node has the URL, [`Error::InUse`] while another one is live and one of the two has no key,
@@ -182,7 +182,7 @@ impl Store {
         .await?)
     }
 
-    /// Begins a node's lease again, also after it was over, unless another node took over meanwhile.
+    /// Renews a node's lease, even if it has expired, unless another node took over meanwhile.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -200,7 +200,7 @@ impl Store {
         Ok(state.map_or(Renewal::Gone, |state| Renewal::Kept { is_draining: state == NodeState::Draining }))
     }
 
-    /// Marks a node as draining.
+    /// Marks a node as draining, so that it accepts no more users.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -212,7 +212,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drains a live node without stopping it, or undoes that; the node learns of it with its next renewal.
+    /// Drains a live node without stopping it, or undoes that; the node notices with its next renewal.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a node that is not live, and for the last node that takes on users.
@@ -244,7 +244,7 @@ impl Store {
         Ok(())
     }
 
-    /// Marks a node as gone and releases its homes.
+    /// Marks a node as gone, and releases the users whose home it is.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -280,14 +280,14 @@ impl Store {
         .await?)
     }
 
-    /// Removes a node that is not live; its users are free for other nodes.
+    /// Removes a node that is not live, so that other nodes can work for its users.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a live node.
     pub async fn forget_node(&self, url: &str) -> Result<()> {
         let mut transaction = self.database.unfenced().write(Scope::System).await?;
         if is_live(self, &mut transaction, url).await?.ok_or_else(|| Error::not_found("node", url))? {
-            let rule = "is still at work; stop it first, or wait 10 s after it died".to_owned();
+            let rule = "is still running; stop it first, or, if it crashed, wait 10 s".to_owned();
             return Err(Error::Invalid { what: "node", rule });
         }
         query("DELETE FROM nodes WHERE url = $1").bind(url).execute(&mut transaction).await?;

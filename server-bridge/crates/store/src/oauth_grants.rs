@@ -1,17 +1,17 @@
-//! What the providers of MCP servers granted to users.
+//! OAuth grants: tokens that the providers of MCP servers gave to users.
 
 use crate::error::{Result, check_length};
 use crate::limits::OAUTH_GRANT_MAX_BYTES;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// The owner of a grant.
+/// The place that a grant is sealed for.
 pub(crate) fn place(user: UserId, server: &str) -> String {
     format!("oauth-grant/{user}/{server}")
 }
 
 impl Store {
-    /// A user's grant for a server with this definition, as JSON; `None` if there is none, or the key that sealed it is lost.
+    /// A user's grant for a server with this definition, as JSON; `None` if there is none, or if the key that sealed it was lost.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database); [`Error::Locked`](crate::Error::Locked); [`Error::Sealed`](crate::Error::Sealed).
@@ -63,7 +63,7 @@ impl Store {
         Ok(())
     }
 
-    /// Forgets a user's grant for a server; returns true if there was one.
+    /// Removes a user's grant for a server; returns true if there was one.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

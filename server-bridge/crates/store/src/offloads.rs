@@ -1,4 +1,4 @@
-//! Long tool results, put aside, and changes to the files they came from.
+//! Offloads: long tool results that are stored outside the conversation, and changes to the files that they came from.
 
 use sqlx::FromRow;
 
@@ -9,16 +9,16 @@ use crate::memory_items::traces::shows_memories;
 use crate::sql::{Scope, query, query_as, without_nul};
 use crate::{ChatId, Store, UserId};
 
-/// A long result.
+/// An offloaded result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offload {
-    /// The whole text.
+    /// The whole text of the result.
     pub text: String,
     /// True if it comes from a file that has changed since.
     pub is_stale: bool,
 }
 
-/// A long result as it is stored in its row.
+/// An offloaded result in the form in which its row stores it.
 #[derive(FromRow)]
 struct Stored {
     text: Option<String>,
@@ -27,32 +27,31 @@ struct Stored {
     blob: Blob,
 }
 
-/// A file whose content was put aside.
+/// A file whose content was offloaded.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OffloadedRead {
-    /// The id of the result.
+    /// The id of the offloaded result.
     pub offload_id: String,
-    /// The conversation whose model read it, which is informed when it changes: a sub-agent's, or the one that keeps it.
+    /// The conversation whose model read the file and is notified when it changes: a sub-agent's conversation, or the one that keeps the result.
     #[sqlx(rename = "reader_id")]
     pub reader: ChatId,
-    /// The machine it is on.
+    /// The place of the file: a runner's name, `__docker__` or `none`.
     pub place: String,
-    /// Its path, relative to that one's workspace.
+    /// The path of the file, relative to the workspace there.
     pub path: String,
-    /// The SHA-256 of its content, in hex.
+    /// The SHA-256 of the file's content, in hex.
     pub hash: String,
-    /// Its size when it was read.
+    /// The size of the file when it was read, in bytes.
     pub size_bytes: i64,
-    /// Its modification time when it was read, in Unix milliseconds by its machine's clock.
+    /// The modification time of the file when it was read, in Unix milliseconds by the clock of its machine.
     pub modified_ms: i64,
 }
 
 impl Store {
-    /// Keeps a long result of a tool for a user's conversation, and the file it came from, if any. A path beyond 4 KiB is not
-    /// recorded.
+    /// Stores a long result of a tool for a user's conversation, and the file that it came from, if any. A path beyond 4 KiB is not recorded.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's;
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user;
     /// [`Error::Invalid`](crate::Error::Invalid) beyond 16 MiB.
     pub async fn put_offload(
         &self,
@@ -98,7 +97,7 @@ impl Store {
         Ok(())
     }
 
-    /// A long result of a tool; `None` if there is none of that name.
+    /// An offloaded result; `None` if there is none with this id.
     ///
     /// # Errors
     /// [`Error::NotFound`](crate::Error::NotFound) as above.
@@ -118,8 +117,7 @@ impl Store {
         Ok(Some(Offload { text, is_stale }))
     }
 
-    /// The files on one machine that the model of `reader` read, whose content `chat` keeps and, as far as is known, is still
-    /// current: the last 32.
+    /// The last 32 files on one machine that the model of `reader` read, whose content `chat` keeps, and that are not known to have changed since.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -132,7 +130,7 @@ impl Store {
         self.reads(chat, reader, Some(place), "fresh").await
     }
 
-    /// Those that have changed since, and that this model has not read again: the last 32.
+    /// The last 32 of these files, on any machine, that have changed since and that this model has not read again.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -162,7 +160,7 @@ impl Store {
         .await?)
     }
 
-    /// Marks a put-aside file as changed.
+    /// Marks an offloaded file as changed.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -175,7 +173,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a put-aside file was written again with the same content.
+    /// Records that an offloaded file was written again with the same content.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -189,7 +187,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that the model of `reader` read a file again: it has seen all changes before that.
+    /// Records that the model of `reader` read a file again, and so has seen all changes before that.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

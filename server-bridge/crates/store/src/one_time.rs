@@ -1,12 +1,12 @@
-//! Secrets that work once and expire: tickets of downloads, codes that sign a page in, the secret of the first account.
+//! Secrets that work once and expire: download tickets, codes that sign a page in, the secret of the first account.
 //!
 //! ```text
-//!   put ──► find, any number of times ──► take: the row is gone, and one caller has its document
-//!    └──► expired: as if there were none, and removed within a minute
+//!   put ──► find, any number of times ──► take: the row is deleted, and one caller has its document
+//!    └──► expired: treated as unknown, and removed within a minute
 //! ```
-//! Any node may issue a secret, and any node may take it: of several that try at once, one succeeds. A secret has at least 128 random bits,
-//! so its plain hash is a safe key for looking it up. Its document is sealed with a key that is derived from the secret and stored nowhere:
-//! the database alone reveals neither.
+//! Any node may issue a secret, and any node may take it: if several try at once, one succeeds. A secret has at least 128 random bits, so its plain
+//! hash is a safe key for looking it up. Its document is sealed with a key that is derived from the secret and stored nowhere: the database alone
+//! reveals neither the secret nor the document.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ use crate::{Store, hex};
 /// The purpose of a secret. A secret is not valid for another purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneTimeKind {
-    /// A fetch that a browser makes by itself.
+    /// A request that a browser sends without a token, such as a download.
     Ticket,
-    /// Signing a page in without a password.
+    /// A code that signs a page in without a password.
     SignIn,
-    /// Making the first account.
+    /// The secret with which the first account is created.
     FirstAccount,
 }
 
@@ -42,7 +42,7 @@ impl OneTimeKind {
 /// A secret to be issued.
 #[derive(Clone, Copy)]
 pub struct NewOneTime<'a> {
-    /// Its purpose.
+    /// The purpose of the secret.
     pub kind: OneTimeKind,
     /// The secret itself.
     pub secret: &'a str,
@@ -50,11 +50,11 @@ pub struct NewOneTime<'a> {
     pub owner: &'a str,
     /// The data that belongs to the secret.
     pub document: &'a str,
-    /// How long it is valid.
+    /// The time for which it is valid.
     pub lifetime: Duration,
-    /// The most unused secrets of its kind. Nodes that issue secrets concurrently may exceed it by a few.
+    /// The limit on unused secrets of its kind. Nodes that issue secrets concurrently may exceed it by a few.
     pub most: i64,
-    /// The most unused secrets of its kind and owner, counted in the same way.
+    /// The limit on unused secrets of its kind and owner, counted in the same way.
     pub most_of_owner: i64,
 }
 
@@ -64,7 +64,7 @@ fn hash(text: &str) -> String {
 }
 
 impl Store {
-    /// Issues a secret; returns false while there are too many.
+    /// Issues a secret; returns false if a limit on unused secrets is reached.
     ///
     /// # Errors
     /// [`Error::Invalid`](crate::Error::Invalid) for a document beyond 64 KiB; [`Error::Database`](crate::Error::Database).
@@ -108,7 +108,8 @@ impl Store {
         self.opened(kind, secret, row).await
     }
 
-    /// Uses a secret up and returns its document; `None` if it is unknown, used or expired. Of several concurrent calls, one gets it.
+    /// Uses up a secret and returns its document; `None` if the secret is unknown, used or expired. Of several concurrent calls, one gets the
+    /// document.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -169,8 +170,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes expired secrets, and counts of attempts that have expired or are too many. Call it every minute; it writes nothing if there
-    /// are none.
+    /// Removes expired secrets and counts of attempts, and counts beyond their limit. Call it every minute; it writes nothing if there are none.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

@@ -1,4 +1,4 @@
-//! Definitions of a user's own, each with a name and sealed secrets: MCP servers, HTTP tools.
+//! The common code for definitions that users make for themselves, each with a name and sealed secrets: MCP servers and HTTP tools.
 
 use sqlx::FromRow;
 
@@ -6,21 +6,21 @@ use crate::error::{Error, Result, check_length};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// The table of one kind of definitions.
+/// The table for one kind of definition.
 pub(crate) struct OwnTable {
-    /// The kind, for people.
+    /// The kind's name in errors.
     pub(crate) what: &'static str,
-    /// Reads `name`, `document_json` and `secrets_sealed` of a user's, by name.
+    /// The statement that reads `name`, `document_json` and `secrets_sealed` of a user's definitions, by name.
     pub(crate) list: &'static str,
-    /// Counts those of a user with other names.
+    /// The statement that counts a user's definitions with other names.
     pub(crate) others: &'static str,
-    /// Adds or replaces one.
+    /// The statement that adds or replaces a definition.
     pub(crate) put: &'static str,
-    /// Removes one.
+    /// The statement that removes a definition.
     pub(crate) remove: &'static str,
-    /// The owner of the secrets of one.
+    /// The function for the place that a definition's secrets are sealed for.
     pub(crate) place: fn(UserId, &str) -> String,
-    /// The most of one user.
+    /// The maximum number of definitions of one user.
     pub(crate) most: i64,
     /// The longest name, in bytes.
     pub(crate) name_max_bytes: usize,
@@ -28,11 +28,11 @@ pub(crate) struct OwnTable {
     pub(crate) max_bytes: usize,
 }
 
-/// One of them, with its secrets opened.
+/// A definition, with its secrets decrypted.
 pub(crate) struct Own {
     pub(crate) name: String,
     pub(crate) document_json: String,
-    /// `None` if it has none, or the key that sealed them is lost.
+    /// The secrets, as JSON; `None` if there are none, or if the key that sealed them was lost.
     pub(crate) secrets_json: Option<String>,
 }
 
@@ -44,12 +44,12 @@ struct Row {
 }
 
 impl Store {
-    /// Those of a user, by name.
+    /// A user's definitions, by name.
     pub(crate) async fn own(&self, table: &OwnTable, user: UserId) -> Result<Vec<Own>> {
         let rows: Vec<Row> = query_as(table.list).bind(user).fetch_all(self.database.reader()).await?;
         let open = |row: Row| {
             let place = (table.place)(user, &row.name);
-            // A secret that cannot be opened counts as lost, and does not affect the others.
+            // Secrets that cannot be decrypted count as lost, and do not affect other definitions.
             let open = |sealed: String| self.sealer()?.open(&place, &sealed);
             let secrets_json = row.secrets_sealed.and_then(|sealed| open(sealed).ok());
             Own { name: row.name, document_json: row.document_json, secrets_json }
@@ -57,7 +57,7 @@ impl Store {
         Ok(rows.into_iter().map(open).collect())
     }
 
-    /// Adds one, or replaces the one with this name.
+    /// Adds a definition, or replaces the one with this name.
     pub(crate) async fn put_own(
         &self,
         table: &OwnTable,
@@ -90,7 +90,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes one; returns true if it was there.
+    /// Removes a definition; returns true if it existed.
     pub(crate) async fn remove_own(&self, table: &OwnTable, user: UserId, name: &str) -> Result<bool> {
         let gone = query(table.remove)
             .bind(user)

@@ -1,4 +1,4 @@
-//! Passwords: argon2id, off the runtime's threads, a few at a time.
+//! Password hashing with argon2id: outside of the runtime's threads, and only a few at a time.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::limits::{
     PASSWORD_HASHES_AT_ONCE, PASSWORD_MAX_BYTES, PASSWORD_MEMORY_MIN_BYTES, PASSWORD_MIN_CHARS,
 };
 
-/// The salt for the hash that is computed when there is no account.
+/// The salt for the hash that is computed when the account does not exist.
 const NOBODYS_SALT: &[u8] = b"nobody's account";
 
-/// Hashes and verifies; limits how many do so at once. Cheap to clone.
+/// Hashes and verifies passwords, and limits how many are hashed at once. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Passwords {
     permits: Arc<Semaphore>,
@@ -27,7 +27,7 @@ impl Passwords {
         Self { permits: Arc::new(Semaphore::new(PASSWORD_HASHES_AT_ONCE)) }
     }
 
-    /// The argon2id PHC string of a new password.
+    /// Hashes a new password; returns an argon2id PHC string.
     pub(crate) async fn hash(&self, password: &str) -> Result<String> {
         check_rules(password)?;
         let password = password.to_owned();
@@ -35,8 +35,8 @@ impl Passwords {
             .await
     }
 
-    /// True if `password` matches the hash `stored`. Without a stored hash the same work is done for nothing, so an unknown
-    /// user takes as long as a wrong password.
+    /// True if `password` matches the hash `stored`. Without a stored hash, the same work is done in vain, so an unknown user takes as long as a
+    /// wrong password.
     pub(crate) async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool> {
         if password.len() > PASSWORD_MAX_BYTES {
             return Ok(false);
@@ -49,7 +49,7 @@ impl Passwords {
         .await
     }
 
-    /// Runs one hashing job. The permit goes with the job: a caller that gives up does not free the memory it uses.
+    /// Runs one hashing job. The permit moves into the job: a caller that gives up does not release the permit before the job's memory is free.
     async fn work<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> Result<T, HashError> + Send + 'static,
@@ -68,7 +68,7 @@ impl Passwords {
     }
 }
 
-/// True if the password has this hash; without one the work is done all the same.
+/// True if the password has this hash; without a hash, the same work is done before returning false.
 fn matches(password: &[u8], stored: Option<&PasswordHash>) -> Result<bool, HashError> {
     let Some(stored) = stored else {
         let params = Params::default();
@@ -82,11 +82,11 @@ fn matches(password: &[u8], stored: Option<&PasswordHash>) -> Result<bool, HashE
     let algorithm = Algorithm::try_from(stored.algorithm.as_str())?;
     let version = stored.version.map(Version::try_from).transpose()?.unwrap_or_default();
     let params = Params::try_from(stored)?;
-    // Outputs are compared in constant time.
+    // Hashes are compared in constant time.
     Ok(derive(password, salt, algorithm, version, params, expected.as_bytes().len())? == *expected)
 }
 
-/// Hashes in memory that is returned to the system at once: a flood of logins leaves none allocated.
+/// Hashes in memory that is returned to the system at once, so that a flood of logins leaves no memory allocated.
 fn derive(
     password: &[u8],
     salt: &[u8],

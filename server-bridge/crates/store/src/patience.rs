@@ -1,30 +1,30 @@
 //! Waiting for an unreachable database.
 //!
-//! A person's request fails at once with an error if PostgreSQL, or the bucket of long values, cannot be reached. Background work that must
-//! not be lost half done waits instead: it begins its statements and changes when the server is back.
+//! A person's request fails at once with an error if PostgreSQL, or the bucket of long values, cannot be reached. Background work that must not be
+//! left half done waits instead: it begins its statements and changes once the server can be reached again.
 
 use std::time::Duration;
 
 use crate::error::{Result, is_away};
 
-/// How long work that waits for the database pauses before it tries again.
+/// The pause before work that waits for the database tries again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
     static PATIENT: ();
 }
 
-/// Runs work whose statements and changes begin when the database can be reached, however long that takes. A change that was in
+/// Runs work in a patient task: its statements and changes wait until the database can be reached, however long that takes. A change that was in
 /// progress when the database became unreachable still fails. Closing the store ends the wait.
 pub async fn patiently<T>(work: impl Future<Output = T>) -> T {
     PATIENT.scope((), work).await
 }
 
-/// The same, repeated until it succeeds or fails for another reason. Only for work that may be done twice: if the database
-/// becomes unreachable during a change, nobody knows if it happened.
+/// The same, repeated until it succeeds or fails for another reason. Use it only for work that may be done twice: if the database becomes
+/// unreachable during a change, it is unknown whether the change was made.
 ///
 /// # Errors
-/// Those of the work, except for an unreachable database.
+/// The errors of the work, except those about an unreachable database.
 pub async fn until_done<T, F: Future<Output = Result<T>>>(mut work: impl FnMut() -> F) -> Result<T> {
     PATIENT
         .scope((), async move {
@@ -51,8 +51,8 @@ pub(crate) async fn pause() -> bool {
     is_patient()
 }
 
-/// True if an attempt to reach the database is the last one. In a patient task, an attempt that found it unreachable is not; then
-/// this returns when the next one is due.
+/// True if an attempt to reach the database should not be repeated. In a patient task, returns false for an attempt that found the database
+/// unreachable, once the next attempt is due.
 pub(crate) async fn is_over(failed: Option<&sqlx::Error>) -> bool {
     !(failed.is_some_and(is_away) && pause().await)
 }

@@ -11,16 +11,16 @@ use crate::{ChatId, Store, UserId, is_unseen};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// They are denied.
+    /// The calls are denied.
     Deny,
-    /// Their user is asked.
+    /// The user is asked about each call.
     Ask,
-    /// They are allowed.
+    /// The calls are allowed.
     Allow,
 }
 
 impl RuleEffect {
-    /// All of them, the strictest first.
+    /// All effects, the strictest first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
     /// Its name in the database and on the wire.
@@ -35,22 +35,22 @@ impl RuleEffect {
 
 crate::sql::bind_as_word!(RuleEffect);
 
-/// A permission rule.
+/// A recorded permission rule.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PermissionRule {
-    /// The id.
+    /// The rule's id.
     pub id: i64,
-    /// The effect.
+    /// The rule's effect on the calls that match it.
     pub effect: RuleEffect,
     /// The rule as its user wrote it, such as `Shell(git push *)`.
     pub rule: String,
-    /// The reason that its user gave; may be empty.
+    /// The justification that its user gave; may be empty.
     pub justification: String,
     /// When it was added, in Unix milliseconds.
     pub created_at_ms: i64,
     /// The number of calls that it decided.
     pub hits: i64,
-    /// When it last decided one, in Unix milliseconds.
+    /// When it last decided a call, in Unix milliseconds; `None` if it never did.
     pub last_hit_at_ms: Option<i64>,
     /// The chat in which it applies; `None` for all of the user's chats.
     pub chat_id: Option<ChatId>,
@@ -63,7 +63,7 @@ macro_rules! rule_columns {
 }
 
 impl Store {
-    /// A user's permission rules, also those of single chats, in the order in which they were added.
+    /// A user's permission rules, including those for single chats, in the order in which they were added.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -78,13 +78,12 @@ impl Store {
         .await?)
     }
 
-    /// Adds a permission rule, for all chats of a user or for one. The same rule with the same effect is stored once; it gets the new
-    /// justification.
+    /// Adds a permission rule, for all chats of a user or for one. A rule that already exists with the same effect is not added again, but gets the
+    /// new justification.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a chat that is gone or another user's;
-    /// [`Error::Invalid`] for a rule beyond 4 KiB, a justification beyond 1 KiB, invisible characters, and if there are 10,000
-    /// already.
+    /// [`Error::NotFound`] for a chat that does not exist or belongs to another user; [`Error::Invalid`] for a rule beyond 4 KiB, a justification
+    /// beyond 1 KiB, invisible characters, and if there are already 10,000 rules.
     pub async fn add_permission_rule(
         &self,
         user: UserId,
@@ -98,7 +97,7 @@ impl Store {
         let invalid = |rule: String| Error::Invalid { what: "rule", rule };
         if let Some(found) = rule.chars().chain(justification.chars()).find(|c| is_unseen(*c)) {
             let code = u32::from(found);
-            return Err(invalid(format!("holds U+{code:04X}, an invisible character; leave it out")));
+            return Err(invalid(format!("contains U+{code:04X}, an invisible character; leave it out")));
         }
         if let Some(chat) = chat {
             self.chat(user, chat).await?;
@@ -133,11 +132,11 @@ impl Store {
             .fetch_optional(self.database.writer(Scope::User(user)))
             .await?;
         added.ok_or_else(|| {
-            invalid(format!("cannot be added to {PERMISSION_RULES_PER_USER} others; remove some first"))
+            invalid(format!("is one too many: you have {PERMISSION_RULES_PER_USER}; remove one first"))
         })
     }
 
-    /// Removes a permission rule of a user and returns it, or `None` if it is gone or another user's.
+    /// Removes a permission rule of a user and returns it, or `None` if it does not exist or belongs to another user.
     ///
     /// # Errors
     /// [`Error::Database`].

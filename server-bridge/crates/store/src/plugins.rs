@@ -1,4 +1,4 @@
-//! The plugins that users installed: copies, each named by the hash of its files.
+//! The plugins that users installed: each is a copy, identified by the hash of its files.
 
 use futures_util::future::try_join_all;
 use sqlx::FromRow;
@@ -12,15 +12,15 @@ use crate::{Store, UserId};
 /// A plugin, without its files.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PluginRow {
-    /// Its name, unique among its user's.
+    /// The plugin's name, unique among its user's.
     pub name: String,
-    /// The hash of its files.
+    /// The hash of the plugin's files.
     pub hash: String,
-    /// Its version, as it states it; empty if it does not.
+    /// The version that the plugin states; empty if it states none.
     pub version: String,
-    /// Where it came from, in words.
+    /// A description of the plugin's source, for people.
     pub source: String,
-    /// True if it is used.
+    /// True if it is enabled.
     pub is_enabled: bool,
     /// True if every user may install a copy.
     pub is_shared: bool,
@@ -33,9 +33,9 @@ pub struct PluginRow {
 pub struct SharedPlugin {
     /// The owner's name.
     pub owner: String,
-    /// The owner.
+    /// The owner's id.
     pub owner_id: UserId,
-    /// The plugin.
+    /// The shared plugin.
     #[sqlx(flatten)]
     pub plugin: PluginRow,
 }
@@ -43,15 +43,15 @@ pub struct SharedPlugin {
 /// A file of a plugin.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PluginFile {
-    /// Its path in the plugin.
+    /// The file's path in the plugin.
     pub path: String,
-    /// True if it may be run.
+    /// True if the file is executable.
     pub is_executable: bool,
-    /// Its content.
+    /// The file's content.
     pub content: Vec<u8>,
 }
 
-/// A file of a plugin as it is stored in its row.
+/// A file of a plugin in the form in which its row stores it.
 #[derive(FromRow)]
 struct Stored {
     path: String,
@@ -76,7 +76,7 @@ impl Store {
         .await?)
     }
 
-    /// The files of a user's plugin, by path; empty if there is no such plugin with this hash any more.
+    /// The files of a user's plugin, by path; empty if the plugin with this hash no longer exists.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -118,7 +118,7 @@ impl Store {
         .await?)
     }
 
-    /// Shares a plugin with every user, or no longer; returns true if it is there. Copies that others installed stay.
+    /// Shares a plugin with every user, or stops sharing it; returns true if the plugin exists. Copies that others installed stay.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -132,10 +132,10 @@ impl Store {
         Ok(changed.rows_affected() == 1)
     }
 
-    /// Stores a plugin, in place of the one with this name, which stays shared if it was.
+    /// Stores a plugin in place of any plugin with the same name; it stays shared if that one was.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 100 plugins, or 256 MiB of all of a user's.
+    /// [`Error::Invalid`] beyond 100 plugins, or beyond 256 MiB for all of a user's plugins.
     pub async fn put_plugin(&self, user: UserId, plugin: &PluginRow, files: &[PluginFile]) -> Result<()> {
         let PluginRow { name, hash, version, source, is_enabled, is_shared, installed_at_ms: _ } = plugin;
         check_length("source", source, PLUGIN_SOURCE_MAX_BYTES)?;
@@ -202,7 +202,7 @@ impl Store {
         Ok(())
     }
 
-    /// Enables or disables a plugin; returns true if it is there.
+    /// Enables or disables a plugin; returns true if the plugin exists.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -216,7 +216,7 @@ impl Store {
         Ok(changed.rows_affected() == 1)
     }
 
-    /// Removes a plugin with its files; returns true if it was there.
+    /// Removes a plugin with its files; returns true if it existed.
     ///
     /// # Errors
     /// [`Error::Database`].

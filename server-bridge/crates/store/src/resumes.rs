@@ -1,4 +1,4 @@
-//! Turns that go on after the end of a server.
+//! Turns that are resumed after a restart of the server.
 
 use sqlx::FromRow;
 
@@ -10,32 +10,32 @@ use crate::{ChatId, ItemId, Message, MessageId, Store, TurnId, TurnStatus, TurnU
 /// The record of a turn that has begun and not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRecord {
-    /// Its items in order, also those that a summary replaces.
+    /// The turn's items in order, including those that a summary replaces.
     pub items: Vec<RecordedItem>,
-    /// The messages that show it in its chat, in order.
+    /// The messages that show the turn in its chat, in order.
     pub messages: Vec<Message>,
-    /// Its cost.
+    /// The turn's cost so far.
     pub usage: TurnUsage,
 }
 
 /// An item of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct RecordedItem {
-    /// The item.
+    /// The item's id.
     pub id: ItemId,
-    /// The message, as JSON.
+    /// The item's message, as JSON.
     pub item_json: String,
 }
 
 /// A turn that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OpenTurn {
-    /// The turn.
+    /// The turn's id.
     pub id: TurnId,
-    /// Its conversation.
+    /// The turn's conversation.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
-    /// The conversation's user.
+    /// The user who owns the conversation.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The message that shows its first answer.
@@ -72,7 +72,7 @@ macro_rules! select_open {
 }
 
 impl Store {
-    /// All turns that have not ended, the oldest first. Called when the server starts.
+    /// The turns that have not ended, of a user or of all users, the oldest first. Called when the server starts.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -83,8 +83,8 @@ impl Store {
             .await?)
     }
 
-    /// The unfinished turns of sub-agents below a user's conversation, at any depth, the oldest first. Leaves out turns in the background,
-    /// and everything below them.
+    /// The unfinished turns of sub-agents below a user's conversation, at any depth, the oldest first. Leaves out background turns, and everything
+    /// below them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -105,8 +105,8 @@ impl Store {
         .await?)
     }
 
-    /// Records that a turn which was in progress when a server ended goes on; false if it has ended, or went on three times without
-    /// getting any further: then it may be the reason for the servers' ends.
+    /// Records that a turn which was in progress when a server ended is resumed. Returns false if the turn has ended, or was resumed three times
+    /// without making progress: then it may be the reason why the servers ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -121,7 +121,7 @@ impl Store {
         Ok(resumed.rows_affected() == 1)
     }
 
-    /// Records that a user stops the turn in progress of a chat, or the next one if there is none.
+    /// Records that a user stopped the turn in progress of a chat, or the next turn if none is in progress.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -171,7 +171,7 @@ impl Store {
     }
 }
 
-/// Records progress of a sub-agent's turn since a restart for the turns above it: they did not crash the server either.
+/// Records, for the turns above a sub-agent's turn, that this turn has made progress since a restart: they did not crash the server either.
 pub(crate) async fn got_further_above(turn: TurnId, transaction: &mut Transaction) -> Result<()> {
     query(
         "UPDATE turns SET resumes = 0 WHERE resumes > 0 AND status = 'running' AND chat_id IN (

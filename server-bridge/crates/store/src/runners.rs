@@ -3,7 +3,7 @@
 //! ```text
 //!   add, to enrol ─► one-use token ──shown once──► token A      (see `enrolment`)
 //!   add ─► token A ──rotate──► token A (24 h more) + token B ──► token B
-//!                     revoke, at any time ──► the runner is gone; its tokens get the answer `Revoked`
+//!                     revoke, at any time ──► the runner is removed; its tokens get the answer `Revoked`
 //! ```
 
 use sqlx::FromRow;
@@ -18,13 +18,13 @@ use crate::{RunnerId, RunnerName, Store, UserId};
 /// A registered machine.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Runner {
-    /// The row.
+    /// The id of the runner's row.
     #[sqlx(rename = "runner_id")]
     pub id: RunnerId,
-    /// The user it belongs to.
+    /// The user who owns it.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// Its name, unique among its user's runners.
+    /// The runner's name, unique among its user's runners.
     #[sqlx(rename = "runner_name")]
     pub name: String,
     /// When it was added, in Unix milliseconds.
@@ -32,45 +32,45 @@ pub struct Runner {
     pub created_at_ms: i64,
     /// When it was last connected, in Unix milliseconds; `None` if it never was.
     pub last_seen_ms: Option<i64>,
-    /// Its facts at its last registration, as the JSON text given to [`Store::record_registration`].
+    /// The facts of its last registration, as the JSON text given to [`Store::record_registration`].
     pub facts_json: Option<String>,
     /// When its newest token expires, in Unix milliseconds; `None` if it does not.
     pub token_expires_at_ms: Option<i64>,
 }
 
-/// A token just issued: the only time it can be seen.
+/// A new token, which cannot be shown again.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// The runner it is for.
+    /// The id of the runner that it is for.
     pub runner: RunnerId,
-    /// That runner's name.
+    /// The name of that runner.
     pub name: String,
-    /// The token.
+    /// The token itself.
     pub token: Secret,
-    /// For a one-use token, until when it can be used, in Unix milliseconds.
+    /// The time until which a one-use token can be used, in Unix milliseconds; `None` for other tokens.
     pub expires_at_ms: Option<i64>,
-    /// After a rotation, until when the tokens before it work, in Unix milliseconds.
+    /// After a rotation, the time until which the earlier tokens work, in Unix milliseconds.
     pub old_token_expires_at_ms: Option<i64>,
 }
 
 /// The result of checking a runner's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunnerAuth {
-    /// It is valid for this user's runner.
+    /// The token is valid for this user's runner.
     Accepted {
         /// The runner's owner.
         user: User,
         /// The runner.
         runner: Runner,
     },
-    /// It is a one-use token, to be given to [`Store::enrol`] by this user's runner.
+    /// It is a one-use token of this user's runner, to be passed to [`Store::enrol`].
     Enrolling {
         /// The runner's owner.
         user: User,
         /// The runner.
         runner: Runner,
     },
-    /// It was never issued, or so long ago that it is forgotten.
+    /// It was never issued, or its record was already deleted.
     Unknown,
     /// It has expired, as an old token does some time after a rotation.
     Expired,
@@ -93,7 +93,7 @@ struct TokenRow {
     runner: Runner,
 }
 
-/// The columns of a [`Runner`], from `runners r`. Named apart from a user's, since both are read in one row.
+/// The columns of a [`Runner`], from `runners r`. Their names differ from those of a user's columns, since both are read in one row.
 macro_rules! runner_columns {
     () => {
         "r.id AS runner_id, r.user_id, r.name AS runner_name, r.created_at_ms AS runner_created_at_ms,
@@ -123,7 +123,7 @@ impl Store {
         user: UserId,
         name: &RunnerName,
     ) -> Result<RunnerId> {
-        // A successor of a revoked runner of the same name continues its count: no epoch is issued twice.
+        // A successor of a revoked runner with the same name continues its count, so no epoch is issued twice.
         query_scalar(
             "INSERT INTO runners (user_id, name, created_at_ms, epoch)
              VALUES ($1, $2, $3, (SELECT COALESCE(MAX(o.epoch), 0) FROM runners o WHERE o.user_id = $1 AND o.name = $2))
@@ -169,7 +169,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("runner", name))
     }
 
-    /// Issues another token for a runner; the earlier ones work for 24 hours more, unless they expire sooner.
+    /// Issues another token for a runner; the earlier ones work for 24 more hours, unless they expire sooner.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -215,7 +215,7 @@ impl Store {
         runner.ok_or_else(|| Error::not_found("runner", name))
     }
 
-    /// Checks a token presented by a stranger.
+    /// Checks a token that a connecting runner presents.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -242,7 +242,7 @@ impl Store {
             return Ok(RunnerAuth::Revoked);
         }
         if row.kind == "enrolment" {
-            // True if it came too late. `enrol` decides that: a machine that claimed the token in time may come again.
+            // This includes a token that is shown too late: `enrol` refuses it, unless the same machine claimed it in time.
             return Ok(RunnerAuth::Enrolling { user: row.user, runner: row.runner });
         }
         if row.expires_at_ms.is_some_and(|expires_at_ms| expires_at_ms <= now_ms) {
@@ -254,7 +254,7 @@ impl Store {
         Ok(RunnerAuth::Accepted { user: row.user, runner: row.runner })
     }
 
-    /// The user whose runner this token is for, whatever else is true of it; `None` for an unknown one. Changes nothing.
+    /// The user whose runner this token is for, even if it is expired or revoked; `None` for an unknown token. Changes nothing.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -272,8 +272,8 @@ impl Store {
         Ok(found.filter(|(stored, _)| hash.matches(stored)).map(|(_, user)| user))
     }
 
-    /// Records a registration and the runner's facts (JSON text), and issues its epoch: the first is 1, and each is larger
-    /// than any before it for this user's runners of this name.
+    /// Records a registration and the runner's facts (JSON text), and issues the runner's epoch: the first is 1, and each is larger than all
+    /// earlier ones of this user's runners with this name.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the runner was revoked meanwhile; [`Error::Invalid`] for facts beyond 64 KiB.
@@ -292,8 +292,8 @@ impl Store {
         Ok(u64::try_from(epoch).expect("an epoch starts at 0 and only grows"))
     }
 
-    /// Records that a runner is connected now. `false` means that it was revoked or its user removed, perhaps by another
-    /// process: close its connection.
+    /// Records that a runner is connected now. Returns false if the runner was revoked or its user removed, perhaps by another process: its
+    /// connection must then be closed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -308,7 +308,7 @@ impl Store {
         Ok(touched.rows_affected() > 0)
     }
 
-    /// Records that a runner's connection ended and it is not expected back.
+    /// Records that a runner's connection ended and that the runner is not expected back.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -320,8 +320,8 @@ impl Store {
         Ok(())
     }
 
-    /// The runners that were connected when the server's last run ended, or were about to be back; marks all of them as
-    /// disconnected. Called when the server starts.
+    /// The runners that were connected when the server's last run ended, or were expected back; marks all of them as disconnected. Called when the
+    /// server starts.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -1,8 +1,7 @@
-//! Secrets that have to be read again, as stored in the database: sealed with AES-256-GCM.
+//! Secrets that have to be read again: stored in the database sealed with AES-256-GCM.
 //!
-//! Each has a prefix that names how it was sealed. The prefixes of earlier versions, `plain:` and `aes-256-gcm:` (whose key was
-//! one SHA-256 of a text), are still read, but not written any more; `sealing` seals those secrets again when the server
-//! starts.
+//! Each stored secret has a prefix that names how it was sealed. The prefixes of earlier versions, `plain:` and `aes-256-gcm:` (whose key was the
+//! SHA-256 of a text), are still read, but no longer written; `sealing` seals those secrets again when the server starts.
 
 use std::fmt;
 
@@ -23,7 +22,7 @@ const PLAIN: &str = "plain:";
 const SEALED_BY_TEXT: &str = "aes-256-gcm:";
 const SEALED: &str = "aes-256-gcm-2:";
 
-/// The purpose of the key, for HKDF: another use of the same file gets another key.
+/// The purpose of the key, for HKDF: another purpose gets another key from the same file.
 const PURPOSE: &[u8] = b"sandbridge: secrets in the database";
 /// The purpose of a key that is derived from a one-time secret.
 const PURPOSE_ONE_TIME: &[u8] = b"sandbridge: the document of a one-time secret";
@@ -47,7 +46,7 @@ impl fmt::Debug for EncryptionKey {
 }
 
 impl EncryptionKey {
-    /// The database's name for this kind of key.
+    /// The name of this kind of key in the database.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Passphrase(_) => "passphrase",
@@ -55,7 +54,7 @@ impl EncryptionKey {
         }
     }
 
-    /// The cipher of this key with this salt: by argon2id for a passphrase, which takes a moment and memory, by HKDF-SHA256 for
+    /// The cipher of this key with this salt, derived by argon2id from a passphrase, which takes some time and memory, or by HKDF-SHA256 from
     /// random bytes.
     pub(crate) fn cipher(&self, salt: &[u8]) -> Result<Sealer> {
         let mut derived = [0; ENCRYPTION_KEY_BYTES];
@@ -80,7 +79,7 @@ impl EncryptionKey {
         Ok(Sealer(Aes256Gcm::new(&Key::<Aes256Gcm>::from(derived))))
     }
 
-    /// The cipher that earlier versions made of a text.
+    /// The cipher that earlier versions derived from a text; `None` for random bytes.
     pub(crate) fn cipher_of_text(&self) -> Option<Sealer> {
         let Self::Passphrase(text) = self else { return None };
         let digest = <[u8; 32]>::from(Sha256::digest(text.trim()));
@@ -99,7 +98,7 @@ impl fmt::Debug for Sealer {
 }
 
 impl Sealer {
-    /// A sealer with a random key, for a store that ends with its process.
+    /// A sealer with a random key, for a store that is deleted with its process.
     pub(crate) fn random() -> Self {
         Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(rand::random::<[u8; 32]>())))
     }
@@ -113,7 +112,7 @@ impl Sealer {
         Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(derived)))
     }
 
-    /// A secret in its stored form. `place` names its owner and purpose: a secret that was moved elsewhere does not open.
+    /// Returns a secret in its stored form. `place` names its owner and purpose: a secret that was moved elsewhere cannot be opened.
     pub(crate) fn seal(&self, place: &str, secret: &str) -> Result<String> {
         let nonce: [u8; NONCE_BYTES] = rand::random();
         let payload = Payload { msg: secret.as_bytes(), aad: place.as_bytes() };
@@ -121,7 +120,7 @@ impl Sealer {
         Ok(format!("{SEALED}{}", STANDARD.encode([&nonce[..], &sealed].concat())))
     }
 
-    /// The plain secret.
+    /// Returns the plain text of a stored secret.
     pub(crate) fn open(&self, place: &str, stored: &str) -> Result<String> {
         stored.strip_prefix(SEALED).and_then(|sealed| self.decrypt(place, sealed)).ok_or(Error::Sealed)
     }
@@ -134,14 +133,14 @@ impl Sealer {
     }
 }
 
-/// The stored form of a secret.
+/// A secret in its stored form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored<'a> {
-    /// Plain text, by an earlier version.
+    /// Plain text, from an earlier version.
     Plain(&'a str),
     /// Sealed by an earlier version, with the SHA-256 of a text.
     SealedByText(&'a str),
-    /// Sealed in the current form; or not a form that was ever written.
+    /// Sealed in the current form, or in no known form.
     Sealed,
 }
 
@@ -154,7 +153,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// A secret that an earlier version sealed with a text, if it is this one.
+/// Opens a secret that an earlier version sealed with a text, if `key` is that text.
 pub(crate) fn open_by_text(key: &EncryptionKey, place: &str, sealed: &str) -> Option<String> {
     key.cipher_of_text()?.decrypt(place, sealed)
 }

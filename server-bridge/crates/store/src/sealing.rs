@@ -1,14 +1,13 @@
-//! The encryption key of a database, checked when the server starts: it must be the right one, and everything must be sealed
-//! with it.
+//! The encryption key of a database, checked when the server starts: it must be the right one, and all secrets must be sealed with it.
 //!
 //! ```text
 //!  no key known ──────────► salt, check value ─┐
 //!  the check value opens ──────────────────────┼─► plain and old-style secrets are sealed ─► their traces are scrubbed
 //!  the former key opens it ► another salt ─────┘
-//!  no key opens it: refused where a key would be lost, unless that is wanted
+//!  no key opens it: refused where secrets would be lost, unless that is permitted
 //! ```
 //!
-//! All of it is one change of the database, so a start that is interrupted happens again from its beginning.
+//! All of it is one change of the database, so a start that is interrupted begins again.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,13 +19,13 @@ use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{Store, UserId, channels, http_tools, jobs, mcp_servers, oauth_grants, subscriptions};
 
-/// The key of the check value, and its text.
+/// The place for which the check value is sealed, and its text.
 const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
 
 /// The key that seals a database's secrets: model keys, those of MCP servers, and logins to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedWith {
-    /// None are sealed.
+    /// No key: there are no sealed secrets.
     Nothing,
     /// A text that a person chose.
     Passphrase,
@@ -34,7 +33,7 @@ pub enum SealedWith {
     File,
 }
 
-/// The treatment of keys that cannot be decrypted any more.
+/// The treatment of secrets that can no longer be decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostKeys {
     /// The store stays locked, with an error.
@@ -52,7 +51,7 @@ pub struct Unlocked {
     pub forgotten: u64,
 }
 
-/// How a database is sealed.
+/// The record of the key with which a database is sealed.
 #[derive(FromRow)]
 struct Sealing {
     kind: String,
@@ -61,7 +60,7 @@ struct Sealing {
 }
 
 impl Sealing {
-    /// The cipher, if this is the key.
+    /// The cipher of `key`, if that is the key with which the database is sealed; otherwise `None`.
     async fn opened_by(&self, key: &EncryptionKey) -> Result<Option<Sealer>> {
         let Some(salt) = STANDARD.decode(&self.salt).ok().filter(|_| self.kind == key.kind()) else {
             return Ok(None);
@@ -79,13 +78,13 @@ struct SecretRow {
     sealed: String,
 }
 
-/// A table with secrets.
+/// A table that contains secrets.
 struct Table {
-    /// Reads its secrets.
+    /// The statement that reads the table's secrets.
     read: &'static str,
-    /// Replaces the secret of a row.
+    /// The statement that replaces the secret of a row.
     write: &'static str,
-    /// The owner of a secret, by its user and its name.
+    /// The place that a secret is sealed for, by its user and its name.
     place: fn(UserId, &str) -> String,
 }
 
@@ -154,8 +153,8 @@ impl Store {
         })
     }
 
-    /// Refuses a key other than the one that the database was sealed with last, even where no secret would be lost: a node's key must be
-    /// that of the others.
+    /// Fails for a key other than the one with which the database was last sealed, even if no secret would be lost: all nodes must have the same
+    /// key.
     ///
     /// # Errors
     /// [`Error::NodeKey`], [`Error::Database`].
@@ -169,12 +168,12 @@ impl Store {
         }
     }
 
-    /// The same store, able to store secrets: it seals them with `key`. Secrets in plain text, or sealed by an earlier
-    /// version or with `former`, are sealed with it too, and no trace of plain text stays in the file.
+    /// The same store, which can now store secrets: it seals them with `key`. Secrets in plain text, or sealed by an earlier version or with
+    /// `former`, are sealed again with `key`, and no trace of plain text stays in the file.
     ///
     /// # Errors
-    /// [`Error::EncryptionKey`] if another key sealed the stored secrets and `lost` does not permit removing them; nothing
-    /// was changed then.
+    /// [`Error::EncryptionKey`] if the stored secrets are sealed with another key and `lost` does not permit removing them; then nothing was
+    /// changed.
     pub async fn unlock(
         mut self,
         key: &EncryptionKey,
@@ -207,8 +206,8 @@ impl Store {
         Ok((self, unlocked))
     }
 
-    /// Removes the remains of deleted and replaced rows from the file, unless that is done. It rewrites the whole file, so it is
-    /// only done after it held unsealed secrets.
+    /// Removes the remains of deleted and replaced rows from the file, unless that was already done. It rewrites the whole file, so it is only done
+    /// after the file contained unsealed secrets.
     async fn scrub(&self) -> Result<()> {
         let is_due = query_scalar("SELECT EXISTS (SELECT 1 FROM sealing WHERE NOT is_scrubbed)");
         if !is_due.fetch_one(self.database.latest()).await? {
@@ -223,13 +222,13 @@ impl Store {
         Ok(())
     }
 
-    /// What seals.
+    /// The sealer; [`Error::Locked`] if the store is not unlocked.
     pub(crate) fn sealer(&self) -> Result<&Sealer> {
         self.sealer.as_ref().ok_or(Error::Locked)
     }
 }
 
-/// Begins to seal with `key`: another salt, another check value.
+/// Starts sealing with `key`: stores a new salt and a new check value.
 async fn begin(transaction: &mut Transaction, key: &EncryptionKey, now_ms: i64) -> Result<Sealer> {
     let salt: [u8; SALT_BYTES] = rand::random();
     let sealer = derive(key, salt.to_vec()).await?;
@@ -246,7 +245,7 @@ async fn begin(transaction: &mut Transaction, key: &EncryptionKey, now_ms: i64) 
     Ok(sealer)
 }
 
-/// Seals with `sealer` everything that is not; also returns true if there was plain text.
+/// Seals every secret that `sealer` has not sealed yet; also returns true if there was plain text.
 async fn seal_all(
     transaction: &mut Transaction,
     key: &EncryptionKey,
@@ -283,7 +282,7 @@ async fn seal_all(
     Ok((unlocked, has_plain))
 }
 
-/// Derives the cipher off the runtime's threads.
+/// Derives the cipher outside of the runtime's threads.
 async fn derive(key: &EncryptionKey, salt: Vec<u8>) -> Result<Sealer> {
     let key = key.clone();
     tokio::task::spawn_blocking(move || key.cipher(&salt))

@@ -1,4 +1,4 @@
-//! Finding messages, by their words and their time.
+//! Finds messages by their words and their time.
 
 use sqlx::FromRow;
 
@@ -8,20 +8,20 @@ use crate::message_index::{self, Hits, made};
 use crate::sql::{Connection, query_as};
 use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 
-/// The search criteria.
+/// The search criteria for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSearch<'a> {
-    /// Every one of them must occur: as the beginning of a word, as words next to each other, or in Chinese anywhere. Case, accents, English
-    /// endings and traditional characters do not matter; signs of ASCII do. If no message has them, they may be any part of a text. No words match
-    /// everything.
+    /// The words, all of which must occur: each as the beginning of a word, as words next to each other, or, in Chinese, anywhere. Case, accents,
+    /// English endings and traditional characters do not matter; ASCII signs do. If no message has them, they may be any part of a text. An empty
+    /// list matches everything.
     pub words: &'a [&'a str],
-    /// Only in this conversation.
+    /// Only messages of this conversation.
     pub chat: Option<&'a ChatId>,
     /// Only messages from this time on, in Unix milliseconds.
     pub from_ms: i64,
     /// Only messages before this time.
     pub until_ms: i64,
-    /// Only messages before this one: the next page of results.
+    /// Only messages older than this one, for the next page of results.
     pub before: Option<MessageId>,
     /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
@@ -30,22 +30,22 @@ pub struct MessageSearch<'a> {
 /// A message that was found.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct FoundMessage {
-    /// The message.
+    /// The message's id.
     pub id: MessageId,
-    /// Its conversation.
+    /// The conversation's id.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
     /// That conversation's title.
     pub title: String,
-    /// Who speaks.
+    /// The author's role.
     pub role: MessageRole,
-    /// The text.
+    /// The text of the message.
     pub text: String,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
-/// A question that messages are ranked by.
+/// A question by which messages are ranked.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRank<'a> {
     /// The question, in any words.
@@ -60,8 +60,8 @@ pub struct MessageRank<'a> {
     pub limit: u32,
 }
 
-/// The ranked messages: `$5` has the words, of all of a user's messages. FTS5's `bm25` is smaller for better ones; PostgreSQL's `ts_rank` knows how often
-/// words are in a message and how long that is, but not how rare they are.
+/// The ranked messages: `$5` has the words, of all of a user's messages. FTS5's `bm25` is lower for better matches. PostgreSQL's `ts_rank` takes
+/// into account how often words occur in a message and how long the message is, but not how rare the words are.
 const RANKED_BY_SQLITE: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
      FROM search_messages_index i JOIN messages m ON m.id = i.rowid JOIN chats c ON c.id = m.chat_id
      WHERE search_messages_index MATCH $5 AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone
@@ -75,7 +75,7 @@ const RANKED_BY_POSTGRES: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.tex
        AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND (c.id = $6 OR $6 = '')
      ORDER BY i.score DESC, m.id DESC LIMIT $4";
 
-/// Every word has its own parameter; an unused one matches everything. `hits` is a further condition.
+/// The statement of a search. Every word has a parameter; an unused one matches everything. `hits` is a further condition.
 fn statement(hits: &str) -> String {
     format!(
         r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
@@ -90,7 +90,7 @@ fn statement(hits: &str) -> String {
     )
 }
 
-/// The arguments of the statement; those of the hits follow.
+/// The number of the statement's arguments; those of the hits follow them.
 const ARGUMENTS: usize = 14;
 
 impl Store {
@@ -184,12 +184,12 @@ impl MessageSearch<'_> {
     }
 }
 
-/// The words of a search, as a query of the index and as patterns that compare characters.
+/// The words of a search, both as a query of the index and as patterns that compare characters.
 pub(crate) struct Words {
     pub(crate) query: search::tokens::Query,
-    /// A pattern for each word, `%` for one that is not there.
+    /// A pattern for each word; `%` where there is no further word.
     pub(crate) patterns: Vec<String>,
-    /// The same only for words with signs, which the index does not have.
+    /// The same, but only for words with signs, which the index does not contain.
     pub(crate) signs: Vec<String>,
 }
 
@@ -210,11 +210,11 @@ impl Words {
     }
 }
 
-/// Refuses more words, and longer ones, than a query allows.
+/// Fails if there are more words, or longer ones, than a query allows.
 pub(crate) fn check_words(words: &[&str], max_chars: usize) -> Result<()> {
     let invalid = |rule: String| Err(Error::Invalid { what: "search", rule });
     if words.len() > SEARCH_WORDS {
-        return invalid(format!("has more than {SEARCH_WORDS} words; use those that matter most"));
+        return invalid(format!("has more than {SEARCH_WORDS} words; use only the most important ones"));
     }
     if words.iter().any(|word| word.chars().count() > max_chars) {
         return invalid(format!("has a word of more than {max_chars} characters"));

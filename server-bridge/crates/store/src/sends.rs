@@ -1,4 +1,4 @@
-//! Messages that a client may have to send again: each id is handled once.
+//! Messages that a client may have to send again: each send id is handled once.
 
 use sqlx::FromRow;
 
@@ -11,16 +11,16 @@ use crate::{ChatId, Store, UserId};
 /// The result of sending a message under an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// It is on record now.
+    /// It is recorded now.
     New(Message),
-    /// It was sent before.
+    /// It was already sent under this id.
     Known(Box<KnownSend>),
 }
 
-/// An earlier message under an id.
+/// A message that was sent earlier under an id.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct KnownSend {
-    /// The message.
+    /// The recorded message.
     #[sqlx(flatten)]
     pub message: Message,
     /// Its immediate result, as its writer stored it; `None` if it has none.
@@ -30,7 +30,7 @@ pub struct KnownSend {
 }
 
 impl Store {
-    /// Adds a message to a user's conversation, once for each `send_id`. Its text may differ from the earlier one;
+    /// Adds a message to a user's conversation, once for each `send_id`. If the id is already known, the earlier message may have another text, so
     /// the caller has to compare them.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Store {
         Ok(Said::New(message))
     }
 
-    /// True if the user sent a message under this id in their chat before.
+    /// True if the user already sent a message under this id in this chat.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -92,7 +92,7 @@ impl Store {
         Ok(known)
     }
 
-    /// Stores its immediate result.
+    /// Stores the immediate result of a sent message.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] beyond 16 KiB.

@@ -6,17 +6,17 @@ use crate::error::{Result, check_length};
 use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
 use crate::sql::{Scope, query, query_as, query_scalar};
 
-/// The key under which a database records the one that has taken its place. It is not a user's setting: users never see it.
+/// The key under which a database records the database that has replaced it. Users never see this entry.
 pub(crate) const MOVED_TO: &str = "store.moved_to";
 /// The key of the prefix that this database's objects have in a bucket.
 pub(crate) const BLOBS_ID: &str = "store.blobs_id";
 /// The key of the time when a node last deleted objects that no row names, in Unix milliseconds.
 pub(crate) const BLOBS_SWEPT: &str = "store.blobs_swept_ms";
-/// The key of the time when a node last looked for objects without an entry.
+/// The key of the time when a node last searched the bucket for objects without an entry, in Unix milliseconds.
 pub(crate) const BLOBS_LISTED: &str = "store.blobs_listed_ms";
 
 impl Store {
-    /// The database that has taken this one's place, as people know it.
+    /// The location, for people, of the database that has replaced this one; `None` if none has.
     pub(crate) async fn moved_to(&self) -> Result<Option<String>> {
         Ok(query_scalar("SELECT value FROM server_settings WHERE name = $1")
             .bind(MOVED_TO)
@@ -34,7 +34,7 @@ impl Store {
             .await?)
     }
 
-    /// Changes some settings, or with `None` resets them; each with its audit entry, all of it or nothing.
+    /// Changes some settings, or with `None` resets them, together with an audit entry for each, in one transaction.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for a key beyond 128 bytes or a value beyond 64 KiB.

@@ -1,4 +1,4 @@
-//! Logins: a program's token; a page's token and its cookie, neither of which is valid alone. Their hashes are stored here.
+//! Logins: a program's token, or a page's token and cookie, neither of which is valid alone. Only their hashes are stored.
 
 use sqlx::FromRow;
 
@@ -10,25 +10,25 @@ use crate::sql::{Scope, query, query_as};
 use crate::tokens::{SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX, Secret, TokenHash};
 use crate::{Store, UserId};
 
-/// A session just made.
+/// A new session.
 #[derive(Clone, Debug)]
 pub struct NewSession {
-    /// The token that the client presents from now on; shown to nobody else.
+    /// The token that the client presents from now on; it is shown to no one else.
     pub token: Secret,
     /// The cookie that a page's browser presents with it.
     pub cookie: Option<Secret>,
-    /// When it ends, in Unix milliseconds.
+    /// When it expires, in Unix milliseconds.
     pub expires_at_ms: i64,
 }
 
-/// A session whose token and cookie were shown.
+/// A session whose token (and cookie, for a page) was presented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Its user.
+    /// The user who is logged in.
     pub user: User,
-    /// True if it is a page's.
+    /// True if it belongs to a page.
     pub is_browser: bool,
-    /// When its user last gave their password, in Unix milliseconds.
+    /// When its user last entered their password, in Unix milliseconds.
     pub confirmed_at_ms: i64,
 }
 
@@ -43,15 +43,15 @@ struct SessionRow {
 }
 
 impl Store {
-    /// Logs a program of a user in for 30 days.
+    /// Logs a user's program in for 30 days.
     ///
     /// # Errors
-    /// [`crate::Error::Database`], also if the user was removed meanwhile.
+    /// [`crate::Error::Database`], also if the user was removed concurrently.
     pub async fn create_session(&self, user: UserId) -> Result<NewSession> {
         self.begin_session(user, None).await
     }
 
-    /// Logs a page of a user in for 30 days: with a token and a cookie.
+    /// Logs a user's page in for 30 days, with a token and a cookie.
     ///
     /// # Errors
     /// As above.
@@ -77,8 +77,8 @@ impl Store {
         Ok(NewSession { token, cookie, expires_at_ms })
     }
 
-    /// The session of this token; `None` if it is unknown or has ended, or if it is a page's and its cookie is not among these.
-    /// A browser may be made to send several cookies of the same name, so each is tried.
+    /// The session with this token; `None` if it is unknown or has expired, or if it belongs to a page and its cookie is not among `cookies`. A
+    /// browser may be made to send several cookies with the same name, so each is tried.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -96,7 +96,7 @@ impl Store {
         Ok(Some(Session { user: row.user, is_browser, confirmed_at_ms }))
     }
 
-    /// The user of a session that was fully shown before, to check it again; `None` if it has ended.
+    /// The user of a session that was fully checked before, to check it again; `None` if it has expired.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -120,7 +120,7 @@ impl Store {
         Ok(row.filter(|row| hash.matches(&row.token_sha256) && row.expires_at_ms > now_ms))
     }
 
-    /// Records that a session's user just gave their password.
+    /// Records that a session's user just entered their password.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -135,7 +135,7 @@ impl Store {
         Ok(())
     }
 
-    /// Logs a session out; an unknown one is already out.
+    /// Logs a session out; does nothing for an unknown one.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -149,9 +149,8 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes ended sessions at once, and after 90 days expired runner tokens and keys and revoked runners, so that until
-    /// then their owners learn what happened to them; and file states after 30 days. Returns the number of deleted rows. Call
-    /// it at start and now and then.
+    /// Deletes expired sessions at once; expired runner tokens and keys and revoked runners after 90 days, so that until then their owners learn
+    /// what happened to them; and file states after 30 days. Returns the number of deleted rows. Call it at the start and from time to time.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -5,13 +5,13 @@ use crate::limits::{SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
 use crate::sql::{Scope, query, query_scalar};
 use crate::{Store, UserId};
 
-/// The key of the active runner: a runner's name, `__docker__` or `none`; without a value the router chooses.
+/// The key of the active runner: a runner's name, `__docker__` or `none`. Without a value, the router chooses.
 pub const ACTIVE_RUNNER: &str = "active_runner";
-/// The key of the language that a user wants answers in; without a value it is the language of their messages.
+/// The key of the language in which a user wants answers. Without a value, it is the language of the user's messages.
 pub const LANGUAGE: &str = "agent_language";
-/// The key of the approval mode of a user's new conversations; without a value it is `ask`.
+/// The key of the approval mode of a user's new conversations. Without a value, it is `ask`.
 pub const APPROVAL: &str = "approval";
-/// The key of a mark: the user has seen the first steps, or postponed them.
+/// The key of the mark for users who have seen the first steps, or postponed them.
 const WELCOMED: &str = "welcomed";
 
 impl Store {
@@ -62,7 +62,7 @@ impl Store {
         self.setting(user, ACTIVE_RUNNER).await
     }
 
-    /// Sets a user's active place: see [`ACTIVE_RUNNER`]. The router checks if the choice is valid.
+    /// Sets a user's active place: see [`ACTIVE_RUNNER`]. The router checks whether the choice is valid.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -70,7 +70,7 @@ impl Store {
         self.set_setting(user, ACTIVE_RUNNER, choice).await
     }
 
-    /// True if a user still has no chat, no runner and no model, and has not postponed the first steps.
+    /// True if a user has no chat, no runner and no model, and has not finished or postponed the first steps.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -88,7 +88,7 @@ impl Store {
         Ok(!has_begun)
     }
 
-    /// Marks a user's first steps as finished: they are never shown again.
+    /// Marks a user's first steps as finished, so that they are never shown again.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

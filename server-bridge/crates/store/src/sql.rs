@@ -1,13 +1,13 @@
-//! One way to ask SQLite and PostgreSQL: a statement, its arguments, and where it runs.
+//! One interface for SQLite and PostgreSQL: a statement, its arguments, and where it runs.
 //!
-//! A statement has the same text for both, with `$1`, `$2`, …; its arguments keep their types until the target is known, and then
-//! it runs natively there: prepared, typed, with rows read by that database's decoder. Nothing is translated.
+//! A statement has the same text for both, with `$1`, `$2`, …. Its arguments keep their types until the target is known; then the statement runs
+//! natively there: prepared, typed, and with rows read by that database's decoder. Nothing is translated.
 //!
-//! | what | SQLite | PostgreSQL |
+//! | target | SQLite | PostgreSQL |
 //! |---|---|---|
 //! | `&Pool` | any of its connections | any of its connections |
-//! | `Writer` | its one writing connection | a transaction of one statement that holds the scope's lock |
-//! | `&mut Transaction`, `&mut Connection` | that one | that one |
+//! | `Writer` | the one writing connection | a transaction of one statement that holds the scope's lock |
+//! | `&mut Transaction`, `&mut Connection` | the same connection | the same connection |
 
 mod bind;
 mod scope;
@@ -26,7 +26,7 @@ pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word, without_nul};
 pub use self::scope::REFUSED_FENCES;
 pub(crate) use self::scope::{Locked, Scope, begin_to_the_end};
 
-/// A result of the database, before it is converted to one of the store.
+/// A result with the driver's error, before that is converted to an error of the store.
 type Result<T> = std::result::Result<T, sqlx::Error>;
 
 /// A type that is read from a row of either database.
@@ -48,7 +48,7 @@ impl<T> Row for T where
 {
 }
 
-/// Connections of either database.
+/// The connections to either database.
 #[derive(Clone, Debug)]
 pub(crate) enum Pool {
     Sqlite(SqlitePool),
@@ -78,7 +78,7 @@ impl Transaction {
     }
 }
 
-/// A connection to PostgreSQL. A patient task gets one that just responded.
+/// Takes a connection to PostgreSQL from the pool. A patient task gets a connection that just responded.
 pub(crate) async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>> {
     loop {
         let mut acquired = pool.acquire().await;
@@ -94,7 +94,7 @@ pub(crate) async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>> {
     }
 }
 
-/// For single statements that change something.
+/// The writer for single statements that change something.
 pub(crate) enum Writer<'e> {
     /// Directly, without a lock.
     Free(&'e Pool),
@@ -128,7 +128,7 @@ impl<'e> On<'e> for &'e Pool {
 impl<'e> On<'e> for Writer<'e> {
     fn target(self) -> Target<'e> {
         match self {
-            // Its connection is known to be good once the change has begun.
+            // The transaction's connection is known to work once the change has begun.
             Writer::Free(Pool::Postgres(pool)) if patience::is_patient() => {
                 Target::PostgresLocked(Locked { pool, scope: Scope::Alone, node: None })
             }
@@ -195,8 +195,8 @@ pub(crate) fn query_scalar<'q, T>(sql: impl SqlSafeStr) -> QueryScalar<'q, T> {
     QueryScalar(query_as(sql))
 }
 
-/// Runs `$call` of the native statement that `$native` makes of the text and the arguments. The futures for PostgreSQL are large
-/// and are boxed, so that those of the store's callers stay small.
+/// Runs `$call` of the native statement that `$native` makes from the text and the arguments. The futures for PostgreSQL are large, so they are
+/// boxed, which keeps those of the store's callers small.
 macro_rules! run {
     ($self:ident, $on:ident, $native:path, $call:ident) => {
         match $on.target() {
@@ -235,7 +235,7 @@ macro_rules! run {
 }
 
 impl<'q, T> Query<'q, T> {
-    /// The next argument, `$1` first. A NUL in a text becomes U+2400 (see [`bind`]).
+    /// Adds the next argument, `$1` first. A NUL in a text becomes U+2400 (see [`bind`]).
     pub(crate) fn bind(mut self, value: impl Bind<'q>) -> Self {
         self.values.push(value.value());
         self
@@ -253,7 +253,7 @@ impl<'q, T> Query<'q, T> {
 }
 
 impl Query<'_, ()> {
-    /// Runs it for its effect.
+    /// Runs the statement for its effect.
     pub(crate) async fn execute<'e>(self, on: impl On<'e>) -> Result<Changed> {
         run!(self, on, sqlx::query_with, execute)
     }
@@ -268,7 +268,7 @@ impl<T: Row> Query<'_, T> {
         run!(self, on, sqlx::query_as_with::<_, T, _>, fetch_optional)
     }
 
-    /// Its first row; [`sqlx::Error::RowNotFound`] if there is none.
+    /// The first row; [`sqlx::Error::RowNotFound`] if there is none.
     pub(crate) async fn fetch_one<'e>(self, on: impl On<'e>) -> Result<T> {
         self.fetch_optional(on).await?.ok_or(sqlx::Error::RowNotFound)
     }

@@ -1,4 +1,4 @@
-//! The text of answers in progress, as it was a moment ago.
+//! The text of answers in progress, as it was last stored, a moment ago.
 
 use sqlx::FromRow;
 
@@ -6,20 +6,20 @@ use crate::error::Result;
 use crate::sql::{Scope, query, query_as};
 use crate::{MessageId, Store, TurnId};
 
-/// A model's text in a message when that was stored.
+/// A model's partial text in a message.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Streamed {
     /// The message that shows it.
     #[sqlx(rename = "message_id")]
     pub message: MessageId,
-    /// Its text.
+    /// The text so far.
     pub text: String,
-    /// Its reasoning.
+    /// The reasoning so far.
     pub reasoning: String,
 }
 
 impl Store {
-    /// Stores the text so far of a turn's message, replacing the earlier one. Nothing is stored for a message that is gone.
+    /// Stores the text so far of a turn's message, replacing the earlier one. Does nothing for a message that was deleted.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

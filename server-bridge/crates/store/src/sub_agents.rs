@@ -1,4 +1,4 @@
-//! Sub-agents: conversations below the one whose agent called them.
+//! Sub-agents: conversations below the conversation whose agent called them.
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PAGE_MAX_ROWS, SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, rows};
@@ -12,17 +12,17 @@ pub struct NewSubAgent<'a> {
     pub parent: &'a ChatId,
     /// The message there that shows the call.
     pub message: MessageId,
-    /// Its role.
+    /// The sub-agent's role.
     pub role: Option<&'a str>,
-    /// The name by which it can be called again.
+    /// The name by which the sub-agent can be called again.
     pub instance: Option<&'a str>,
-    /// The runner that it works on; `None` if it works where its parent does, in the same directory.
+    /// The runner that it works on; `None` if it works in the same place and directory as its parent.
     pub place: Option<&'a str>,
-    /// Its tools.
+    /// The sub-agent's tools, as JSON.
     pub tools_json: &'a str,
 }
 
-/// Sub-agents of the user `$1` that match the rest.
+/// Selects sub-agents of the user `$1` that match the condition `$rest`.
 macro_rules! select {
     ($rest:literal) => {
         concat!(
@@ -37,11 +37,11 @@ macro_rules! select {
 pub(crate) use select;
 
 impl Store {
-    /// Begins the conversation of a sub-agent, which works where its parent does unless another runner is named.
+    /// Begins the conversation of a sub-agent, which works in the same place as its parent unless another runner is named.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a parent that is gone or another user's; [`Error::Invalid`] for a role, an instance or a place beyond
-    /// 128 bytes, or a list of tools beyond 64 KiB.
+    /// [`Error::NotFound`] for a parent that does not exist or belongs to another user; [`Error::Invalid`] for a role, an instance or a place
+    /// beyond 128 bytes, or a list of tools beyond 64 KiB.
     pub async fn create_sub_agent(&self, user: UserId, new: NewSubAgent<'_>) -> Result<SubAgent> {
         let NewSubAgent { parent, message, role, instance, place, tools_json } = new;
         check_length("role", role.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
@@ -94,10 +94,10 @@ impl Store {
             .await?)
     }
 
-    /// The sub-agents that a conversation's agent called, the oldest first; the last 1,000 of them.
+    /// The last 1,000 sub-agents that a conversation's agent called, the oldest first.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn sub_agents(&self, user: UserId, parent: &ChatId) -> Result<Vec<SubAgent>> {
         self.chat(user, parent).await?;
         let mut found: Vec<SubAgent> = query_as(select!(
@@ -112,7 +112,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The sub-agent with that name in a conversation, if it was used since this time, in Unix milliseconds.
+    /// The sub-agent with this name in a conversation, if it was used since this time, in Unix milliseconds.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -138,7 +138,7 @@ impl Store {
     /// Records the path of a sub-agent's worktree.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a path beyond 64 KiB; [`Error::Database`]. It does not matter if the sub-agent is gone.
+    /// [`Error::Invalid`] for a path beyond 64 KiB; [`Error::Database`]. It is not an error if the sub-agent was deleted.
     pub async fn set_sub_agent_worktree(&self, user: UserId, chat: &ChatId, worktree: &str) -> Result<()> {
         check_length("worktree", worktree, SETTING_VALUE_MAX_BYTES)?;
         query(
@@ -153,7 +153,7 @@ impl Store {
         Ok(())
     }
 
-    /// The user's sub-agent whose worktree has this path; the last one used.
+    /// The user's sub-agent whose worktree has this path; if there are several, the one used last.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -168,7 +168,7 @@ impl Store {
     /// Records the use of a sub-agent, by the call that this message shows.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a sub-agent that is gone or another user's.
+    /// [`Error::NotFound`] for a sub-agent that does not exist or belongs to another user.
     pub async fn use_sub_agent(&self, user: UserId, chat: &ChatId, message: MessageId) -> Result<()> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         use_in(&mut transaction, user, chat, message, self.now_ms()).await?;

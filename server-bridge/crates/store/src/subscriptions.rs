@@ -7,15 +7,15 @@ use crate::limits::{PROVIDER_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, SUBSCRIPTIO
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Name, Store, UserId};
 
-/// The key of a user's chosen model: it answers in chats that have no model of their own.
+/// The key of the setting for a user's chosen model, which answers in chats that have no model set.
 pub const CHOSEN_MODEL: &str = "model";
 
-/// A subscription without its secret.
+/// A user's own model, without its secret key.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Subscription {
-    /// Its name, unique among its user's.
+    /// The name, unique among its user's subscriptions.
     pub name: String,
-    /// Its content, written and read by the agent.
+    /// The content, as JSON, written and read by the agent.
     pub document_json: String,
     /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -26,11 +26,11 @@ pub struct Subscription {
 /// A change of a subscription's key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KeyChange<'a> {
-    /// It stays.
+    /// The key stays.
     Keep,
-    /// It is deleted.
+    /// The key is deleted.
     Remove,
-    /// It is replaced by this one.
+    /// The key is replaced by this one.
     Set(&'a str),
 }
 
@@ -84,7 +84,7 @@ impl Store {
         Ok(added)
     }
 
-    /// Changes a subscription.
+    /// Changes the document or the key of a subscription.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_subscription`].
@@ -144,7 +144,7 @@ impl Store {
         .await?)
     }
 
-    /// The key of a subscription, to be shown only to its provider; `None` if it has none.
+    /// The key of a subscription, which only its provider may see; `None` if it has none.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Sealed`] if it was changed or moved.
@@ -162,7 +162,7 @@ impl Store {
     /// The model that was chosen for a user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn chat_model(&self, user: UserId, chat: &ChatId) -> Result<Option<String>> {
         query_scalar("SELECT model FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
@@ -172,8 +172,8 @@ impl Store {
             .ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// Chooses the model of a user's conversation, or with `None` lets it follow its user's choice again. The agent checks
-    /// if the model exists.
+    /// Chooses the model of a user's conversation, or, with `None`, lets it follow its user's choice again. The agent checks whether the model
+    /// exists.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above.
@@ -201,7 +201,7 @@ impl Store {
     }
 }
 
-/// The owner of a key: a key sealed for one model of one user opens for no other.
+/// The place that a key is sealed for: a key that was sealed for one model of one user cannot be opened for another.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("subscription/{user}/{name}")
 }

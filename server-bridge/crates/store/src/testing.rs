@@ -15,7 +15,7 @@ pub(crate) async fn empty() -> Store {
 pub(crate) async fn empty_on_postgres() -> Store {
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations-postgres");
     let url = testkit::postgres::database_of(schema, |url| {
-        // The test that waits for it is in a runtime already.
+        // The calling test is already in a runtime.
         let filled = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async { Store::connect(&url).await.unwrap().close().await });

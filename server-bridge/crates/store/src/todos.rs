@@ -11,16 +11,16 @@ use crate::{ChatId, Store, TurnId, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum TodoStatus {
-    /// Not begun.
+    /// The task was not begun.
     Pending,
-    /// Begun.
+    /// The task was begun.
     InProgress,
-    /// Done.
+    /// The task is done.
     Completed,
 }
 
 impl TodoStatus {
-    /// All of them, in chronological order.
+    /// All statuses, in chronological order.
     pub const ALL: [Self; 3] = [Self::Pending, Self::InProgress, Self::Completed];
 
     /// Its name in the database and on the wire.
@@ -35,12 +35,12 @@ impl TodoStatus {
 
 crate::sql::bind_as_word!(TodoStatus);
 
-/// A task.
+/// A task of the list.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Todo {
-    /// What.
+    /// The text of the task.
     pub content: String,
-    /// Its status.
+    /// The status of the task.
     pub status: TodoStatus,
 }
 
@@ -48,7 +48,7 @@ impl Store {
     /// The task list of a user's conversation, in order.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn todos(&self, user: UserId, chat: &ChatId) -> Result<Vec<Todo>> {
         self.chat(user, chat).await?;
         Ok(query_as("SELECT content, status FROM chat_todos WHERE chat_id = $1 ORDER BY position")
@@ -57,12 +57,10 @@ impl Store {
             .await?)
     }
 
-    /// Replaces the task list. Its state before a turn in progress first changed it is kept, to be restored when the turn is
-    /// taken back.
+    /// Replaces the task list. The list as it was before a turn in progress first changed it is kept, and restored if the turn is undone.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than 100 of them, or one that is empty or longer than 500
-    /// characters.
+    /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than 100 tasks, or for a task that is empty or longer than 500 characters.
     pub async fn set_todos(&self, user: UserId, chat: &ChatId, todos: &[Todo]) -> Result<()> {
         check(todos)?;
         self.chat(user, chat).await?;
@@ -82,7 +80,7 @@ impl Store {
     }
 }
 
-/// Keeps the task list of a conversation for its turn in progress.
+/// Keeps the current task list of a conversation for its turn in progress.
 async fn keep_todos(transaction: &mut Transaction, chat: &ChatId) -> Result<()> {
     let turn: Option<TurnId> = query_scalar(
         "UPDATE turns SET has_todos = TRUE WHERE chat_id = $1 AND status = 'running' AND NOT has_todos RETURNING id",
@@ -102,7 +100,7 @@ async fn keep_todos(transaction: &mut Transaction, chat: &ChatId) -> Result<()> 
     Ok(())
 }
 
-/// Restores the task list from before a turn; it stays if nothing changed it since.
+/// Restores the task list from before a turn; does nothing if no turn changed the list since.
 pub(crate) async fn restore_todos(transaction: &mut Transaction, chat: &ChatId, first: TurnId) -> Result<()> {
     let changed: Option<TurnId> = query_scalar(
         "SELECT MIN(id) FROM turns WHERE chat_id = $1 AND id >= $2 AND has_todos AND undone_at_ms IS NULL",

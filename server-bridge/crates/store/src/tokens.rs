@@ -1,4 +1,4 @@
-//! Tokens: made, hashed and compared.
+//! Tokens: how they are made, hashed and compared.
 //!
 //! A token is 256 random bits in URL-safe base64 after a prefix that names its kind (and lets a secret scanner find a leaked
 //! one). Only its SHA-256 is stored. A plain hash is enough, since 256 random bits cannot be guessed. A lookup uses that
@@ -61,7 +61,7 @@ impl fmt::Debug for Secret {
 pub(crate) struct TokenHash(String);
 
 impl TokenHash {
-    /// Hashes a presented token; `None` if it cannot be a token of this kind, whatever its length.
+    /// Hashes a presented token; `None` if its form or its length rules out a token of this kind.
     pub(crate) fn of_presented(prefix: &'static str, token: &str) -> Option<Self> {
         let encoded_len = (TOKEN_BYTES * 8).div_ceil(6);
         let plausible = token.len() == prefix.len() + encoded_len && token.starts_with(prefix);

@@ -1,4 +1,4 @@
-//! The problems that the server's administrators are notified of: only names, nothing that people wrote.
+//! The problems that the server's administrators are notified of. They contain only names, and no text that people wrote.
 
 use sqlx::FromRow;
 
@@ -6,20 +6,20 @@ use crate::error::Result;
 use crate::sql::query_as;
 use crate::{Store, UserId};
 
-/// One problem.
+/// A problem, such as a runner that is away or a job that failed.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Trouble {
     /// The id of the row that it concerns.
     pub id: i64,
-    /// The name of the user to whom that belongs.
+    /// The name of the user who owns that row.
     pub owner: String,
-    /// Its name; empty for the user's account itself.
+    /// The name of the runner or job; empty for the user's account itself.
     pub name: String,
     /// When it happened, in Unix milliseconds.
     pub at_ms: i64,
 }
 
-/// The most problems that are listed at once.
+/// The maximum number of problems that are listed at once.
 const MOST: i64 = 1_000;
 
 impl Store {
@@ -39,8 +39,8 @@ impl Store {
         .await?)
     }
 
-    /// The runs of jobs that failed since this time: nothing could be posted, or the turn or the command failed. Runs that people stopped
-    /// do not count. The id is the job's.
+    /// The runs of jobs that failed since this time: nothing could be posted, or the turn or the command failed. Runs that people stopped do not
+    /// count. The id is that of the job.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -76,7 +76,7 @@ impl Store {
         .await?)
     }
 
-    /// The accounts whose logins were refused since this time because of too many wrong passwords, as the audit trail has them.
+    /// The accounts whose logins were refused since this time because of too many wrong passwords, according to the audit trail.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -91,7 +91,7 @@ impl Store {
         .await?)
     }
 
-    /// True if the audit trail says that a user's logins were refused since this time.
+    /// True if, according to the audit trail, a user's logins were refused since this time.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

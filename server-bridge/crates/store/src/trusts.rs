@@ -1,4 +1,4 @@
-//! What a user approved, by the hash of what runs: a change of it needs another approval.
+//! The things that a user approved, each identified by the hash of what runs: a changed one needs another approval.
 
 use sqlx::FromRow;
 
@@ -10,18 +10,18 @@ use crate::{Store, UserId};
 /// The length of a SHA-256 in hexadecimal digits.
 const HASH_DIGITS: usize = 64;
 
-/// Something that a user approved.
+/// A recorded approval.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Trust {
-    /// Its kind, such as `hook`.
+    /// The kind of the approved thing, such as `hook`.
     pub kind: String,
     /// The SHA-256 of what runs, in hexadecimal digits.
     pub hash: String,
-    /// Its description, as the user saw it; at most 4 KiB.
+    /// The description that the user saw; at most 4 KiB.
     pub shown: String,
-    /// Its name, unique within its kind; empty for approvals from before names were stored.
+    /// The name, unique within its kind; empty for approvals from before names were stored.
     pub name: String,
-    /// The machine and the directory of the workspace that has it.
+    /// The machine and the directory of the workspace that contains it.
     pub workspace: String,
     /// The files that the approval covers, as a JSON list of `[path, SHA-256]`.
     pub files_json: String,
@@ -30,7 +30,7 @@ pub struct Trust {
 }
 
 impl Store {
-    /// Everything that a user approved, of one kind or of all, the oldest first.
+    /// A user's approvals of one kind or of all kinds, the oldest first.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -45,10 +45,10 @@ impl Store {
         .await?)
     }
 
-    /// Approves something; a repetition has no further effect.
+    /// Records an approval; repeating it has no further effect.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an invalid hash, a description beyond 4 KiB, and if there are 10,000 already.
+    /// [`Error::Invalid`] for an invalid hash, a description beyond 4 KiB, and if there are already 10,000 approvals.
     pub async fn trust(&self, user: UserId, trust: &Trust) -> Result<()> {
         let Trust { kind, hash, shown, name, workspace, files_json, created_at_ms: _ } = trust;
         let invalid = |rule: String| Error::Invalid { what: "approval", rule };
@@ -75,7 +75,7 @@ impl Store {
         .execute(self.database.writer(Scope::User(user)))
         .await?;
         match kept.rows_affected() {
-            0 => Err(invalid(format!("cannot be added to {TRUSTS_PER_USER} others; revoke some first"))),
+            0 => Err(invalid(format!("is one too many: you have {TRUSTS_PER_USER}; revoke one first"))),
             _ => Ok(()),
         }
     }

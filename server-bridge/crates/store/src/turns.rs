@@ -1,4 +1,4 @@
-//! Turns: one message of a user each, and everything a model does in response.
+//! Turns: each is one message of a user, and everything that a model does in response.
 //!
 //! ```text
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
@@ -12,7 +12,7 @@ use crate::resumes::got_further_above;
 use crate::sql::{On, Scope, Transaction, query, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
-/// The turns `t` of a conversation: those of the chat `$1` up to and including `$2`. Hidden turns are left out here.
+/// The turns `t` of the conversation `$1` up to and including the turn `$2`. Undone turns are left out here.
 macro_rules! live_turns {
     () => {
         "t.chat_id = $1 AND t.id <= $2 AND t.undone_at_ms IS NULL"
@@ -25,7 +25,7 @@ impl Store {
     /// shown by `message`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for an item beyond 32 MiB.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for an item beyond 32 MiB.
     pub async fn queue_turn(
         &self,
         user: UserId,
@@ -43,8 +43,8 @@ impl Store {
         Ok(turn)
     }
 
-    /// Adds the message that shows an answer, and queues its turn, which begins with these items: all of it or nothing, so that no
-    /// message waits for a turn that is not there.
+    /// Adds the message that shows an answer and queues its turn, which begins with these items, in one transaction, so that no message waits for a
+    /// turn that does not exist.
     ///
     /// # Errors
     /// As above, and as for [`Store::append_message`].
@@ -106,8 +106,8 @@ impl Store {
         if begun.rows_affected() == 0 {
             return Ok(false);
         }
-        // Items of the turn before may come after messages that were queued meanwhile: a conversation is in the order of its
-        // items' ids.
+        // The previous turn may have added items after this turn's messages were queued. A conversation is in the order of its items' ids, so this
+        // turn's items get new ids.
         let last: Option<ItemId> = query_scalar("SELECT MAX(id) FROM turn_items WHERE turn_id = $1")
             .bind(turn)
             .fetch_one(&mut transaction)
@@ -137,8 +137,8 @@ impl Store {
         append(turn, item_json, self.database.writer(Scope::Turn(turn))).await
     }
 
-    /// Records that a call of a turn is about to take effect, once even if repeated; for a command, also counts it for the
-    /// turn it is taken back with.
+    /// Records that a call of a turn is about to take effect; a repetition is recorded once. For a command, also counts it for the turn with which
+    /// it would be undone.
     ///
     /// # Errors
     /// [`Error::Invalid`] for an id beyond 4 KiB; [`Error::Database`].
@@ -160,10 +160,10 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces an item. Leaves out memories in the note before a message that were forgotten since the note was made.
+    /// Replaces an item. If the item has a note before a message, removes the memories from it that were forgotten since the note was made.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
+    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
     pub async fn amend_item(&self, item: ItemId, item_json: &str) -> Result<()> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::Item(item)).await?;
@@ -183,7 +183,7 @@ impl Store {
     /// The items of a user's conversation up to and including a turn, in order, without those of undone turns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn turn_items(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<Vec<String>> {
         self.chat(user, chat).await?;
         Ok(query_scalar(concat!(
@@ -197,7 +197,7 @@ impl Store {
         .await?)
     }
 
-    /// Records how a turn ended, unless it has ended before. Returns true if this call ended it.
+    /// Records how a turn ended, unless its end is already recorded. Returns true if this call recorded it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -208,12 +208,12 @@ impl Store {
         Ok(is_finished)
     }
 
-    /// The same, and the message that shows the turn says so from then on: as one change, so that no answer looks as if it went on
-    /// when its turn has ended. Returns the message as it is then.
+    /// The same, and updates the message that shows the turn in the same transaction, so that no answer seems to be in progress when its turn has
+    /// ended. Returns the updated message.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a message that is gone or another user's; the turn has ended all the same. [`Error::Invalid`] as for
-    /// [`Store::append_message`].
+    /// [`Error::NotFound`] for a message that does not exist or belongs to another user; the end of the turn is recorded all the same.
+    /// [`Error::Invalid`] as for [`Store::append_message`].
     pub async fn finish_shown_turn(
         &self,
         user: UserId,
@@ -247,7 +247,7 @@ impl Store {
     /// The current directory of the agent in a user's conversation; empty for the workspace.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn chat_cwd(&self, user: UserId, chat: &ChatId) -> Result<String> {
         query_scalar("SELECT cwd FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
@@ -257,7 +257,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// Changes that directory.
+    /// Changes the current directory of the agent in a user's conversation.
     ///
     /// # Errors
     /// [`Error::NotFound`] as above; [`Error::Invalid`] for a path beyond 4 KiB.
@@ -273,7 +273,7 @@ impl Store {
     }
 }
 
-/// Records a turn's end as a part of a change; true if it had not ended before.
+/// Records a turn's end as a part of a change; returns true if it had not ended before.
 async fn finish_in(
     transaction: &mut Transaction,
     turn: TurnId,
@@ -294,7 +294,7 @@ async fn finish_in(
     Ok(finished.rows_affected() == 1)
 }
 
-/// Queues a turn, as part of a transaction. `beneath` makes it a sub-agent's turn: the top turn, and the message that shows the call.
+/// Queues a turn, as a part of a transaction. `beneath` is given for a sub-agent's turn: the top turn, and the message that shows the call.
 pub(crate) async fn queue_in(
     transaction: &mut Transaction,
     chat: &ChatId,

@@ -1,4 +1,4 @@
-//! Taking back turns. They stay on record, marked, and are no longer a part of the conversation.
+//! Undoing turns. They stay in the database, marked as undone, but are no longer part of the conversation.
 
 use std::collections::BTreeMap;
 
@@ -11,36 +11,34 @@ use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::todos::restore_todos;
 use crate::{ChatId, Message, MessageId, Store, TurnId, TurnStatus, UserId};
 
-/// A turn that has ended and was not taken back.
+/// A turn that has ended and was not undone.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PastTurn {
-    /// The turn.
+    /// The turn's id.
     pub id: TurnId,
-    /// The first message of its results.
+    /// The first message that shows its results.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
-    /// How it ended.
+    /// The status with which it ended.
     pub status: TurnStatus,
-    /// The number of commands it ran that may have changed anything.
+    /// The number of commands it ran that may have changed something.
     pub commands: i64,
-    /// Its user's message.
+    /// The text of its user's message.
     pub text: String,
     /// The time of that message, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// True if the turn began by itself: its message is a notice of the server.
+    /// True if the server began the turn: its message is a notice.
     pub by_itself: bool,
 }
 
 impl Store {
-    /// The turns of a user's conversation that have ended and were not taken back, the last one first; `limit` is at most
-    /// 1,000.
+    /// The turns of a user's conversation that have ended and were not undone, the last one first; `limit` is at most 1,000.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn past_turns(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<PastTurn>> {
         self.chat(user, chat).await?;
-        // Of a turn of an earlier version only the message that shows it is recorded; the message that it answers comes
-        // before that.
+        // For a turn of an earlier version, only the message that shows it is recorded; the message that it answers is before that one.
         Ok(query_as(
             "SELECT t.id, t.message_id, t.status, t.commands, t.created_at_ms,
                 COALESCE((SELECT m.text FROM messages m WHERE m.id = t.said_id),
@@ -56,10 +54,10 @@ impl Store {
         .await?)
     }
 
-    /// The turn that a message of a user's conversation belongs to; `None` if it belongs to none.
+    /// The turn that a message of a user's conversation belongs to; `None` if the message belongs to no turn.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a message that is gone, of another conversation, or another user's.
+    /// [`Error::NotFound`] for a message that does not exist, or belongs to another conversation or another user.
     pub async fn turn_of_message(
         &self,
         user: UserId,
@@ -75,12 +73,12 @@ impl Store {
             .ok_or_else(|| Error::not_found("message", message))
     }
 
-    /// Takes back these turns of a user's conversation, with what sub-agents did for them, and returns the messages that are marked
-    /// by it. The agents get back the directories and task lists from before the first of them; a sub-agent that was first called
-    /// in them loses its name; the earlier states of their files are deleted.
+    /// Undoes these turns of a user's conversation, together with the work of sub-agents for them, and returns the messages that are marked as
+    /// undone. The agents' directories and task lists are restored to the state before the first of these turns, a sub-agent that was first called
+    /// in them loses its name, and the earlier states of the turns' files are deleted.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn take_back(&self, user: UserId, chat: &ChatId, turns: &[TurnId]) -> Result<Vec<Message>> {
         self.chat(user, chat).await?;
         let now_ms = self.now_ms();
@@ -121,7 +119,7 @@ impl Store {
     }
 }
 
-/// Takes back turns of one conversation; returns the messages that are marked by it.
+/// Undoes turns of one conversation; returns the messages that are marked as undone.
 async fn take_back_of(
     transaction: &mut Transaction,
     chat: &ChatId,
@@ -147,7 +145,7 @@ async fn take_back_of(
             .execute(&mut *transaction)
             .await?;
         query("DELETE FROM checkpoints WHERE turn_id = $1").bind(turn).execute(&mut *transaction).await?;
-        // Of an earlier version's turns only the message that shows them is recorded.
+        // For a turn of an earlier version, only the message that shows it is recorded.
         let mark = query_as::<Message>(
             "UPDATE messages SET undone = TRUE
              WHERE chat_id = $1 AND (turn_id = $2 OR id = (SELECT t.message_id FROM turns t WHERE t.id = $2))

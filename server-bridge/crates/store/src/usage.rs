@@ -1,4 +1,4 @@
-//! The usage of models: tokens and cost by user, chat, day and model. It outlives the chats.
+//! The usage of models: tokens and cost by user, chat, day and model. It is kept after chats are deleted.
 
 use sqlx::FromRow;
 
@@ -10,13 +10,13 @@ use crate::{ChatId, Spent, Store, TurnId, TurnUsage, UserId};
 /// The usage of one model on one day.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct UsageRow {
-    /// Whole days since 1970, UTC.
+    /// The day, in whole days since 1970, UTC.
     pub day: i64,
     /// See [`Spent::subscription`].
     pub subscription: String,
     /// See [`Spent::model`].
     pub model: String,
-    /// Answers.
+    /// The number of answers.
     pub calls: i64,
     /// The tokens and cost.
     #[sqlx(flatten)]
@@ -65,8 +65,8 @@ impl Store {
         Ok(())
     }
 
-    /// The usage of a user's models from that day on, by day and model, the newest day first; in one conversation (even a
-    /// removed one), or in all. 10,000 rows at most.
+    /// The usage of a user's models from this day on, by day and model, the newest day first; at most 10,000 rows. It covers one conversation, even
+    /// a removed one, or all of them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

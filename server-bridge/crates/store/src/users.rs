@@ -1,4 +1,4 @@
-//! Accounts. The first one is an administrator's.
+//! Accounts. The first account is an administrator's.
 
 use crate::error::{Error, Result};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
@@ -28,7 +28,7 @@ impl Store {
         Ok(user)
     }
 
-    /// True if there is any user.
+    /// True if there is at least one user.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -36,7 +36,7 @@ impl Store {
         Ok(query_scalar("SELECT EXISTS (SELECT 1 FROM users)").fetch_one(self.database.reader()).await?)
     }
 
-    /// Adds the first user, an administrator; `None` if there is one already, even if two calls race.
+    /// Adds the first user, an administrator; `None` if a user exists already. Of two calls that race, one succeeds.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a password that is too short or too long.
@@ -54,8 +54,8 @@ impl Store {
         .await?)
     }
 
-    /// Makes a user an administrator or an ordinary user, and sets another password as [`Store::set_password`] does; both or
-    /// neither; `None` leaves a value unchanged. Returns `None` if no administrator would be left.
+    /// Makes a user an administrator or an ordinary user, and sets another password as [`Store::set_password`] does; both or neither. `None` leaves
+    /// a value unchanged. Returns `None` if no administrator would be left.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
@@ -90,7 +90,7 @@ impl Store {
         Ok(Some(user))
     }
 
-    /// The same as [`Store::remove_user`], unless no administrator would be left; returns true if it was done.
+    /// The same as [`Store::remove_user`], unless no administrator would be left; returns true if the user was removed.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -114,8 +114,8 @@ impl Store {
             .await?)
     }
 
-    /// Sets another password for a user, ends all their sessions and removes the keys of their programs: anyone who knew the
-    /// old one may have made some.
+    /// Sets another password for a user, ends all the user's sessions, and removes the keys of the user's programs, because anyone who knew the old
+    /// password may have created some.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Invalid`] for a password that is too short or too long.
@@ -133,7 +133,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a user with all their data, except the audit trail. A group that nobody else owns gets another owner.
+    /// Removes a user with all their data, except the audit trail. A group that no one else owns gets another owner.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -154,7 +154,7 @@ impl Store {
         Ok(())
     }
 
-    /// The user, if the password is correct. Takes as long for an unknown name as for a wrong password.
+    /// The user with this name, if the password is correct. Takes as long for an unknown name as for a wrong password.
     ///
     /// # Errors
     /// [`Error::Database`], [`Error::PasswordHash`].
@@ -194,7 +194,7 @@ impl Store {
     }
 }
 
-/// Ends every login of this user except by password.
+/// Ends every login of this user, so that only the password logs in.
 async fn end_logins(transaction: &mut Transaction, user: UserId) -> Result<()> {
     query("DELETE FROM sessions WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;
     query("DELETE FROM api_keys WHERE user_id = $1").bind(user).execute(&mut *transaction).await?;

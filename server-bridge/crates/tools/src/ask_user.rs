@@ -1,4 +1,4 @@
-//! `AskUser`: a question, and waiting for its answer.
+//! `AskUser`: asks the user a question and waits for the answer.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS};
 use agent::approval::Access;
 use agent::tool::{Beside, ForSubAgents, Live, Phrase, Question, Rules, ToolContext, TypedTool};
 
-/// What to ask.
+/// The question to ask.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -24,10 +24,10 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "AskUser";
-    const DESCRIPTION: &'static str = "Asks the user something and waits for the answer. Use it only for what you cannot find \
-        out yourself and what makes a difference: a choice that is theirs, where something secret is kept, a doubt about what \
+    const DESCRIPTION: &'static str = "Asks the user a question and waits for the answer. Use it only for what you cannot find \
+        out yourself and what makes a difference: a choice that is theirs, where a secret is kept, a doubt about what \
         they want.";
-    // One question at a time.
+    // The user is asked one question at a time.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)
@@ -45,13 +45,13 @@ impl TypedTool for Arguments {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         self.check()?;
-        // A cancel drops this, which withdraws the question.
+        // A cancelled turn drops this future, which withdraws the question.
         Ok(match context.host.ask(&self.asked()).await? {
             Some(words) => Outcome::done(words),
             None => Outcome {
                 is_error: true,
                 ..Outcome::done(
-                    "Nobody answered. Go on with what is safest, and say what you assumed; or end here and say what you need to \
+                    "Nobody answered. Go on with the safest choice and say what you assumed; or end here and say what you need to \
                      know.",
                 )
             },
@@ -60,7 +60,7 @@ impl TypedTool for Arguments {
 }
 
 impl Arguments {
-    /// The question: all of it is the model's.
+    /// The question as the user sees it: all of its text is the model's.
     fn asked(&self) -> Question {
         let options = self.options.iter().map(Phrase::theirs).collect();
         Question { text: vec![Phrase::theirs(&self.question)], options }

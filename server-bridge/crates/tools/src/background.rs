@@ -5,8 +5,8 @@ use store::{BackgroundTurn, ChatId, MessageRole, Store, User};
 
 use crate::limits::{TASK_MESSAGES, TASKS_LISTED};
 
-/// The sub-agents that a chat's agent called in the background, the last called first. A sub-agent that was called several times is
-/// listed with its last call.
+/// The sub-agents that a chat's agent called in the background, the most recently called first. A sub-agent that was called several times
+/// is listed with its last call.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -17,7 +17,7 @@ pub async fn list(store: &Store, user: &User, chat: &ChatId) -> store::Result<Ve
     Ok(found)
 }
 
-/// The sub-agent in the background with this id; `None` if the chat has none.
+/// The background sub-agent with this id; `None` if the chat has none.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -31,7 +31,7 @@ pub async fn find(
     store.background_of(user.id, chat, &agent).await
 }
 
-/// The state and the name of a sub-agent, on one line.
+/// The id, state and name of a sub-agent, on one line.
 #[must_use]
 pub fn line(turn: &BackgroundTurn) -> String {
     let names: Vec<&str> = turn.role.iter().chain(&turn.instance).map(String::as_str).collect();
@@ -39,7 +39,7 @@ pub fn line(turn: &BackgroundTurn) -> String {
     format!("{} {}: sub-agent{name}", turn.chat, turn.status.as_str())
 }
 
-/// The result of a sub-agent, or its last text.
+/// The result of a sub-agent or, if it has not ended, its last text.
 ///
 /// # Errors
 /// [`store::Error::Database`].

@@ -10,7 +10,7 @@ use agent::approval::Access;
 use agent::tool::{Beside, Live, Rules, Subject, ToolContext, TypedTool};
 use agent::tool::{Failure, Outcome, visible};
 
-/// Where to.
+/// The new directory.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -24,7 +24,7 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "Cd";
     const DESCRIPTION: &'static str =
         "Changes the current directory: Shell commands start in it, and relative paths are resolved from it.";
-    // Later calls begin there.
+    // Later calls begin in the new directory, so none runs at the same time.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing);
 
     fn hint(&self) -> &str {

@@ -1,4 +1,4 @@
-//! Changing a file so that its turn can be taken back: its earlier state is kept first, and the new one is recorded.
+//! Changing a file so that the change can be undone: the earlier state is kept first, and the new state is recorded.
 
 use crate::Ported;
 use sandbox::{ErrorKind, Range, Sandbox, SandboxError, WriteOptions};
@@ -27,7 +27,7 @@ pub(super) async fn write(
     change(work, sandbox, path, left, write).await
 }
 
-/// Makes a change that leaves a file in this state.
+/// Makes a change that leaves a file in the state `left`.
 ///
 /// Fails as the change does, and with the store's errors.
 pub(super) async fn change<T>(
@@ -49,22 +49,22 @@ pub(super) async fn change<T>(
             Left::Unchanged
         }
     };
-    // Recorded before it is done: otherwise the changes of a killed server would be unknown.
+    // Recorded before it is made: otherwise the change of a killed server would be unknown.
     store.leave_checkpoint(turn, place, path, &left).await.ported()?;
     let done = making.await;
     if done.as_ref().is_err_and(|failure| failure.told().is_some()) {
-        // It was refused. The outcome is unknown if its runner became unreachable during it.
+        // The change was refused. If the runner became unreachable during it, the outcome is unknown, and the record stays.
         store.leave_checkpoint(turn, place, path, &earlier).await.ported()?;
     }
     done
 }
 
-/// SHA-256, in hex.
+/// The SHA-256 of `content`, in hex.
 pub fn hash(content: &[u8]) -> String {
     store::hex(&Sha256::digest(content))
 }
 
-/// A SHA-256 of its hexadecimal digits.
+/// Parses a SHA-256 from its hexadecimal digits.
 pub fn hash_of_hex(text: &str) -> Option<[u8; 32]> {
     store::unhex(text)?.try_into().ok()
 }
@@ -89,7 +89,7 @@ enum Present {
     Unreadable,
 }
 
-/// The current state of a file; an unreadable one is marked as such, and its change reports the reason.
+/// The current state of a file. An unreadable file is marked as such; the change to it then reports the reason.
 async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
     let mut reader = match sandbox.read_file(path.as_bytes(), Range::default()).await {
         Ok(reader) => reader,
@@ -116,7 +116,7 @@ async fn present(sandbox: &Sandbox, path: &str) -> Result<Present, Failure> {
     Ok(Present::Content { mode: reader.mode(), content })
 }
 
-/// A path relative to the workspace, even if it was given from the root: each file has one name.
+/// A path relative to the workspace, even if it was given as an absolute path, so that each file has one name.
 pub(super) fn within<'a>(workspace: &str, path: &'a str) -> &'a str {
     let rest = path.strip_prefix(workspace.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
     rest.filter(|rest| !workspace.is_empty() && !rest.is_empty()).unwrap_or(path)

@@ -1,4 +1,4 @@
-//! `ChatHistory`: messages in this user's chats.
+//! `ChatHistory`: finds messages in this user's chats.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
-/// What to find.
+/// The messages to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// Only messages before this time.
     #[serde(default)]
     until: Option<String>,
-    /// Whether only this chat is searched.
+    /// Whether to search only this chat.
     #[serde(default)]
     this_chat: bool,
     /// Only messages before the one with this number: the next page of an earlier search.

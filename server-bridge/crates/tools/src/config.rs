@@ -1,6 +1,6 @@
-//! `config`: the user's settings, as far as a model may see and change them.
+//! `config`: shows and changes the user's settings, as far as a model may.
 //!
-//! A new key: a row of [`KEYS`].
+//! To add a key, add a row to [`KEYS`].
 
 use futures_util::future::BoxFuture;
 use sandbox::{Choice, RouteRequest};
@@ -17,19 +17,19 @@ use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{ForSubAgents, Live, Rules, ToolContext, TypedTool};
 use execs::sandbox_user;
 
-/// The word for no value.
+/// The value that resets a setting.
 const AUTO: &str = "auto";
 
-/// What to do with which setting.
+/// The requested action and setting.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// get shows one setting, list all of them, set changes one.
+    /// get shows one setting, list shows all of them, set changes one.
     action: Action,
     /// The setting's name.
     #[serde(default)]
     key: String,
-    /// Its new value; auto resets it.
+    /// The new value; auto resets the setting.
     #[serde(default)]
     value: String,
 }
@@ -47,10 +47,10 @@ type Reading<'a> = BoxFuture<'a, Result<String, Failure>>;
 /// A setting.
 struct Key {
     name: &'static str,
-    /// The description, with the possible values.
+    /// A description with the possible values.
     about: &'static str,
     read: for<'a> fn(&'a Work<'_>) -> Reading<'a>,
-    /// Sets it, and returns a remark about the effect.
+    /// Changes the setting, and returns a remark about the effect.
     write: for<'a> fn(&'a Work<'_>, &'a str) -> Reading<'a>,
 }
 
@@ -92,7 +92,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "config";
-    const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, the approval of this \
+    const DESCRIPTION: &'static str = "Shows and changes the user's settings: active_runner, language, the approval of this \
 chat and of new ones, and this chat's model. Change something only where the user asks for it.";
     const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
@@ -126,7 +126,7 @@ chat and of new ones, and this chat's model. Change something only where the use
         let known = || KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
         let key = KEYS.iter().find(|key| key.name == self.key);
         let key = key.ok_or_else(|| {
-            Failure::Told(format!("there is no setting {:?}; there are {}", self.key, known()))
+            Failure::Told(format!("there is no setting {:?}; the settings are {}", self.key, known()))
         })?;
         if self.action == Action::Get {
             return Ok(Outcome::done((key.read)(work).await?));
@@ -170,7 +170,7 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
     let route_request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
     if !route_request.is_known() {
         return Err(Failure::Told(format!(
-            "the user has no runner {value:?}; there are {}",
+            "the user has no runner {value:?}; the user's runners are {}",
             route_request.registered.join(", ")
         )));
     }
@@ -202,10 +202,10 @@ async fn set_new_chats_approval(work: &Work<'_>, value: &str) -> Result<String, 
     Ok("; it takes effect in chats that are made from now on".to_owned())
 }
 
-/// The wanted mode, which lets the model do no more than the one of now; `how` says how the user allows more.
+/// The requested mode, if it lets the model do no more than the current one; `how` describes how the user allows more.
 fn stricter(now: &str, value: &str, how: &str) -> Result<Mode, Failure> {
     let wanted: Mode = value.parse().map_err(|error| Failure::Told(format!("approval {error}")))?;
-    // A newer server's word counts as the strictest.
+    // A mode that only a newer server knows counts as the strictest.
     let now = now.parse().unwrap_or(Mode::Plan);
     let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
     if strictness(wanted) > strictness(now) {

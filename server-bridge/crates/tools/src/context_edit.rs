@@ -10,15 +10,15 @@ use agent::context::Conversation;
 use agent::context::edit::{self, Action};
 use agent::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
 
-/// What to edit.
+/// The message to edit, and the change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// What to do with the message.
+    /// The action on the message.
     action: Kind,
     /// A part of the message's text that is in no other message.
     contains: String,
-    /// For truncate: how many characters of it stay.
+    /// For truncate: how many characters of it to keep.
     #[serde(default)]
     keep_chars: Option<usize>,
     /// For replace: the text to replace, everywhere in the message.
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     regex: bool,
 }
 
-/// What is done.
+/// The kind of edit.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -46,11 +46,10 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "context_edit";
-    const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to take out what misleads: \
+    const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to remove misleading text: \
 delete a message (with an answer, the results of its calls are deleted too), delete_turn (from a message of the user to the next one), truncate, or \
 replace. The last 3 messages cannot be edited. The user still sees everything.";
-    // An undo of the turn in which it is called reverts its edits: a user's own turn. Two at once would not see each other's
-    // work.
+    // An undo of the turn that calls this reverts its edits, so it must be a user's own turn. Two calls at once would not see each other's edits.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)

@@ -1,4 +1,4 @@
-//! `DownloadFile`: the runner fetches a URL into a file.
+//! `DownloadFile`: has the runner download a URL into a file.
 
 use sandbox::DownloadRequest;
 use schemars::JsonSchema;
@@ -14,11 +14,11 @@ use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part, size};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// What to fetch, and where to.
+/// The URL to download, and the file for it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The URL: http or https.
+    /// The URL, with http or https.
     url: Address,
     /// The file to write, relative to the current directory or absolute; an existing file is replaced.
     path: String,
@@ -74,7 +74,8 @@ Fetch.";
             present,
         };
         let sandbox = work.sandbox().await?;
-        let late = |_| Failure::Told(format!("it did not arrive within {} s", DOWNLOAD_PATIENCE.as_secs()));
+        let late =
+            |_| Failure::Told(format!("the download did not end within {} s", DOWNLOAD_PATIENCE.as_secs()));
         let download = async {
             let bytes = timeout(DOWNLOAD_PATIENCE, sandbox.download(request)).await.map_err(late)?;
             Ok(bytes?)

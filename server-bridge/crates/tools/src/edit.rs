@@ -1,21 +1,21 @@
-//! A file's change as people see it: the old content and the new.
+//! A file's change in the form that people see: the old content and the new.
 
 use super::visible;
 use crate::limits::{EDIT_CONTEXT_LINES, EDIT_SHOWN_BYTES};
 use agent::tool::CardData;
 
-/// A new file, or completely new content.
+/// The card data for a new file, or for completely new content.
 pub(super) fn whole(old: Option<&str>, new: &str) -> CardData {
     data(old, new, 1)
 }
 
-/// The model's own text of a change, if the whole change is too long to show; the old text begins at line `first_line` of the
-/// file.
+/// The card data with only the model's own text of a change, for a change that is too long to show; the old text begins at line
+/// `first_line` of the file.
 pub(super) fn part(old: &str, new: &str, first_line: usize) -> CardData {
     data(Some(old), new, first_line)
 }
 
-/// The difference between two contents, with some lines around it.
+/// The card data with the difference between two contents, and some lines around it.
 pub(super) fn between(old: &str, new: &str) -> CardData {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());

@@ -10,15 +10,15 @@ use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, edited, size};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// What to write.
+/// The file and its content.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The file, relative to the current directory or absolute.
     path: String,
-    /// All of its content.
+    /// The whole content.
     content: String,
-    /// Whether an existing file is replaced.
+    /// Whether to replace an existing file.
     #[serde(default)]
     rewrite: bool,
 }
@@ -28,7 +28,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "FileCreate";
     const DESCRIPTION: &'static str = "Writes a file of the workspace, and creates missing parent directories. \
-An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
+An existing file is replaced only with rewrite; prefer FileReplace to change part of a file.";
     const RULES: Rules = Rules::of(Access::Edit);
 
     fn hint(&self) -> &str {

@@ -18,7 +18,7 @@ use agent::tool::CardData;
 use agent::tool::look::{Ground, Looked, edited};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// What to replace.
+/// The text to replace.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -28,16 +28,16 @@ pub(crate) struct Arguments {
     old_string: String,
     /// The text to put there.
     new_string: String,
-    /// Whether every occurrence is replaced.
+    /// Whether to replace every occurrence.
     #[serde(default)]
     replace_all: bool,
-    /// Whether old_string is a regular expression; new_string may then hold $1 or ${name}, and $$ for a dollar sign.
+    /// Whether old_string is a regular expression; new_string may then contain $1 or ${name}, and $$ for a dollar sign.
     #[serde(default)]
     regex: bool,
-    /// Only from this line on; the first line is 1.
+    /// Replace only from this line on; the first line is 1.
     #[serde(default)]
     start_line: Option<usize>,
-    /// Only up to this line.
+    /// Replace only up to this line.
     #[serde(default)]
     end_line: Option<usize>,
 }
@@ -96,7 +96,7 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
 }
 
 impl Arguments {
-    /// The first line of the file on which the old text begins.
+    /// The number of the line of the file in which the old text begins.
     fn first_line(&self, content: &str) -> usize {
         let region = region(content, self.start_line, self.end_line).unwrap_or(0..content.len());
         let at = content[region.clone()].find(&self.old_string).map_or(0, |at| region.start + at);
@@ -118,7 +118,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let old = text(&path, old)?;
     let shown = visible::line(&path);
     let (new, count) = replaced(arguments, &old).map_err(|why| Failure::Told(format!("{shown}: {why}")))?;
-    // A concurrent change by something else is not overwritten.
+    // If something else changed the file meanwhile, its change is not overwritten.
     let if_match = present.is_none().then_some(digest);
     let size_bytes = Some(new.len() as u64);
     let options = WriteOptions { size_bytes, if_match, present, ..WriteOptions::default() };
@@ -140,7 +140,7 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
     let (mut from, mut count) = (0, 0_usize);
     let mut take = |range: Range<usize>, replacement: &dyn Fn(&mut String)| {
         count += 1;
-        // Further matches are only counted if a single one was meant.
+        // If only one match is allowed, further matches are only counted.
         if count == 1 || *replace_all {
             new.push_str(&within[from..range.start]);
             replacement(&mut new);
@@ -179,7 +179,7 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
     if new == content { Err("the replacement changes nothing".to_owned()) } else { Ok((new, count)) }
 }
 
-/// The bytes of the lines from `first` to `last`.
+/// The byte range of the lines from `first` to `last`.
 fn region(content: &str, first: Option<usize>, last: Option<usize>) -> Result<Range<usize>, String> {
     let (first, last) = (first.unwrap_or(1).max(1), last.unwrap_or(usize::MAX));
     if last < first {
@@ -194,7 +194,7 @@ fn region(content: &str, first: Option<usize>, last: Option<usize>) -> Result<Ra
     Ok(start..end)
 }
 
-/// Why it was not found, as far as that is known.
+/// The reason why the text was not found, as far as it is known.
 fn not_found(arguments: &Arguments, content: &str) -> String {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let Arguments { old_string, regex, .. } = arguments;
@@ -202,7 +202,8 @@ fn not_found(arguments: &Arguments, content: &str) -> String {
         return "old_string is not within these lines".to_owned();
     }
     if !regex && squeezed(content).contains(&squeezed(old_string)) {
-        return "old_string is there with other white space; Read the file and copy it exactly".to_owned();
+        return "old_string is there with different white space; Read the file and copy it exactly"
+            .to_owned();
     }
     "old_string is not there; Read the file again".to_owned()
 }

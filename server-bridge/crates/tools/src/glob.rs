@@ -1,4 +1,4 @@
-//! `Glob`: files by their names.
+//! `Glob`: finds files by their names.
 
 use sandbox::GlobQuery;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use agent::approval::Access;
 use agent::tool::{Failure, Outcome};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// What to find.
+/// The files to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -27,8 +27,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "Glob";
-    const DESCRIPTION: &'static str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. What \
-.gitignore excludes is not found.";
+    const DESCRIPTION: &'static str = "Finds files of the workspace by name, the newest first: **/*.rs, src/{a,b}*.ts. Files that \
+.gitignore excludes are not found.";
     const RULES: Rules = Rules::of(Access::Read).for_programs_as("glob");
 
     fn hint(&self) -> &str {

@@ -1,4 +1,4 @@
-//! `Grep`: lines by a regular expression.
+//! `Grep`: finds lines with a regular expression.
 
 use sandbox::{GrepFile, GrepQuery};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use agent::approval::Access;
 use agent::tool::{Failure, Outcome};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// What to find.
+/// The lines to find.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -21,13 +21,13 @@ pub(crate) struct Arguments {
     /// The directory to look in, or one file; by default the current directory, or the workspace if there is no chat.
     #[serde(default)]
     path: Option<String>,
-    /// Only files whose name or path matches this, like *.rs.
+    /// Search only files whose name or path matches this, like *.rs.
     #[serde(default)]
     include: Option<String>,
-    /// Whether upper and lower case are the same.
+    /// Whether to ignore the difference between upper and lower case.
     #[serde(default)]
     ignore_case: bool,
-    /// How many lines to show before and after each line that matches, at most 20.
+    /// The number of lines to show before and after each matching line, at most 20.
     #[serde(default)]
     context_lines: u32,
 }
@@ -37,7 +37,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Grep";
     const DESCRIPTION: &'static str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
-a time): PATH:NUMBER:TEXT, and PATH-NUMBER-TEXT for lines around them. Binary files and what .gitignore excludes are not searched.";
+a time): PATH:NUMBER:TEXT, and PATH-NUMBER-TEXT for lines around them. Binary files and files that .gitignore excludes are not searched.";
     const RULES: Rules = Rules::of(Access::Read).for_programs_as("grep");
 
     fn hint(&self) -> &str {

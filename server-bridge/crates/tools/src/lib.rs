@@ -1,11 +1,11 @@
 //! The tools of models: one file per tool.
 //!
-//! Files and commands go through the sandbox handle, in the workspace of the chat's place; the internet through `internet`; lists,
-//! settings and messages through the store. A new tool: a file here with its arguments (their doc comments are the model's
-//! descriptions) as a [`TypedTool`](agent::tool::TypedTool), and a line of [`add_all`]. One that changes a file does it by `change`,
-//! so that it can be taken back. `cd` is the shortest one to copy: `Work` gives paths and the machine, `read::whole` a file.
-//! [`Rules`](agent::tool::Rules) determine who is offered it, including users' programs (the MCP server); a rule `of(Access::Read)`
-//! needs a machine, runs beside other readers, and is given to sub-agents too.
+//! Files and commands are reached through the sandbox handle, in the workspace of the chat's place; the internet through `internet`;
+//! lists, settings and messages through the store. To add a tool, add a file here with its arguments (their doc comments are the model's
+//! descriptions) as a [`TypedTool`](agent::tool::TypedTool), and a line in [`add_all`]. A tool that changes a file does it with `change`,
+//! so that the change can be undone. `cd` is the shortest tool to copy: `Work` gives paths and the machine, `read::whole` a file.
+//! [`Rules`](agent::tool::Rules) determine who is offered the tool, including users' programs (the MCP server); a tool with the rule
+//! `of(Access::Read)` needs a machine, runs alongside other readers, and is given to sub-agents too.
 //!
 //! | module | holds |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
 //! | `programs` | tools for the user's programs, which have no chat |
 //! | `output` | the beginning and the end of a long output |
-//! | `change`, `edit`, `address`, `utc` | changing a file, showing a change, URLs, days |
+//! | `change`, `edit`, `address`, `utc` | changing a file, showing a change, URLs, dates |
 //! | [`limits`] | every limit and timeout |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

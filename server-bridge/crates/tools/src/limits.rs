@@ -1,17 +1,17 @@
 //! Every limit and timeout of the tools.
 
-/// How much of a put-aside text is read at once, in characters.
+/// Limit on how much of a put-aside text is read at once, in characters.
 pub const RECALL_CHARS: usize = 16_000;
 /// How long a model's command may run before it becomes a task, in seconds.
 pub const SHELL_TIMEOUT_S: u64 = 120;
-/// The longest that it may request, in seconds.
+/// Limit on the time that it may request, in seconds.
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
 /// How long a cancelled command of a model may take to end before it is killed with all its processes: half of
 /// [`CANCEL_PROMISE`], and less than a runner's own grace.
 pub const SHELL_CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(500);
-/// How long a cancelled command of a model is waited for; its runner continues to end it.
+/// How long the server waits for a cancelled command of a model; after that, its runner continues to end it.
 pub const SHELL_CANCEL_PATIENCE: std::time::Duration = std::time::Duration::from_millis(800);
-/// The time within which a cancelled turn is over and on record, with no process left on a machine that can be reached.
+/// The time within which a cancelled turn has ended and is on record, with no process left on a machine that can be reached.
 pub const CANCEL_PROMISE: std::time::Duration = std::time::Duration::from_secs(1);
 const _: () = assert!(
     SHELL_CANCEL_GRACE.as_millis() < SHELL_CANCEL_PATIENCE.as_millis()
@@ -19,61 +19,61 @@ const _: () = assert!(
 );
 /// How long a task may run: 24 hours.
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
-/// How much of a command's output is kept for the model, at its beginning and at its end each, in bytes.
+/// How much of a command's output is kept for the model, in bytes: this much of the beginning and of the end each.
 pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
-/// How much of the beginning of a task's output is reported, in bytes: what a runner keeps of it in addition to the end.
+/// How much of the beginning of a task's output is reported, in bytes: this much is kept by a runner in addition to the end.
 pub const TASK_HEAD_BYTES: u32 = 16_000;
-/// How much of its end, in bytes: 50 KB in all.
+/// How much of the end of a task's output is reported, in bytes; with the beginning, 50 KB in all.
 pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
-/// The latest messages of a sub-agent's chat that are searched for its last text.
+/// The number of latest messages of a sub-agent's chat that are searched for its last text.
 pub const TASK_MESSAGES: u32 = 50;
-/// The most execs, and the most sub-agents, that are searched for a chat's tasks.
+/// Limit on the execs, and on the sub-agents, that are searched for a chat's tasks.
 pub const TASKS_LISTED: u32 = 1_000;
 /// The largest file that is read at once, in bytes.
 pub const READ_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// The largest file that a replacement may produce, in bytes.
 pub const FILE_AFTER_BYTES: usize = 16 * 1024 * 1024;
-/// The most text that a search by content collects, in bytes.
+/// Limit on the text that a search by content collects, in bytes.
 pub const GREP_BYTES: usize = 4 * 1024 * 1024;
-/// How much of each side of a file's change a card contains, in bytes.
+/// How much of the old and of the new text of a file's change a card contains, in bytes each.
 pub const EDIT_SHOWN_BYTES: usize = 16 * 1024;
-/// How many lines around a change it contains.
+/// The number of unchanged lines that a card contains around a change.
 pub const EDIT_CONTEXT_LINES: usize = 3;
-/// The most lines that are read at once.
+/// Limit on the number of lines that are read at once.
 pub const READ_LINES: u64 = 2_000;
 /// The longest line that is shown whole, in characters.
 pub const READ_LINE_CHARS: usize = 2_000;
-/// The most paths that one search by name finds.
+/// Limit on the number of paths that one search by name finds.
 pub const GLOB_RESULTS: u32 = 500;
-/// The most lines that one search by content finds.
+/// Limit on the number of lines that one search by content finds.
 pub const GREP_RESULTS: u32 = 500;
-/// The most context lines around each match.
+/// Limit on the number of context lines around each match.
 pub const GREP_CONTEXT_LINES: u32 = 20;
-/// How much of a command's output a program is shown, at its beginning and at its end each, in bytes.
+/// How much of a command's output a program is shown, in bytes: this much of the beginning and of the end each.
 pub const PROGRAM_SIDE_BYTES: usize = 24 * 1024;
 /// The default time limit of a program's command, in seconds.
 pub const PROGRAM_EXEC_S: f64 = 120.0;
-/// The longest that such a command may run, in seconds; tasks run longer.
+/// Limit on the run time of such a command, in seconds; tasks may run longer.
 pub const PROGRAM_EXEC_MAX_S: f64 = 600.0;
-/// The longest that a program's task may request, in seconds: 30 days.
+/// Limit on the time that a program's task may request, in seconds: 30 days.
 pub const PROGRAM_TASK_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 /// How much of a file, or of a task's output, a program reads at once by default, in bytes.
 pub const PROGRAM_READ_BYTES: u64 = 64 * 1024;
-/// The most that it reads at once, in bytes.
+/// Limit on how much of it a program reads at once, in bytes.
 pub const PROGRAM_READ_MAX_BYTES: u64 = 512 * 1024;
-/// How long such a call waits for more output of a running task.
+/// How long such a read waits for more output of a running task.
 pub const PROGRAM_READ_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
-/// The most names, paths or lines in a list for a program.
+/// Limit on the number of names, paths or lines in a list for a program.
 pub const PROGRAM_LISTED: u32 = 1000;
-/// The most bytes of such a list.
+/// Limit on the size of such a list, in bytes.
 pub const PROGRAM_LISTED_BYTES: usize = 256 * 1024;
-/// The most tasks in a list for a program.
+/// Limit on the number of tasks in a list for a program.
 pub const PROGRAM_TASKS: u32 = 1000;
 /// The longest question, in characters.
 pub const QUESTION_CHARS: usize = 4_000;
-/// The most answers that a question offers.
+/// Limit on the number of answers that a question offers.
 pub const QUESTION_OPTIONS: usize = 10;
-/// The longest of those, in characters.
+/// The longest of these answers, in characters.
 pub const QUESTION_OPTION_CHARS: usize = 200;
 /// The longest text of a page, in bytes.
 pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
@@ -81,29 +81,29 @@ pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
 pub const SEARCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 /// The longest answer of a search provider, in bytes.
 pub const SEARCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
-/// How much of each text of a result is shown, in characters.
+/// How much of a result's text is shown, in characters.
 pub const SEARCH_SNIPPET_CHARS: usize = 1_000;
 /// The default number of results of a search.
 pub const SEARCH_RESULTS: usize = 5;
-/// The largest number that can be requested.
+/// Limit on the number of results that can be requested.
 pub const SEARCH_RESULTS_MAX: usize = 20;
 /// The longest query to a search provider, in characters.
 pub const SEARCH_QUERY_CHARS: usize = 400;
-/// The largest file that is downloaded, in bytes; a runner has a limit of its own.
+/// The largest file that is downloaded, in bytes; runners have their own limit.
 pub const DOWNLOAD_BYTES: u64 = 1024 * 1024 * 1024;
 /// How long a download may take.
 pub const DOWNLOAD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(600);
-/// The most messages that one search of the chats finds.
+/// Limit on the number of messages that one search of the chats finds.
 pub const HISTORY_RESULTS: u32 = 20;
 /// How much is shown around a match, in characters on either side.
 pub const HISTORY_SNIPPET_CHARS: usize = 150;
 /// The longest value that a model may set, in characters.
 pub const CONFIG_VALUE_CHARS: usize = 200;
-/// How long one git command of the server's own work on worktrees may run: a checkout of a large repository takes minutes.
+/// How long a git command may run that the server itself uses to manage worktrees: a checkout of a large repository takes minutes.
 pub const GIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(600);
-/// How much of its output is kept, in bytes.
+/// How much of the output of such a command is kept, in bytes.
 pub const GIT_OUTPUT_BYTES: usize = 64 * 1024;
-/// How much of its error a text quotes, in characters.
+/// How much of the error of such a command is quoted, in characters.
 pub const GIT_ERROR_CHARS: usize = 500;
-/// The most worktrees of one repository that are listed.
+/// Limit on the number of worktrees of one repository that are listed.
 pub const WORKTREES_LISTED: usize = 200;

@@ -1,23 +1,23 @@
-//! The beginning and the end of an output of any length.
+//! Shortens an output of any length to its beginning and its end.
 
-/// A command's output, as much of it as is shown.
+/// A command's output, as far as it is shown.
 pub(crate) struct Output {
-    /// How much is shown of the beginning and of the end, each.
+    /// The number of bytes shown of the beginning, and of the end.
     side_bytes: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// Bytes between the two that were dropped.
+    /// The number of bytes between the two that were dropped.
     cut_bytes: u64,
-    /// Bytes that never arrived.
+    /// The number of bytes that never arrived.
     lost_bytes: u64,
 }
 
 /// An output in the form for display.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// All of it, or its beginning and end with a note between them.
+    /// The whole output, or its beginning and end with a note between them.
     pub(crate) text: String,
-    /// How much is missing from the text.
+    /// The number of bytes that are missing from the text.
     pub(crate) left_out_bytes: u64,
     /// The offset of the missing part, if any.
     pub(crate) rest_offset: u64,
@@ -29,13 +29,13 @@ impl Output {
         Self { side_bytes, head: Vec::new(), tail: Vec::new(), cut_bytes: 0, lost_bytes: 0 }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let room = self.side_bytes - self.head.len();
         let (head, rest) = bytes.split_at(bytes.len().min(room));
         self.head.extend_from_slice(head);
         self.tail.extend_from_slice(rest);
-        // Cut only at twice the size, so that little is moved.
+        // Shortened only at twice the size, so that few bytes are moved.
         if self.tail.len() > 2 * self.side_bytes {
             self.cut_tail();
         }
@@ -51,7 +51,7 @@ impl Output {
         self.cut_tail();
         let left_out_bytes = self.cut_bytes.saturating_add(self.lost_bytes);
         if left_out_bytes == 0 {
-            // A character may be cut at either side.
+            // The output's first or last character may be incomplete.
             let text = String::from_utf8_lossy(&[self.head, self.tail].concat()).into_owned();
             return Shown { text, left_out_bytes, rest_offset: 0 };
         }

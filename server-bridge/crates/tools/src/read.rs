@@ -1,4 +1,4 @@
-//! `Read`: a file's lines.
+//! `Read`: reads a file's lines.
 
 use sandbox::{FileReader, Range, Sandbox};
 use schemars::JsonSchema;
@@ -10,16 +10,16 @@ use crate::limits::{READ_FILE_BYTES, READ_LINE_CHARS, READ_LINES, RECALL_CHARS};
 use agent::approval::Access;
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// What to read.
+/// The lines to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The file, relative to the current directory or absolute.
     path: String,
-    /// The first line wanted; the first line of the file is 1.
+    /// The first line to return; the first line of the file is 1.
     #[serde(default)]
     offset: Option<u64>,
-    /// The most lines to return, 2000 by default.
+    /// The maximum number of lines to return, 2000 by default.
     #[serde(default)]
     max_lines: Option<u64>,
 }
@@ -54,7 +54,7 @@ Read a long file in parts, with offset and max_lines. A PNG, JPEG, GIF or WebP i
 async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure> {
     let path = work.path(&arguments.path).await?;
     let sandbox = work.sandbox().await?;
-    // Each file has one name, or its changes would be reported for another.
+    // Each file has one name; otherwise its changes would be reported for a different file.
     let mut seen = FileSeen {
         path: change::within(&sandbox.facts().workspace, &path).to_owned(),
         ..FileSeen::default()
@@ -66,7 +66,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         shown(arguments, &path, content)
     };
     let outcome = match read.await {
-        // Finding the file gone or unreadable also counts as reading it: the reminder that it changed then ends.
+        // A failed read also counts as reading the file, so the reminder that the file changed ends.
         Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Outcome::failed(&why),
         read => read?,
     };
@@ -92,9 +92,9 @@ fn shown(arguments: &Arguments, path: &str, content: Vec<u8>) -> Result<Outcome,
     Ok(if is_part { Outcome::part(shown) } else { Outcome::done(shown) })
 }
 
-/// Lines in the form `NUMBER<tab>TEXT`, and what was left out.
+/// The lines in the form `NUMBER<tab>TEXT`, and a note about the lines that were left out.
 ///
-/// A part is never put aside, so it ends before it becomes long.
+/// A part is never put aside, so it is cut before it becomes too long for that.
 fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     let total = text.lines().count() as u64;
     if first > total {
@@ -118,12 +118,12 @@ fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     shown
 }
 
-/// The whole of a file that is not too large to be read at once.
+/// The whole content of a file that is not too large to be read at once.
 pub async fn whole(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, Failure> {
     Ok(whole_since(sandbox, path).await?.0)
 }
 
-/// The same, with its modification time, in Unix milliseconds by its machine's clock.
+/// Like [`whole`], with the file's modification time in Unix milliseconds by its machine's clock.
 async fn whole_since(sandbox: &Sandbox, path: &str) -> Result<(Vec<u8>, i64), Failure> {
     let mut reader: FileReader = sandbox.read_file(path.as_bytes(), Range::default()).await?;
     let (size_bytes, modified_ms) = (reader.size_bytes(), reader.modified_ms());

@@ -1,4 +1,4 @@
-//! `offload_recall`: results that were too long for the conversation.
+//! `offload_recall`: reads results that were too long for the conversation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
-/// The prefix of outdated content.
+/// The first line of outdated content.
 const STALE: &str = "STALE: the file has changed since; read it again before you rely on this.";
 
-/// What to read.
+/// The part of a result to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// How many characters to skip, 0 by default.
     #[serde(default)]
     offset: usize,
-    /// The most characters to return, 16000 by default and at most.
+    /// The maximum number of characters to return, 16000 by default and at most.
     #[serde(default)]
     limit: Option<usize>,
 }
@@ -31,8 +31,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "offload_recall";
-    const DESCRIPTION: &'static str =
-        "Reads a result that was put aside because it was long, in parts. The text in its place has its id.";
+    const DESCRIPTION: &'static str = "Reads, in parts, a result that was put aside because it was long. The text in its place contains its id.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

@@ -1,4 +1,4 @@
-//! `recall_masked`: an old result that was replaced by a line.
+//! `recall_masked`: reads an old result that was replaced by a line.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use agent::approval::Access;
 use agent::context::{history, mask};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
 
-/// What to read.
+/// The result to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -21,7 +21,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "recall_masked";
-    const DESCRIPTION: &'static str = "Reads an old result that was masked to save room in the conversation. The line in its place has its id.";
+    const DESCRIPTION: &'static str = "Reads an old result that was masked to save room in the conversation. The line in its place contains its id.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

@@ -19,15 +19,15 @@ use crate::internet::Internet;
 pub struct Services {
     /// Lists, settings and messages.
     pub store: Store,
-    /// The machines.
+    /// The router to the machines.
     pub router: SandboxRouter,
     /// The ledger of every exec of the server.
     pub execs: Ledger,
-    /// The ways to the internet.
+    /// The access to the internet.
     pub internet: Internet,
     /// The skills and roles that agents can use.
     pub library: Library,
-    /// The user's clients.
+    /// The users' connected clients.
     pub clients: Arc<dyn Clients>,
     /// The models of chats; set once, when the service that has them is made.
     pub models: Arc<OnceLock<Arc<dyn ModelChoices>>>,
@@ -37,7 +37,7 @@ pub struct Services {
 
 /// The models that answer in chats.
 pub trait ModelChoices: Send + Sync {
-    /// The model that answers in a user's chat, in words.
+    /// A description of the model that answers in a user's chat.
     ///
     /// Fails with the reason in words.
     fn of_chat<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Result<String, String>>;
@@ -63,12 +63,12 @@ pub trait Clients: Send + Sync {
     fn exec_ended(&self, user: UserId, recorded: &Recorded);
 }
 
-/// Converts a store's result to a port's: a missing object is distinguished from a failure.
+/// Converts a store's result to a port's: a missing object is distinguished from other failures.
 pub trait Ported<T> {
-    /// The same, with the engine's error.
+    /// The same result with the engine's error type.
     ///
     /// # Errors
-    /// [`PortError`].
+    /// [`PortError`], converted from the store's error.
     fn ported(self) -> PortResult<T>;
 }
 
@@ -78,7 +78,7 @@ impl<T> Ported<T> for store::Result<T> {
     }
 }
 
-/// A store's error, converted for the engine.
+/// Converts a store's error for the engine.
 pub fn ported(error: store::Error) -> PortError {
     match error {
         store::Error::NotFound { .. } => PortError::Gone(error.to_string()),
@@ -87,7 +87,7 @@ pub fn ported(error: store::Error) -> PortError {
     }
 }
 
-/// An error of an exec as a call's failure: programs get its name.
+/// Converts an error of an exec to a call's failure; programs get the error's name.
 pub(crate) fn exec_failure(error: execs::Error) -> Failure {
     match (error.kind(), error) {
         ("internal", error) => PortError::Failed(error.to_string()).into(),
@@ -109,7 +109,7 @@ impl<'a> Deref for Work<'a> {
     }
 }
 
-/// The words about files that were found and are not shown; empty if there are none.
+/// The note about files that were found but are not shown; empty if there are none.
 pub(crate) fn left_out_words(count: usize) -> String {
     match count {
         0 => String::new(),
@@ -127,28 +127,27 @@ impl Work<'_> {
         Ok(is_of_group.then_some(turn.root))
     }
 
-    /// Resolves the model's path, relative to the workspace: relative ones begin in the chat's directory.
+    /// Resolves the model's path, relative to the workspace: a relative path begins in the chat's directory.
     ///
-    /// A program's begin at the workspace, and are its own responsibility.
+    /// A program's path begins at the workspace; keeping it valid is the program's own responsibility.
     pub(crate) async fn path(&self, path: &str) -> Result<String, Failure> {
         let ToolCaller::Agent(turn) = self.caller else { return Ok(path.to_owned()) };
         path::readable(path)?;
         Ok(path::join(&self.services.store.chat_cwd(self.user.id, turn.chat).await.ported()?, path))
     }
 
-    /// For each path below `base` that the machine found, true if the caller may not read it.
+    /// For each path below `base` that the machine found: true if the caller may not read it.
     pub(crate) async fn hidden<'p>(
         &self,
         base: &str,
         paths: impl Iterator<Item = &'p [u8]>,
     ) -> Result<Vec<bool>, Failure> {
-        // Paths are compared as text, so an invalid path is compared by what is left of it.
+        // Paths are compared as text, so an invalid path is compared after lossy conversion.
         let paths: Vec<String> = paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         self.context.host.hidden(base, &paths).await
     }
 
-    /// A machine's path for its caller: a program gets it unchanged, people and models with invisible characters written
-    /// out.
+    /// A machine's path for its caller: a program gets it unchanged; people and models get it with invisible characters written out.
     pub(crate) fn shown(&self, path: &[u8]) -> String {
         match self.caller {
             ToolCaller::Agent(_) => visible::path(path),
@@ -156,14 +155,13 @@ impl Work<'_> {
         }
     }
 
-    /// The file that the model's path leads to, relative to the workspace, and its required state: the one that was allowed,
-    /// if the user was asked.
+    /// The file that the model's path leads to, relative to the workspace, and the state it must have: the allowed one, if the user was asked.
     pub(crate) async fn target(&self, path: &str) -> Result<(String, Option<Present>), Failure> {
         let Some(file) = &self.bound.file else { return Ok((self.path(path).await?, None)) };
         if file.is_resolved {
             return Ok((file.path.clone(), Some(file.present)));
         }
-        // An older runner cannot pin the change to what was allowed: that is checked again.
+        // An older runner cannot bind the change to the allowed state, so that is checked again here.
         let found = self.sandbox().await?.stat(file.path.as_bytes()).await;
         let is_there = match found {
             Ok(_) => true,
@@ -182,7 +180,7 @@ impl Work<'_> {
 
     /// The directory that a command begins in; empty for the workspace.
     ///
-    /// Fails if it is not the one that was allowed.
+    /// Fails if it is not the directory that was allowed.
     pub(crate) async fn directory(&self, sandbox: &Sandbox) -> Result<String, Failure> {
         let cwd = self.services.store.chat_cwd(self.user.id, self.agent()?.chat).await.ported()?;
         let Some(allowed) = &self.bound.directory else { return Ok(cwd) };

@@ -1,6 +1,6 @@
-//! `Shell`: a command in the sandbox. One that takes too long continues as a task.
+//! `Shell`: runs a command in the sandbox. A command that takes too long continues as a task.
 //!
-//! A command's exec has the key of its call: see `take_up`.
+//! The id of a command's exec is its call's key: see `take_up`.
 
 mod awaited;
 mod take_up;
@@ -36,28 +36,28 @@ use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 use execs::Ending;
 use execs::{Utf8Decoder, request_hash};
 
-/// The signal that cannot be ignored, on every system that a runner is built for.
+/// The signal that no process can ignore, on every system that a runner is built for.
 const SIGKILL: i32 = 9;
 
-/// The name for models.
+/// The tool's name for models.
 pub const NAME: &str = "Shell";
 
-/// What to run.
+/// The command to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The command line.
     command: String,
-    /// After how many seconds it becomes a task; 120 by default, 600 at most.
+    /// The number of seconds after which it becomes a task; 120 by default, 600 at most.
     #[serde(default)]
     timeout: Option<u64>,
-    /// Whether it runs as a task from the beginning.
+    /// Whether to run it as a task from the beginning.
     #[serde(default)]
     background: bool,
-    /// The user of the machine to run it as, where its runner allows a user other than the default; the privileged user always needs approval.
+    /// The user account of the machine to run it as, if the runner allows one other than the default; the privileged user always needs approval.
     #[serde(default)]
     run_as: Option<String>,
-    /// Why you run it, in a few words for the user, who may be asked to allow it.
+    /// The reason for running it, in a few words for the user, who may be asked to allow it.
     #[serde(default)]
     reason: Option<String>,
 }
@@ -67,7 +67,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = NAME;
     const DESCRIPTION: &'static str = "Runs a command line in a shell of the sandbox, beginning in the current directory, and \
-answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
+answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout continues as a \
 task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
 cat, find and grep.";
     const RULES: Rules = Rules::of(Access::Run).sees_cancel().takes_up();
@@ -172,7 +172,7 @@ async fn request(arguments: &Arguments, work: &Work<'_>, sandbox: &Sandbox) -> R
     })
 }
 
-/// A command that may become a task: its output is read later, and by others.
+/// The request for a command that may become a task, whose output is then read later and by others.
 fn long_lived(command: &str) -> ExecRequest {
     let mut request = ExecRequest::shell(command);
     request.merge_stderr = true;
@@ -199,13 +199,13 @@ async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Fai
     Ok(service.execs.refused(user, named, shown, kind).await.ported()?)
 }
 
-/// An exec on record: after a restart of the server it is found, and ended unless it is a task.
+/// An exec on record: after a restart, the server finds it, and ends it unless it is a task.
 struct OnRecord {
     id: store::ExecId,
-    /// The command in the audit trail, and the place where it runs.
+    /// The command, as the audit trail shows it.
     command: String,
     place: String,
-    /// While it is awaited, no other code reports its end.
+    /// Held so that no other code reports the exec's end while the command is awaited.
     _watch: execs::Watch,
 }
 
@@ -245,13 +245,13 @@ impl OnRecord {
     }
 }
 
-/// A command that is awaited.
+/// A command that the call waits for.
 struct Watch {
     exec: Awaited,
     record: OnRecord,
     output: Output,
     place: Sandbox,
-    /// An event that was read already.
+    /// An event that was already read.
     read: Option<ExecEvent>,
 }
 
@@ -261,7 +261,7 @@ impl Watch {
         Self { exec, record, output: Output::new(SHELL_KEPT_BYTES), place, read: None }
     }
 
-    /// The error with which it begins, if it does.
+    /// The error with which the command's events begin, if they do.
     async fn first_error(&mut self) -> Option<SandboxError> {
         self.read = self.exec.next().await;
         match &self.read {
@@ -283,7 +283,7 @@ impl Watch {
             let read = self.read.take();
             let event = tokio::select! {
                 event = next(&mut self.exec, read) => event,
-                // Its runner continues to end it.
+                // The command's runner continues to end it.
                 () = &mut ending => {
                     let ending = Ending::refused("cancelled", "cancelled by the user");
                     let _recorded = self.record.finish(work, &ending).await?;
@@ -325,10 +325,10 @@ impl Watch {
         }
     }
 
-    /// Leaves it in the background.
+    /// Leaves the command in the background as a task.
     async fn become_task(self, work: &Work<'_>) -> Result<Outcome, Failure> {
         let Self { exec, record, output, place, .. } = self;
-        // Recorded first: a recorded task is not ended after a restart of the server.
+        // Recorded first: a recorded task is not ended when the server restarts.
         work.services.store.detach_exec(work.user.id, &record.id).await.ported()?;
         exec.leave();
         fault(Point::Left);
@@ -336,12 +336,12 @@ impl Watch {
         let (id, place, text) = (&record.id, place.place(), output.finish().text);
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(
-            "{so_far}It goes on as task {id} on {place}; use task_status, task_read and task_kill."
+            "{so_far}It continues as task {id} on {place}; use task_status, task_read and task_kill."
         )))
     }
 }
 
-/// The event that was read already, or the next one.
+/// The event that was already read, or the next one.
 async fn next(exec: &mut Exec, read: Option<ExecEvent>) -> Option<ExecEvent> {
     match read {
         Some(event) => Some(event),
@@ -349,7 +349,7 @@ async fn next(exec: &mut Exec, read: Option<ExecEvent>) -> Option<ExecEvent> {
     }
 }
 
-/// Ends a command when its user cancels it. Returns after the longest wait.
+/// Ends a command when its user cancels it. Returns when the longest wait is over.
 async fn end_when_cancelled(control: ExecControl, cancelled: &CancellationToken) {
     cancelled.cancelled().await;
     control.cancel();
@@ -361,18 +361,18 @@ async fn end_when_cancelled(control: ExecControl, cancelled: &CancellationToken)
     .await;
 }
 
-/// Kills a command that has not ended in time, and waits for that, but not forever.
+/// Kills a command that has not ended within the grace period, and waits for that for a limited time.
 async fn insist(kill: impl Future<Output = ()>) {
     let kill = async {
         sleep(SHELL_CANCEL_GRACE).await;
         kill.await;
         std::future::pending().await
     };
-    // It only ends by the timeout.
+    // This ends only by the timeout.
     let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
 }
 
-/// The note for the model about a command to which the sandbox denied something.
+/// The note for the model if the sandbox denied something to a command.
 const DENIED: &str = "(the sandbox denied it something: the user's files outside the workspace, their keys and credentials, and the \
                       configuration and hooks of git repositories are out of reach; the user may allow the last with \
                       --allow-git-config on the runner)";
@@ -417,7 +417,7 @@ mod tests {
         insist(async { killed_after = Some(begun.elapsed()) }).await;
         let (grace, patience) = (Duration::from_millis(500), Duration::from_millis(800));
         assert_eq!((killed_after.map(rounded), rounded(begun.elapsed())), (Some(grace), patience));
-        // A machine that does not answer blocks nothing.
+        // A machine that does not answer does not block the cancel.
         let begun = Instant::now();
         insist(std::future::pending()).await;
         assert_eq!(rounded(begun.elapsed()), patience);

@@ -1,4 +1,4 @@
-//! `Skill`: instructions on how to do something, of the workspace or of a plugin.
+//! `Skill`: reads the instructions of a skill from the workspace or from a plugin.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,11 +9,11 @@ use agent::approval::Access;
 use agent::library::skills;
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 
-/// Which one.
+/// The skill to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The skill's name, as the list of skills has it.
+    /// The skill's name, as in the list of skills.
     name: String,
 }
 
@@ -45,11 +45,11 @@ impl TypedTool for Arguments {
             let known = library.skills(context.user, &skills::heads(&sandbox).await?, Some(&sandbox)).await;
             let known = known.map_or_else(
                 || "there are no skills here".to_owned(),
-                |known| format!("take one of these:\n{known}"),
+                |known| format!("use one of these:\n{known}"),
             );
             return Err(Failure::Told(format!("there is no skill {:?}; {known}", self.name)));
         };
-        // All of it is meant to be read.
+        // The whole skill is meant to be read.
         let at = format!("(Paths in it are relative to {}.)", skill.directory.as_str());
         let lacking = library.lacking(context.user, &sandbox, &[&skill.requires]).await;
         let needs = match (lacking.map(|lacking| skill.requires.lacks(&lacking)), skill.requires.words()) {

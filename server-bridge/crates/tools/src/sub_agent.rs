@@ -11,13 +11,13 @@ use agent::tool::{
     Beside, DelegationRequest, ForSubAgents, Live, Rules, Subject, ToolContext, TypedTool, shortened, visible,
 };
 
-/// What to hand over.
+/// The task to hand over.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// What it should do, and everything that it has to know: it sees nothing of this conversation.
+    /// The task, and everything that the sub-agent has to know: it sees nothing of this conversation.
     task: String,
-    /// Its role: one of the roles of sub-agents, where there are any.
+    /// Its role: one of the roles of sub-agents, if there are any.
     #[serde(default)]
     role: Option<String>,
     /// The tools it may use, by name, only ones that you have; if not given, those of its role, or else most of yours. Name
@@ -27,18 +27,18 @@ pub(crate) struct Arguments {
     /// The tier of its model: vanguard, balance or swift; if not given, that of its role, or else the model of the user's chat.
     #[serde(default)]
     model: Option<String>,
-    /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said; while it works in the
+    /// A name for it. Call it by the same name again within 30 minutes, and it remembers the conversation; while it works in the
     /// background, the task is a message that it reads before its next step.
     #[serde(default)]
     instance: Option<String>,
-    /// The machine it works on: another one of the user's, by its name. It begins in that machine's workspace. Without it, your own.
+    /// The machine it works on: another one of the user's, by its name. It begins in that machine's workspace. By default, it works on yours.
     #[serde(default)]
     on: Option<String>,
-    /// Whether it works in a git worktree of its own, on a new branch that begins at your current commit. The result names a
-    /// worktree that is kept because there is something in it; an empty one is removed.
+    /// Whether it works in its own git worktree, on a new branch that begins at your current commit. The result names a worktree that is
+    /// kept because there is something in it; an empty one is removed.
     #[serde(default)]
     worktree: bool,
-    /// True if you do not wait for its end. You are told when it has ended; until then task_status, task_read and task_kill work on it.
+    /// True if you do not wait for its end. You are notified when it has ended; until then task_status, task_read and task_kill work on it.
     #[serde(default)]
     background: bool,
 }
@@ -47,11 +47,11 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "SubAgent";
-    const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
-(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
-and to do several things at once: those called in one answer work side by side, 3 at a time; with `background`, it goes on while you do something else. Tell it everything that it has to \
-know, and what its answer must contain. Those that change files of one repository at the same time each need a worktree.";
-    // Its actions ask for permission where they happen; only a worktree is made before them.
+    const DESCRIPTION: &'static str = "Hands a task to a sub-agent with its own conversation, which works in the same place \
+(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading but has a short result, \
+and to do several things at once: sub-agents called in one answer work concurrently, 3 at a time; with `background`, a sub-agent works while you do something else. Tell it everything that it has to \
+know, and what its answer must contain. Sub-agents that change files of one repository at the same time each need a worktree.";
+    // The sub-agent's actions ask for permission when they happen; only a worktree is made before them.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::SubAgents)
         .for_sub_agents(ForSubAgents::Named)
@@ -75,7 +75,7 @@ know, and what its answer must contain. Those that change files of one repositor
         let always = |machine: &str| format!("worktrees for sub-agents on {machine}, in this chat");
         let task = part("task", &self.task);
         if let Some(on) = &self.on {
-            // The ground is that of its parent.
+            // The ground is that of the caller.
             let looked = Looked::words(effect, vec![part("machine", on), task]);
             return Ok(looked.always(&[on], always(&visible::line(on))));
         }

@@ -1,6 +1,6 @@
 //! `task_status`, `task_read`, `task_kill`: background commands, and sub-agents in the background.
 //!
-//! A model sees those of its chat; a program sees all of its user's, and may read the output of any command by its id.
+//! A model sees the tasks of its chat; a program sees all of its user's, and may read the output of any command by its id.
 
 use execs::follow::sandbox_id;
 use execs::is_open;
@@ -22,11 +22,11 @@ use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{ForPrograms, Live, Program, Rules, ToolContext, TypedTool, schema_of};
 
-/// Of which task.
+/// The task to report on.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
-    /// The task's id; without it all tasks, the newest first.
+    /// The task's id; without it, all tasks, the newest first.
     #[serde(default)]
     id: Option<String>,
 }
@@ -58,42 +58,42 @@ impl TypedTool for Status {
     }
 }
 
-/// The state of a task.
+/// The state of a task, for a program.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TaskView {
-    /// Its id.
+    /// The task's id.
     id: String,
-    /// Where it runs.
+    /// The runner where it runs.
     runner: Option<String>,
-    /// What it runs.
+    /// The command that it runs.
     command: String,
     /// `running`, `exited`, `signaled`, `timed_out`, `cancelled`, `failed` or `lost`.
     status: String,
-    /// Its exit code, if it exited.
+    /// The exit code, if it exited.
     exit_code: Option<i32>,
     /// The number of the signal that ended it.
     signal: Option<i32>,
-    /// What went wrong, if anything did.
+    /// The error that ended it, if there was one.
     error: Option<String>,
 }
 
-/// The states of tasks.
+/// The states of several tasks, for a program.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TasksView {
-    /// Each of them.
+    /// The tasks, the newest first.
     tasks: Vec<TaskView>,
 }
 
-/// Which part of which output.
+/// The part of an output to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
     /// The id of a task or, outside a chat, of any command.
     id: String,
-    /// The first byte wanted; 0 if only limit is given.
+    /// The first byte to return; 0 if only limit is given.
     #[serde(default)]
     offset: Option<u64>,
-    /// The most bytes to return: 65536 if absent, 524288 at most.
+    /// The maximum number of bytes to return: 65536 if absent, 524288 at most.
     #[serde(default)]
     limit: Option<u64>,
 }
@@ -102,8 +102,8 @@ impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads a task's output so far; of a sub-agent, its result or its last text. In a chat: its beginning and its end, or the part that offset and \
-limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
+    const DESCRIPTION: &'static str = "Reads a task's output so far or, for a sub-agent, its result or its last text. In a chat: the beginning and the end of it, or the part that offset and \
+limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part states where to read on. Output \
 is kept \
 until 10 minutes after the end.";
     // The results of sub-agents need no machine.
@@ -125,7 +125,7 @@ until 10 minutes after the end.";
     }
 }
 
-/// Which task.
+/// The task to end.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kill {
@@ -273,13 +273,13 @@ async fn end_for_program(
     Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
 }
 
-/// An exec of the user's.
+/// An exec that belongs to the user, by its id.
 async fn of_user(id: &str, work: &Work<'_>) -> Result<Exec, Failure> {
     work.services.execs.exec(work.user.id, id).await.map_err(exec_failure)
 }
 
-/// Refuses a terminal to a program that does not have all rights of its user: a person types into it, who may have approved more
-/// than such a program may request.
+/// Refuses a terminal to a program that does not have all rights of its user: a person types into the terminal, and may have approved
+/// more than such a program may request.
 fn check_terminal(program: Program<'_>, task: &Exec) -> Result<(), Failure> {
     if task.linger_ms.is_none() || program.is_trusted {
         return Ok(());
@@ -304,23 +304,23 @@ async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
     Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
 }
 
-/// A sub-agent in the background of this chat.
+/// A sub-agent in the background that this chat called.
 async fn sub_agent(id: &str, work: &Work<'_>) -> Result<Option<BackgroundTurn>, Failure> {
     Ok(background::find(&work.services.store, work.user, work.agent()?.root, id).await.ported()?)
 }
 
-/// A task of this chat.
+/// A task of this chat, by its id.
 async fn of_chat(id: &str, work: &Work<'_>) -> Result<store::Exec, Failure> {
     let found = find(work.services, work.user, work.agent()?.root, id).await.ported()?;
     found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}; if it was copied from another chat, the tasks of that one are read and ended there")))
 }
 
-/// The tasks of a chat, the last started first.
+/// The tasks of a chat, the most recently started first.
 pub async fn list(services: &Services, user: &User, chat: &ChatId) -> store::Result<Vec<Exec>> {
     services.store.chat_tasks(user.id, chat, TASKS_LISTED).await
 }
 
-/// A task of a chat; `None` where it has none of this id.
+/// A task of a chat; `None` if the chat has none with this id.
 pub async fn find(services: &Services, user: &User, chat: &ChatId, id: &str) -> store::Result<Option<Exec>> {
     let Ok(id) = store::ExecId::parse(id) else { return Ok(None) };
     match services.store.exec(user.id, &id).await {
@@ -345,7 +345,7 @@ pub fn state(task: &Exec) -> String {
     }
 }
 
-/// The same with the place where it runs.
+/// A task's state and the place where it runs, on one line.
 fn placed_line(task: &Exec) -> String {
     let end = match (task.status, task.exit_code, task.signal) {
         (ExecStatus::Running, ..) => "running".to_owned(),
@@ -371,14 +371,14 @@ impl From<Exec> for TaskView {
     }
 }
 
-/// The place where a task runs, even if another is active now.
+/// The place where a task runs, even if another place is active now.
 pub async fn place(services: &Services, user: &User, task: &Exec) -> Result<Sandbox, Failure> {
     let route_request =
         execs::route_request(&services.store, user.id, task.runner.as_deref()).await.ported()?;
     Ok(services.router.for_user(&execs::sandbox_user(user), &route_request).await?)
 }
 
-/// Ends a task with all its processes, and waits for that: also a lost one, if its machine still has it.
+/// Ends a task with all its processes, and waits until it has ended. A lost task can be ended too, if its machine still has it.
 pub async fn kill(services: &Services, user: &User, task: &Exec) -> Result<(), Failure> {
     if !matches!(task.status, ExecStatus::Running | ExecStatus::Lost) {
         return Ok(());

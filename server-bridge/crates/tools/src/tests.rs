@@ -18,14 +18,14 @@ use agent::tool::{
     DelegationRequest, Failure, Host, Program, Registry, ToolCaller, ToolContext, Toolbox, Understood, kept,
 };
 
-/// All tools with these ways to the internet, on a server without machines: they can be described and parsed.
+/// All tools with this access to the internet, on a server without machines: they can be described and parsed.
 fn registry(internet: Internet) -> Registry {
     struct Nobody;
     impl Clients for Nobody {
         fn active_runner_changed(&self, _: UserId, _: Option<&str>) {}
         fn exec_ended(&self, _: UserId, _: &execs::Recorded) {}
     }
-    // Some tests are in a runtime already, within which another one must not be waited for.
+    // Some tests already run in a runtime, which does not allow waiting for another one.
     let opened = std::thread::spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(Store::open_in_memory()).unwrap()
@@ -50,7 +50,7 @@ fn registry(internet: Internet) -> Registry {
     registry
 }
 
-/// Those that models are offered.
+/// The tools that models are offered.
 fn all(internet: Internet) -> Toolbox {
     registry(internet).snapshot().for_models()
 }
@@ -60,18 +60,18 @@ fn call(name: &str, arguments: &str) -> Result<Understood, String> {
     all(web()).understand(&call)
 }
 
-/// The error of an invalid call.
+/// The error message for an invalid call.
 fn refused(name: &str, arguments: &str) -> String {
     call(name, arguments).err().expect("it is understood")
 }
 
-/// Every way to the internet.
+/// All kinds of access to the internet.
 fn web() -> Internet {
     let search = Searcher::new("searxng", Some("http://127.0.0.1:1"), None).unwrap();
     Internet { fetch: Some(Fetcher::new(&[])), search: Some(search) }
 }
 
-/// Programs use these names since the server speaks their protocol; a new one is added in its place.
+/// Programs have used these names since the server first spoke their protocol; a new name is added in its place in the list.
 #[test]
 fn programs_are_offered_their_tools_by_the_names_that_they_know() {
     let registry = registry(Internet::default());
@@ -169,7 +169,7 @@ fn catalogue(internet: Internet) -> Vec<llm::Tool> {
     all(internet).catalogue()
 }
 
-/// A value that fits a property.
+/// An example value that fits a property.
 fn sample(property: &Value) -> Value {
     match (property["type"].as_str(), property["format"].as_str(), property["enum"].get(0)) {
         (_, _, Some(first)) => first.clone(),
@@ -189,7 +189,7 @@ fn every_tool_is_described_with_all_its_arguments_and_can_be_called() {
             let is_described = property["description"].as_str().is_some_and(|words| !words.is_empty());
             assert!(is_described, "{} of {}", name, tool.name);
         }
-        // With the required properties and nothing else.
+        // The call has the required properties and nothing else.
         let required = tool.parameters["required"].as_array().cloned().unwrap_or_default();
         let arguments: serde_json::Map<_, _> = required
             .iter()
@@ -309,7 +309,7 @@ fn parameters_have_the_names_that_models_know() {
 
 #[test]
 fn what_a_model_does_wrong_is_told_in_words() {
-    assert!(refused("Fly", "{}").contains("there are Shell, Read"));
+    assert!(refused("Fly", "{}").contains("the tools are Shell, Read"));
     assert!(refused("Read", "{\"path\":").contains("not a JSON object"));
     assert!(refused("Read", "{}").contains("path"));
     assert!(refused("Read", r#"{"path":1}"#).contains("string"));

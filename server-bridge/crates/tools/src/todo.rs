@@ -10,15 +10,15 @@ use agent::approval::Access;
 use agent::tool::{Beside, Live, Rules, ToolContext, TypedTool};
 use agent::tool::{CardData, TodoItem};
 
-/// The new list.
+/// The new to-do list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
-    /// All items in their order, including those that are done: the list is replaced. At most 100.
+    /// All items in order, including those that are done: the whole list is replaced. At most 100.
     items: Vec<Item>,
 }
 
-/// Something to do.
+/// One item of the list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Item {
@@ -52,7 +52,7 @@ impl TypedTool for Write {
     const NAME: &'static str = "todo_write";
     const DESCRIPTION: &'static str = "Keeps this chat's to-do list, which the user sees. Use it for work of \
 three steps or more: write it before you begin, keep one item in_progress, and mark each completed as soon as it is.";
-    // Later calls see the new list.
+    // Later calls see the new list, so no other call runs at the same time.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing).without_machine();
 
     fn hint(&self) -> &str {
@@ -107,7 +107,7 @@ impl TypedTool for List {
     }
 }
 
-/// A list in the form for the model, and for people.
+/// The list in the form that models and people read.
 fn shown(todos: &[Todo]) -> Outcome {
     let lines: Vec<String> = todos
         .iter()

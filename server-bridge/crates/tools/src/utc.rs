@@ -3,19 +3,19 @@
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const MINUTE_MS: i64 = 60 * 1000;
 
-/// `2026-11-22 08:15`.
+/// A time in the form `2026-11-22 08:15`.
 pub(super) fn shown(at_ms: i64) -> String {
     let minutes = at_ms.rem_euclid(DAY_MS) / MINUTE_MS;
     format!("{} {:02}:{:02}", utc_day(at_ms.div_euclid(DAY_MS)), minutes / 60, minutes % 60)
 }
 
-/// A day, counted from 1970, in UTC: `2026-11-22`.
+/// A day, counted from 1970-01-01, as a date: `2026-11-22`.
 pub fn utc_day(days: i64) -> String {
     let (year, month, day) = date(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Parses `2026-11-22`, or with a time after a space or a T: `2026-11-22T08:15`, with or without seconds and a Z.
+/// Parses `2026-11-22`, or a date and a time with a space or a T between them: `2026-11-22T08:15`, with or without seconds and a Z.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let text = text.trim().trim_end_matches('Z');
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     Some(days(year, month, day) * DAY_MS + within as i64)
 }
 
-/// Days since 1970 of a date of the Gregorian calendar. Years begin in March here, so that a leap day is their last one.
+/// The number of days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that a leap day is the last day of its year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -41,7 +41,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The opposite.
+/// The date of a day; the inverse of [`days`].
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

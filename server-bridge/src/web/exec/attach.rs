@@ -1,4 +1,4 @@
-//! Attaching to an exec that runs, or ran, already: for a client that lost its connection, and for another one.
+//! Attaching to an exec that has been started already: for a client that lost its connection, and for further clients.
 
 use accounts::User;
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
@@ -23,31 +23,31 @@ use crate::web::json::Json;
 use crate::web::socket::Upgrade;
 use crate::web::state::AppState;
 
-/// How an exec is read on.
+/// The parameters of attaching to an exec.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AttachQuery {
     /// How many bytes of output the client has, including those that were reported as missing.
     #[serde(default)]
     offset: u64,
-    /// Whether the client acknowledges what it has, as in the exec socket.
+    /// Whether the client acknowledges the output that it has, as in the exec socket.
     #[serde(default)]
     acks: bool,
-    /// A random text that tells a client that reconnects from others, of at most 64 bytes.
+    /// A random text of at most 64 bytes, by which a client that reconnects is distinguished from others.
     client: Option<String>,
     /// How many connections to this exec the same client made before.
     #[serde(default)]
     connection: u64,
 }
 
-/// How a client reads an exec on.
+/// The position and the connection of a client that attaches to an exec.
 pub(super) struct Reader {
     pub(super) offset: u64,
     pub(super) acks: bool,
     pub(super) connection: Option<Connection>,
 }
 
-/// An exec in the form for clients.
+/// Converts an exec to the form that clients see.
 pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
     ExecView {
         exec_id: exec.exec_id.to_string(),
@@ -70,11 +70,11 @@ pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
     }
 }
 
-/// How many execs are listed, and which.
+/// The filter for execs, and the size of the list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// Only those that run.
+    /// Only execs that are running.
     #[serde(default)]
     running: bool,
     /// The maximum number of execs to list; 100 if absent.
@@ -178,8 +178,8 @@ pub async fn report(
     }))
 }
 
-/// True if the caller may take part in an exec as it is shown: a terminal belongs to a person, who types into it and may have
-/// approved more for it than a program with a limited key may request.
+/// Checks that the caller may see an exec's output and type into it: a terminal belongs to a person, who may have approved more for
+/// it than a program with a limited key may request.
 ///
 /// # Errors
 /// `forbidden` for such a program.
@@ -191,7 +191,7 @@ pub(in crate::web) fn check_terminal(caller: &Caller, record: &execs::Exec) -> R
     Err(ApiError::new("forbidden", message))
 }
 
-/// Serves a client from `offset` on: from the runner, or from the record if the runner has nothing any more.
+/// Serves a client from `offset` on: from the runner, or from the record if the runner no longer has the exec.
 pub(super) async fn go_on(
     state: &AppState,
     caller: &Caller,
@@ -209,7 +209,7 @@ pub(super) async fn go_on(
         id: record.exec_id.clone(),
         kind: record.kind,
         shown: record.command.clone(),
-        // Its user may have approved more for it than a program with a limited key may request.
+        // The exec's user may have approved more for it than a program with a limited key may request.
         stdin: caller.may_approve().is_some(),
         detached: record.detached,
         kept: record.detached || !is_of_clients(record.kind),
@@ -221,12 +221,12 @@ pub(super) async fn go_on(
     let stopped = state.stopped(caller.user.id);
     loop {
         let attached = tokio::select! {
-            // First: what came late must not ask the runner for the exec.
+            // Checked first: a connection that has been replaced must not attach at the runner.
             biased;
             () = attended.replaced() => return Ok(()),
             attached = attach(state, &caller.user, &record, offset, until) => attached,
             () = super::commands::gone(receiver) => return Ok(()),
-            // Without a last frame: the client reconnects, and so does the server.
+            // No last frame is sent: the client reconnects, and the server attaches again.
             () = stopped.cancelled() => return Ok(()),
         };
         let error = match attached {
@@ -238,7 +238,7 @@ pub(super) async fn go_on(
                         exec.leave();
                         return Ok(());
                     }
-                    // Its earlier connection does not serve it any more.
+                    // The client of this connection has disconnected.
                     () = super::commands::gone(receiver) => {
                         running.go_without_client(exec).await;
                         return Ok(());
@@ -266,7 +266,7 @@ pub(super) async fn go_on(
     tell_recorded(state, caller, &record, offset, sender, receiver).await
 }
 
-/// Attaches to an exec in its place; waits for its runner for the given time.
+/// Attaches to an exec in the place where it runs; waits for its runner until the given time.
 async fn attach(
     state: &AppState,
     user: &User,
@@ -287,7 +287,7 @@ fn lost(record: &execs::Exec) -> SandboxError {
     SandboxError::Lost { runner: record.runner.clone().unwrap_or_default() }
 }
 
-/// Reports the record of an exec that its runner does not have any more.
+/// Sends the client the recorded end of an exec that its runner no longer has.
 async fn tell_recorded(
     state: &AppState,
     caller: &Caller,
@@ -298,7 +298,7 @@ async fn tell_recorded(
 ) -> Result<(), ApiError> {
     let user = &caller.user;
     let mut record = state.ledger.exec(user.id, record.exec_id.as_str()).await?;
-    // The code that serves it to its end may still get the result.
+    // The code that follows the exec to its end may still get the result.
     let is_served = record.kind == ExecKind::Chat || state.ledger.is_watched(user.id, &record.exec_id);
     if record.status == ExecStatus::Running && !is_served {
         let _recorded = put_end_on_record(state, user, &record, &Ending::failed(&lost(&record))).await;
@@ -307,7 +307,7 @@ async fn tell_recorded(
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
     let frame = match record.status {
         ExecStatus::Running => {
-            let why = "its runner cannot be reached; the server goes on waiting for it: look again later";
+            let why = "its runner cannot be reached; the server keeps waiting for it: check again later";
             error_frame(state, caller, ExecStatus::Lost.as_str(), why)
         }
         ExecStatus::Lost | ExecStatus::Failed => {
@@ -323,7 +323,7 @@ async fn tell_recorded(
                 cancelled: record.status == ExecStatus::Cancelled,
                 sandbox_denied: record.sandbox_denied,
                 truncated: record.truncated || offset < written,
-                // A clock that was set back in between does not give a negative time.
+                // If the clock was set back in between, the duration is 0 and not negative.
                 duration_ms: ran_ms.map(|ran_ms| u64::try_from(ran_ms).unwrap_or_default()),
                 runner: record.runner,
             })

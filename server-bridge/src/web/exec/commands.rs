@@ -1,4 +1,4 @@
-//! From a client to its running command: input and commands.
+//! The direction from a client to its running command: input, signals and acknowledgements.
 //!
 //! ```text
 //! socket ─▶ read ─┬─ cancel, acknowledgements, signals: at once
@@ -19,31 +19,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use super::Receiver;
 use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES, EXEC_SMALL_INPUT_BYTES};
 
-/// The acknowledgements in both directions: see [`super::pump::Acks`].
+/// The sending halves of the acknowledgements in both directions: see [`super::pump::Acks`].
 pub(super) struct Told {
     /// How much of the output the client has, in bytes.
     pub(super) received: watch::Sender<u64>,
-    /// How much of its input was taken, in bytes.
+    /// How much of the client's input the command took, in bytes.
     pub(super) input: watch::Sender<u64>,
 }
 
-/// A piece of input, or `None` for its end, and its permit for the queue.
+/// A piece of input, empty for the end of the input, and its permit for the queue.
 type Queued = (Bytes, Option<OwnedSemaphorePermit>);
 
-/// Carries out the client's commands, until it is gone.
+/// Carries out the client's commands until it disconnects.
 pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool, told: &Told) {
-    // Bounded by the permit of each piece.
+    // The queue is bounded by the permits of its pieces.
     let (queue, queued) = mpsc::unbounded_channel();
     let mut write = pin!(write(queued, control, &told.input));
     tokio::select! {
         () = read(receiver, control, stdin, &told.received, queue) => {}
         () = &mut write => return,
     }
-    // Input that the command takes at once is not lost with the client.
+    // Queued input that the command can take at once is passed to it even if the client has disconnected.
     let _ = write.as_mut().now_or_never();
 }
 
-/// Reads until the client is gone. Not reading makes a client wait that sends more than is taken.
+/// Reads until the client disconnects. While the queue is full, nothing is read, so that a client that sends more than the command
+/// takes has to wait.
 async fn read(
     receiver: &mut Receiver,
     control: &ExecControl,
@@ -63,16 +64,16 @@ async fn read(
             let bytes = Bytes::from(message.into_payload());
             if takes_input && bytes.first() == Some(&STDIN) {
                 let input = if bytes.len() < EXEC_SMALL_INPUT_BYTES {
-                    // Its read buffer may be much larger.
+                    // Copied, because the read buffer that contains it may be much larger.
                     Bytes::copy_from_slice(&bytes[1..])
                 } else {
                     bytes.slice(1..)
                 };
-                // After its end there is no input.
+                // An empty piece ends the input; later input is ignored.
                 takes_input = !input.is_empty();
                 let length = u32::try_from(input.len() + size_of::<Queued>()).unwrap_or(u32::MAX);
                 let permit = Arc::clone(&room).acquire_many_owned(length).await;
-                // An error means that there is no receiver, which ends this anyway.
+                // An error means that the receiver was dropped, which ends this function anyway.
                 let _ = queue.send((input, permit.ok()));
             } else {
                 tracing::debug!("a binary frame of an unknown kind");
@@ -123,7 +124,7 @@ async fn write(
     }
 }
 
-/// Waits until an idle client is gone.
+/// Waits until a client disconnects, and ignores everything that it sends.
 pub(super) async fn gone(receiver: &mut Receiver) {
     while let Some(Ok(message)) = receiver.next().await {
         if message.is_close() {

@@ -1,4 +1,4 @@
-//! The exec WebSocket: one command, its output as it comes, and how it ended.
+//! The exec WebSocket: one command, its output as it arrives, and its outcome.
 //!
 //! ```text
 //!  client                         server
@@ -9,11 +9,11 @@
 //!    |   stdin, signal, cancel      |  command wait
 //!    | ---------------------------> |
 //! ```
-//! A command is attached to its client: 10 s without it cancel it, and so does the end of the client's session. A client that
-//! comes back within that time, or after a restart of the server, sends the same request again with its offset in the output,
-//! and continues from there. A detached command needs no client. A terminal waits for one for a day, or for the requested
-//! time: any number of clients see it, the one that attached last types into it, and its size is the last one that any of
-//! them sent.
+//! A command is attached to its client: it is cancelled after 10 s without the client, or when the client's session ends. A client
+//! that reconnects within that time, or after a restart of the server, sends the same request again with its offset in the output,
+//! and continues from there. A detached command needs no client. A terminal waits for a client for a day, or for the requested
+//! time: any number of clients see it, the client that attached last types into it, and its size is the last one that any client
+//! sent.
 
 pub mod attach;
 mod commands;
@@ -95,7 +95,7 @@ pub async fn connect(State(state): State<AppState>, caller: Caller, upgrade: Upg
     })
 }
 
-/// From the request to the record of its end. Returns an error that was not sent to the client yet.
+/// Serves a client from its request until the end of the command is on record. Returns an error that was not sent to the client yet.
 async fn converse(
     state: &AppState,
     caller: &Caller,
@@ -105,10 +105,10 @@ async fn converse(
     let stopped = state.stopped(caller.user.id);
     let asked = tokio::select! {
         asked = first_frame(receiver, caller) => asked?,
-        // Without a last frame: the command may run already, and the client asks for it again.
+        // No last frame is sent: the command may be running already, and the client sends its request again.
         () = stopped.cancelled() => return Ok(()),
     };
-    // From here on a stopping server waits for the record.
+    // From here on, a stopping server waits until the end of the command is on record.
     let _awaited = state.execs.token();
     let kind = if asked.request.pty.is_some() { ExecKind::Terminal } else { ExecKind::Client };
     let mut subject = asked.subject(kind);
@@ -120,7 +120,7 @@ async fn converse(
             return attach::go_on(state, caller, *record, reader, sender, receiver).await;
         }
     };
-    // Not earlier: a new client takes over the input, and a request may be refused.
+    // Entered only now, because a new client takes over the input, and the request could have been refused until here.
     let attended = state.ledger.attendance().enter(caller.user.id, &subject.id, asked.connection.clone());
     subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
@@ -149,7 +149,7 @@ async fn first_frame(receiver: &mut Receiver, caller: &Caller) -> Result<Asked, 
     Asked::check(request::parse(&text.ok_or_else(no_text)?)?, caller.may_approve())
 }
 
-/// The connection that a client told; `None` if it told no name.
+/// The connection that a client named; `None` if the client sent no name.
 fn connection(client: Option<String>, number: u64) -> Result<Option<Connection>, ApiError> {
     match client {
         Some(client) if client.len() > CLIENT_MAX_BYTES => {
@@ -159,8 +159,8 @@ fn connection(client: Option<String>, number: u64) -> Result<Option<Connection>,
     }
 }
 
-/// Records an exec's end with its audit entry and its message, and sends the latter to the user's clients; an earlier record
-/// stays. `None` if recording failed.
+/// Records an exec's end with its audit entry and its message, and sends the message to the user's clients; an end that is on
+/// record already stays. `None` if recording failed.
 async fn put_end_on_record(
     state: &AppState,
     user: &User,
@@ -172,7 +172,7 @@ async fn put_end_on_record(
     Some(recorded)
 }
 
-/// A command that was sent.
+/// A command that was sent to its sandbox.
 struct Running<'a> {
     state: &'a AppState,
     caller: &'a Caller,
@@ -182,7 +182,7 @@ struct Running<'a> {
     started: Instant,
 }
 
-/// How it ended.
+/// How a command ended.
 enum Ended {
     Finished(ExecOutcome),
     Failed(SandboxError),
@@ -194,7 +194,7 @@ impl<'a> Running<'a> {
         Self { state, caller, place, outlives_server, subject, started: Instant::now() }
     }
 
-    /// Serves the client until the command ends, or keeps the command until its client's grace is over.
+    /// Serves the client until the command ends; if the client disconnects, keeps the command for the grace period.
     async fn attend(
         &self,
         mut exec: Exec,
@@ -220,16 +220,16 @@ impl<'a> Running<'a> {
             () = stopped.cancelled() => End::Stopping,
         };
         match end {
-            // It goes on on its runner, for as long as it lingers.
+            // The terminal continues on its runner for as long as it may go on without a client.
             End::Event(Ended::Failed(error @ SandboxError::Lost { .. }), _) if self.subject.lingers => {
                 self.be_followed().await;
                 self.tell(&error.into(), sender, receiver).await;
             }
             End::Event(ended, rest) => {
-                // The record does not wait for the client, nor the client for the record.
+                // Recorded and sent at the same time, so that neither waits for the other.
                 let (recorded, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
-                // A client that may have missed it reconnects; other clients may want the kept output.
+                // Not if the client may have missed the end, since it reconnects, nor if other clients may want the kept output.
                 if let Some(recorded) = recorded
                     && !self.subject.kept
                     && (is_said || !self.subject.acks)
@@ -250,7 +250,7 @@ impl<'a> Running<'a> {
                     ApiError::new("unauthorized", "your session has ended; the command was cancelled");
                 self.cut_off(exec, &error, sender, receiver).await;
             }
-            // Without a last frame: the client reconnects, and so does the server.
+            // No last frame is sent: the client reconnects, and the server attaches again.
             End::Stopping if self.outlives_server || self.subject.goes_on() => exec.leave(),
             End::Stopping => {
                 let error = ApiError::new("unavailable", "the server is stopping; the command was cancelled");
@@ -259,7 +259,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Handles a command whose client is gone: a detached one goes on, another one has its client's grace.
+    /// Handles a command whose client has disconnected: a detached command goes on, another is cancelled after the grace period.
     async fn go_without_client(&self, mut exec: Exec) {
         if self.subject.goes_on() {
             exec.leave();
@@ -271,7 +271,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Leaves the command in the background once it has started, and sends the client its id.
+    /// Leaves the command in the background once it has started, and sends its id to the client.
     async fn detach(
         &self,
         mut exec: Exec,
@@ -294,7 +294,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Starts a background task that waits for the end, unless there is one.
+    /// Starts a background task that waits for the command's end, unless there is one already.
     async fn be_followed(&self) {
         fault(Point::Left);
         let (ledger, id) = (self.ledger(), &self.subject.id);
@@ -321,14 +321,14 @@ impl<'a> Running<'a> {
         tokio::join!(self.tell(error, sender, receiver), end);
     }
 
-    /// Sends the client the reason why it is served no longer.
+    /// Sends the client the reason why the server closes the socket.
     async fn tell(&self, error: &ApiError, sender: &mut Sender, receiver: &mut Receiver) {
         // A client that does not read gets nothing.
         let _ = timeout(SOCKET_CLOSE_TIMEOUT, refuse(self.state, self.caller, error, sender, receiver)).await;
     }
 
-    /// Sends the rest of the output and how it ended, however slowly the client reads, until its session ends or the server
-    /// stops. Returns true if the client got it.
+    /// Sends the rest of the output and the outcome, however slowly the client reads, until its session ends or the server stops.
+    /// Returns true if the client received both.
     async fn say_last(
         &self,
         ended: &Ended,
@@ -371,19 +371,19 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Records its end, unless other code has to do that; `None` if it is not certainly on record.
+    /// Records the command's end, unless other code has to do that; `None` if it is not certain that the end is on record.
     async fn record(&self, ended: &Ended) -> Option<Recorded> {
         let (user, id) = (&self.caller.user, &self.subject.id);
         let record = match execs::patiently(self.ledger().known(user.id, id)).await {
             Ok(Some(record)) => record,
-            // It is gone with its user.
+            // The exec was deleted with its user.
             Ok(None) => return None,
             Err(error) => {
                 tracing::error!(%error, %id, "cannot record how an exec ended; the server will do so at its next start");
                 return None;
             }
         };
-        // The link of a viewer gives up sooner than the serving one, and a message is recorded with its output.
+        // The code that follows the exec may reconnect after this link has given up, and it records a chat's message with its output.
         let is_for_others = match ended {
             Ended::Finished(_) => record.kind == ExecKind::Chat && record.status == ExecStatus::Running,
             Ended::Failed(_) => self.ledger().is_watched(user.id, id),
@@ -412,7 +412,7 @@ impl Ended {
     }
 }
 
-/// Sends a client the reason why it is not served.
+/// Sends a client the reason why it is not served, and closes the socket.
 async fn refuse(
     state: &AppState,
     caller: &Caller,
@@ -421,20 +421,20 @@ async fn refuse(
     receiver: &mut Receiver,
 ) {
     let frame = error_frame(state, caller, error.kind, &error.message);
-    // An error here means that the client is gone.
+    // An error here means that the client has disconnected.
     if sender.send(text(&frame)).await.is_ok() {
         close(sender, receiver).await;
     }
 }
 
-/// An error, in a page's language; a browser's own language, in the headers of its sockets, may be another one.
+/// An error in the language of the page; the headers of a socket contain the browser's own language, which may differ.
 fn error_frame(state: &AppState, caller: &Caller, kind: &str, message: &str) -> ServerFrame {
     let language = caller.browser.map_or(Language::English, |_| state.chats.language(caller.user.id));
     ServerFrame::Error { kind: kind.to_owned(), message: language.translated(message).into_owned() }
 }
 
-/// Sends a goodbye and waits for the client's: closing a socket with unread input would discard the last frame. Returns true
-/// if the client's came, which means that it got everything.
+/// Sends a close frame and waits for the client's, because closing a socket with unread input would discard the last frame. Returns
+/// true if the client's close frame arrived, which means that the client received everything.
 async fn close(sender: &mut Sender, receiver: &mut Receiver) -> bool {
     let goodbye = async {
         sender.send(Message::close(None, "")).await?;

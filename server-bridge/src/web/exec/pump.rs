@@ -1,4 +1,4 @@
-//! From a running command to its client: output, and how it ends. The other direction is `commands`.
+//! The direction from a running command to its client: output and outcome. The other direction is in `commands`.
 
 use api::exec::{STDERR, STDOUT, ServerFrame};
 use axum_tws::Message;
@@ -15,22 +15,21 @@ use super::commands::Told;
 use super::{Ended, Sender, text};
 use crate::limits::{EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
 
-/// Why a client is served no longer.
+/// Why serving a client ended.
 pub(super) enum End {
     /// The command ended; the last of its output is not sent yet.
     Event(Ended, Option<Message>),
     /// Another client reads the output now.
     Detached(SandboxError),
-    /// There is no client to serve.
+    /// The client disconnected.
     ClientGone,
-    /// The client's session is over.
+    /// The client's session has ended.
     LoggedOut,
-    /// The server stops.
+    /// The server is stopping.
     Stopping,
 }
 
-/// How much of the output a client has, by its acknowledgements or as far as it was sent; and how much of its input was
-/// taken.
+/// How much of the output a client has, by its acknowledgements or by what was sent, and how much of its input the command took.
 pub(super) struct Acks {
     is_manual: bool,
     received: watch::Receiver<u64>,
@@ -39,19 +38,19 @@ pub(super) struct Acks {
     later: Option<Later>,
 }
 
-/// A change of these.
+/// A change that the client is informed of, or that allows more output.
 enum News {
-    /// The client has more.
+    /// The client acknowledged more output.
     Received,
-    /// Its input was taken up to this offset.
+    /// The command took the client's input up to this offset.
     InputTaken(u64),
     /// Another client's input is accepted from now on.
     Watching,
 }
 
 impl Acks {
-    /// `offset` is the client's position in the output, and `input` the beginning of its input; the other returned half is
-    /// for its acknowledgements.
+    /// `offset` is the client's position in the output, and `input` the offset of its next input; the returned [`Told`] sends the
+    /// acknowledgements.
     pub(super) fn new(is_manual: bool, offset: u64, input: u64, later: Option<Later>) -> (Told, Self) {
         let (received_sender, received) = watch::channel(offset);
         let (input_sender, input) = watch::channel(input);
@@ -59,7 +58,7 @@ impl Acks {
         (told, Self { is_manual, received, input, counted: offset, later })
     }
 
-    /// Waits for either.
+    /// Waits for the next change; never returns one for a client that does not acknowledge.
     async fn news(&mut self) -> News {
         if !self.is_manual {
             return std::future::pending().await;
@@ -91,7 +90,7 @@ async fn later(later: Option<&mut Later>) {
     }
 }
 
-/// Sends the command's output until it ends. Ready output is flushed together, at once.
+/// Sends the command's output until the command ends. Output that is ready is gathered and flushed at once.
 pub(super) async fn output(
     exec: &mut Exec,
     hello: &ServerFrame,
@@ -142,7 +141,7 @@ pub(super) async fn output(
                         }
                     }
                 }
-                // Nothing is awaited from here on: the end must not be lost if this is dropped.
+                // Nothing is awaited from here on: the end must not be lost if this future is dropped.
                 Taken::Last(Ended::Failed(error)) if error.kind() == "detached" => {
                     return End::Detached(error);
                 }
@@ -162,8 +161,8 @@ pub(super) async fn output(
     }
 }
 
-/// Lets a command without a client run on for a while, then cancels it. Returns how it ended; `None` if a client came back,
-/// which is served elsewhere, and when the server stops. Unacknowledged output stays in place.
+/// Lets a command without a client run for the grace period, then cancels it. Returns how it ended; `None` if a client reconnected,
+/// which is served elsewhere, and when the server stops. Unacknowledged output is kept.
 pub(super) async fn orphaned(exec: &mut Exec, stop: &CancellationToken) -> Option<Ended> {
     let control = exec.control();
     let ended = tokio::select! {
@@ -194,7 +193,7 @@ async fn drain(exec: &mut Exec) -> Ended {
 
 enum Taken {
     Kept,
-    /// To be sent, in this order.
+    /// Frames to send, in this order.
     Full([Option<Message>; 2]),
     Last(Ended),
 }
@@ -213,7 +212,7 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
         Some(ExecEvent::Resumed) => {
             return Taken::Full([gathered.frame(), Some(text(&ServerFrame::Resumed))]);
         }
-        // The end implies it as well.
+        // Not passed on: `Finished` follows with the outcome.
         Some(ExecEvent::Started { .. } | ExecEvent::Exited(_)) => None,
         Some(ExecEvent::Finished(outcome)) => return Taken::Last(Ended::Finished(outcome)),
         Some(ExecEvent::Failed(error)) => return Taken::Last(Ended::Failed(error)),
@@ -226,7 +225,7 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
     full.map_or(Taken::Kept, |frame| Taken::Full([Some(frame), None]))
 }
 
-/// Output of one channel for one frame.
+/// Gathered output of one channel, for one frame.
 #[derive(Default)]
 struct Gathered(BytesMut);
 

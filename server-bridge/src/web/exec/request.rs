@@ -24,9 +24,9 @@ pub(super) struct Asked {
     pub(super) detach: bool,
     pub(super) offset: u64,
     pub(super) acks: bool,
-    /// Which of its client's connections it came over.
+    /// The connection of its client that sent the request.
     pub(super) connection: Option<Connection>,
-    /// For a terminal: how long it goes on without a client.
+    /// For a terminal: how long it continues without a client.
     pub(super) linger: Option<Duration>,
     /// The command, for the audit trail.
     pub(super) shown: String,
@@ -72,7 +72,7 @@ impl Asked {
         request.env =
             ask.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
         request.stdin = ask.stdin || ask.pty.is_some();
-        // For clients that attach to it later.
+        // Its output is kept for clients that attach later.
         request.retain = ask.detach || ask.pty.is_some();
         request.pty = ask.pty.map(|pty| Pty { rows: pty.rows, columns: pty.columns, term: pty.term });
         request.merge_stderr = ask.merge_stderr;
@@ -90,12 +90,12 @@ impl Asked {
         Ok(Self { request, on, detach, offset, acks, connection, linger, shown, hash })
     }
 
-    /// True if it goes on without its client: if that was requested, and in a terminal, which people reconnect to.
+    /// True if the command continues without its client: if that was requested, or in a terminal, because people reconnect to it.
     pub(super) fn goes_on(&self) -> bool {
         self.detach || self.request.pty.is_some()
     }
 
-    /// Finds its place and puts it on record, or finds the exec that the same request began before.
+    /// Finds the sandbox for the request and puts the exec on record, or finds the exec that the same request began before.
     ///
     /// # Errors
     /// As for [`execs::Ledger::request`].
@@ -138,7 +138,7 @@ impl Asked {
     }
 }
 
-/// A hash over everything that determines what runs: not the id, nor how its output is read.
+/// A hash over everything that determines what runs, but neither the id nor the way in which the output is read.
 fn hash(ask: &ExecAsk) -> String {
     let fields = (
         &ask.argv,

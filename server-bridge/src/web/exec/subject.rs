@@ -1,9 +1,9 @@
-//! An exec as a client's socket or request serves it.
+//! The facts of an exec that serving its clients depends on.
 
 use execs::attendance::Later;
 use execs::{ExecId, ExecKind};
 
-/// An exec, as its clients know it.
+/// An exec that is being served to a client.
 pub(super) struct Subject {
     pub(super) id: ExecId,
     /// The kind of originator.
@@ -12,11 +12,11 @@ pub(super) struct Subject {
     pub(super) shown: String,
     /// True if the client's binary frames are standard input.
     pub(super) stdin: bool,
-    /// True if it goes on without a client.
+    /// True if the exec continues without a client.
     pub(super) detached: bool,
-    /// True if its output has other readers.
+    /// True if the output is kept, because other readers may want it.
     pub(super) kept: bool,
-    /// True if it is a terminal, which people reconnect to.
+    /// True if the exec is a terminal, which people reconnect to.
     pub(super) lingers: bool,
     /// True if the client reports what it has received.
     pub(super) acks: bool,
@@ -27,8 +27,8 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// True if it goes on without this client: it was asked for so, or it is a chat's, a model's or an MCP client's, which end
-    /// it themselves.
+    /// True if the exec continues without this client: because that was requested, or because it belongs to a chat, a model or an MCP
+    /// client, which end it themselves.
     pub(super) fn goes_on(&self) -> bool {
         self.detached || !is_of_clients(self.kind)
     }

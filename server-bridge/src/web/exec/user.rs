@@ -1,4 +1,4 @@
-//! The user that a command may run as, and if its owner is to be asked first.
+//! The user of the machine that a command runs as, and whether that needs the approval of the machine's owner.
 
 use api::exec::RunAsQuestion;
 use axum::extract::State;
@@ -11,13 +11,13 @@ use crate::web::extract;
 use crate::web::json::Json;
 use crate::web::state::AppState;
 
-/// Where, and as whom.
+/// The place of a command, and the machine's user that it is to run as.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct UserQuery {
     /// A place to use instead of the active one.
     on: Option<String>,
-    /// The user of its machine.
+    /// The name of a user of the place's machine.
     run_as: String,
 }
 

@@ -1,4 +1,4 @@
-//! Files and listings as bodies that are streamed.
+//! Files and listings as streamed bodies.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::stream;
 use sandbox::{DirEntry, DirReader, FileKind, FileReader, SandboxError};
 
-/// The file as a body of exactly `size` bytes: a file that grew meanwhile is sent as far as it was announced, one that
-/// shrank breaks the connection off.
+/// The file as a body of exactly `size` bytes: if the file has grown in the meantime, the rest is not sent; if it has shrunk, the
+/// connection is broken off.
 pub(super) fn content(reader: FileReader, size: u64) -> Body {
     Body::from_stream(stream::try_unfold((reader, size), |(mut reader, left)| async move {
         if left == 0 {
@@ -27,7 +27,7 @@ pub(super) fn content(reader: FileReader, size: u64) -> Body {
     }))
 }
 
-/// A listing as JSON that is written while the entries arrive, since a directory may have millions.
+/// A listing as JSON that is written while the entries arrive, because a directory may have millions of entries.
 pub(super) fn listing(first: Option<Vec<DirEntry>>, reader: DirReader) -> Body {
     struct Progress {
         reader: DirReader,
@@ -93,7 +93,7 @@ pub(super) fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').find(|part| !part.is_empty()).unwrap_or(b".")
 }
 
-/// A Content-Disposition that saves the file under its own name, whatever bytes that has (RFC 8187).
+/// A Content-Disposition that saves the file under its own name, whatever bytes the name contains (RFC 8187).
 pub(super) fn attachment(path: &[u8]) -> HeaderValue {
     let mut value = String::from("attachment; filename*=UTF-8''");
     for byte in file_name(path) {

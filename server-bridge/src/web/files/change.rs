@@ -12,13 +12,13 @@ pub(in crate::web) struct Change<'a> {
     pub(in crate::web) caller: &'a Caller,
     /// The requested place instead of the active one.
     pub(in crate::web) on: Option<&'a str>,
-    /// The audit trail's word for it.
+    /// The name of the action in the audit trail.
     pub(in crate::web) action: &'static str,
     pub(in crate::web) path: &'a [u8],
 }
 
 impl Change<'_> {
-    /// Makes it in the caller's sandbox. The result is audited, and so is a request without a sandbox.
+    /// Makes the change in the caller's sandbox. The result is audited, and so is a request for which there is no sandbox.
     pub(in crate::web) async fn make<T>(
         &self,
         work: impl AsyncFnOnce(Sandbox) -> Result<T, ApiError>,

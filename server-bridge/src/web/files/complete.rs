@@ -14,7 +14,7 @@ use crate::web::extract;
 use crate::web::json::Json;
 use crate::web::state::AppState;
 
-/// What was typed so far.
+/// The text typed so far, and the place of the files.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct CompleteQuery {
@@ -27,8 +27,8 @@ pub struct CompleteQuery {
     limit: Option<usize>,
 }
 
-/// Complete the name of a file: paths that begin with `prefix`, then files in any directory below whose names contain it,
-/// except those that `.gitignore` excludes.
+/// Complete the name of a file: paths that begin with `prefix`, then files in any directory below whose names contain the typed
+/// name, except those that `.gitignore` excludes.
 #[utoipa::path(get, path = "/api/v1/files/complete", tag = "files", params(CompleteQuery),
     responses((status = 200, body = Completions), (status = 400), (status = 503)))]
 pub async fn complete(
@@ -73,7 +73,7 @@ async fn beside(sandbox: &Sandbox, prefix: &str) -> Result<(Vec<CompletionView>,
         };
         for entry in batch {
             looked_at += 1;
-            // Hidden files need their dot.
+            // Hidden files are found only if the dot is typed.
             let Ok(text) = String::from_utf8(entry.name) else { continue };
             if text.starts_with(name) && (name.starts_with('.') || !text.starts_with('.')) {
                 let path = format!("{directory}{text}");
@@ -104,7 +104,7 @@ async fn beneath(
     while let Some(batch) = reader.next_batch().await {
         let batch = match batch {
             Ok(batch) => batch,
-            // A runner that cannot search, or a name that makes an invalid pattern: matches of the beginning were found
+            // The runner cannot search, or the name makes an invalid pattern: the paths that begin with the prefix have been found
             // already.
             Err(error) => {
                 tracing::debug!(%error, "names in directories below were not completed");
@@ -127,7 +127,7 @@ fn is_nothing_there(kind: &str) -> bool {
         .contains(&kind)
 }
 
-/// A text that a pattern matches literally.
+/// Escapes a text so that a pattern matches it literally.
 fn escaped(text: &str) -> String {
     let mut pattern = String::new();
     for c in text.chars() {

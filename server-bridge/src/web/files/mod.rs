@@ -48,7 +48,7 @@ use change::Change;
 /// Permission bits of a directory made here.
 const DIRECTORY_MODE: u32 = 0o755;
 
-/// Download a file, or with `Range` one part of it. A connection that ends before Content-Length bytes means that it
+/// Download a file, or with `Range` one part of it. If the connection ends before Content-Length bytes have arrived, the download
 /// failed.
 #[utoipa::path(get, path = "/api/v1/files", tag = "files", params(PathQuery),
     responses((status = 200, content_type = "application/octet-stream", body = [u8]), (status = 206),
@@ -108,7 +108,7 @@ pub async fn write(
     Ok(Json(Written { size }))
 }
 
-/// Facts about a path, symlinks followed.
+/// The kind, size and other facts of a path; symbolic links are followed.
 #[utoipa::path(get, path = "/api/v1/files/stat", tag = "files", params(PathQuery),
     responses((status = 200, body = StatView), (status = 404)))]
 pub async fn stat(
@@ -123,7 +123,7 @@ pub async fn stat(
     Ok(Json(StatView { name, kind: kind_name(kind), size: size_bytes, mode, modified_ms }))
 }
 
-/// The entries of a directory, in no order.
+/// The entries of a directory, in no particular order.
 #[utoipa::path(get, path = "/api/v1/files/list", tag = "files", params(PathQuery),
     responses((status = 200, body = Listing), (status = 404)))]
 pub async fn list(
@@ -134,7 +134,7 @@ pub async fn list(
     let path = query.path()?;
     let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
     let mut reader = sandbox.read_dir(&path).await?;
-    // An error before the first entries can still have its own status.
+    // An error before the first entries can still be reported with its own status.
     let first = reader.next_batch().await.transpose()?;
     let json = HeaderValue::from_static("application/json");
     Ok(([(header::CONTENT_TYPE, json)], listing(first, reader)).into_response())
@@ -202,7 +202,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Passes the body on to the runner. A body that breaks off drops the writer, which leaves no file.
+/// Passes the body on to the runner. If the body breaks off, the writer is dropped, which leaves no file.
 async fn receive(sandbox: &Sandbox, path: &[u8], options: WriteOptions, body: Body) -> Result<u64, ApiError> {
     let mut writer = sandbox.write_file(path, options).await?;
     let mut body = body.into_data_stream();

@@ -14,7 +14,7 @@ use crate::web::error::ApiError;
 pub struct PathQuery {
     /// Relative to the workspace, or absolute within it.
     pub(super) path: Option<String>,
-    /// The same for a path that is not UTF-8: its bytes in URL-safe base64 without padding.
+    /// Instead of `path`, for a path that is not UTF-8: its bytes in URL-safe base64 without padding.
     pub(super) path_base64: Option<String>,
     /// A place to use instead of the active one.
     pub(super) on: Option<String>,
@@ -29,15 +29,15 @@ pub struct WriteQuery {
     /// Whether missing parent directories are made.
     #[serde(default)]
     pub(super) parents: bool,
-    /// The SHA-256 that the current content must have, in hexadecimal digits; the header `If-Match` says the same.
+    /// The SHA-256 that the current content must have, in hexadecimal digits; can also be given in the header `If-Match`.
     pub(super) if_match: Option<String>,
 }
 
-/// What is removed.
+/// How much is removed.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RemoveQuery {
-    /// Whether a directory is removed with all that is in it.
+    /// Whether a directory is removed with everything in it.
     #[serde(default)]
     pub(super) recursive: bool,
 }
@@ -87,7 +87,7 @@ impl WriteQuery {
     }
 }
 
-/// Permission bits from their octal digits.
+/// Parses permission bits from octal digits.
 pub(super) fn octal_mode(text: &str) -> Result<u32, ApiError> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),

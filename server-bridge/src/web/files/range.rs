@@ -6,18 +6,18 @@ use sandbox::Range;
 /// The part of a file that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All of it. Also for a value that cannot be parsed, including several parts: answering with everything is always
+    /// The whole file. Also for a value that cannot be parsed, or that names several parts: answering with the whole file is always
     /// correct.
     Whole,
-    /// From a byte on, with an optional length.
+    /// The part from a byte on, with an optional length.
     Part { offset: u64, length: Option<u64> },
-    /// The last bytes, this many.
+    /// This many bytes at the end.
     Tail(u64),
 }
 
 impl Wanted {
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
-        // No validators are issued, so none can match.
+        // The server issues no validators, so the one in `If-Range` cannot match.
         if headers.contains_key(header::IF_RANGE) {
             return Self::Whole;
         }
@@ -43,7 +43,7 @@ impl Wanted {
         Some(Self::Part { offset, length: Some(length) })
     }
 
-    /// The range for the runner; `size_bytes` is the file's as far as it is known.
+    /// The range to request from the runner; `size_bytes` is the file's size as far as it is known.
     pub(super) fn range(self, size_bytes: u64) -> Range {
         match self {
             Self::Whole => Range::default(),

@@ -31,7 +31,7 @@ pub struct TreeQuery {
 }
 
 /// Download a directory as a tar archive. Links that lead out of it, special files and unreadable entries are left out; a pax
-/// record `comment` at the end says so. A connection that breaks off means that it failed.
+/// record `comment` at the end reports this. If the connection breaks off, the download failed.
 #[utoipa::path(get, path = "/api/v1/files/tree", tag = "files", params(PathQuery),
     responses((status = 200, content_type = "application/x-tar", body = [u8]), (status = 404)))]
 pub async fn read(
@@ -42,7 +42,7 @@ pub async fn read(
     let path = query.path()?;
     let sandbox = state.sandbox(&caller.user, query.on.as_deref()).await?;
     let mut reader = sandbox.read_tree(&path).await?;
-    // An error before the first bytes can still have its own status.
+    // An error before the first bytes can still be reported with its own status.
     let first = reader.next().await.transpose()?;
     let body = stream::try_unfold((first, reader), |(first, mut reader)| async move {
         let piece = match first {
@@ -54,8 +54,8 @@ pub async fn read(
     Ok(([(header::CONTENT_TYPE, TAR)], Body::from_stream(body)).into_response())
 }
 
-/// Upload a directory as a tar archive of regular files, directories and symbolic links that stay in it. Each file is
-/// complete or absent; entries before an error stay, and the error reports their numbers.
+/// Upload a directory as a tar archive of regular files, directories and symbolic links that do not lead out of it. Each file is
+/// complete or absent; entries written before an error stay, and the error reports how many there are.
 #[utoipa::path(put, path = "/api/v1/files/tree", tag = "files", params(PathQuery, TreeQuery),
     request_body(content = [u8], content_type = "application/x-tar"),
     responses((status = 200, body = TreeView), (status = 400)))]
@@ -80,8 +80,8 @@ pub async fn write(
     Ok(Json(TreeView { files, directories, symlinks, size: size_bytes, removed }))
 }
 
-/// Let the runner download a URL into a file, which gets its name when it is complete. A redirect to another host, port or
-/// scheme is not followed: the error names the new address.
+/// Let the runner download a URL into a file, which gets its name when the download is complete. A redirect to another host, port
+/// or scheme is not followed: the error names the new address.
 #[utoipa::path(post, path = "/api/v1/files/download", tag = "files", params(PlaceQuery), request_body = Download,
     responses((status = 200, body = Written), (status = 412), (status = 413)))]
 pub async fn download(
@@ -111,7 +111,7 @@ pub async fn download(
     Ok(Json(Written { size }))
 }
 
-/// Passes the archive on to the runner. A body that breaks off drops the writer, which leaves nothing half-written.
+/// Passes the archive on to the runner. If the body breaks off, the writer is dropped, which leaves no file half-written.
 async fn receive(
     sandbox: &Sandbox,
     path: &[u8],
@@ -122,7 +122,8 @@ async fn receive(
     let mut body = body.into_data_stream();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|error| {
-            let text = format!("the upload broke off ({error}); what had arrived before is written");
+            let text =
+                format!("the upload broke off ({error}); the files that arrived before that were written");
             ApiError::invalid(text)
         })?;
         writer.write(&chunk).await?;

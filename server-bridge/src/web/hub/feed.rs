@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::limits::{EVENTS_KEPT, EVENTS_KEPT_BYTES, EVENTS_KEPT_FOR};
 
-/// See the module.
+/// The events of one user, with the number of the newest event and of the listeners.
 #[derive(Debug)]
 pub(super) struct Feed {
     /// The newest events, numbered; the last one has the number `newest`.
@@ -16,7 +16,7 @@ pub(super) struct Feed {
     kept_bytes: usize,
     newest: u64,
     listeners: usize,
-    /// Since when there is no listener.
+    /// When the last listener disconnected; `None` while there is one.
     left_at: Option<Instant>,
     news: watch::Sender<u64>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Feed {
 pub(super) enum Taken {
     Nothing,
     Event(Bytes),
-    /// Events that are not kept any more; the newest number.
+    /// The event is no longer kept; contains the newest event's number.
     Gone(u64),
 }
 
@@ -59,7 +59,7 @@ impl Feed {
         self.news.subscribe()
     }
 
-    /// Counts one less.
+    /// Counts one listener less.
     pub(super) fn leave(&mut self, now: Instant) {
         self.listeners = self.listeners.saturating_sub(1);
         if self.listeners == 0 {
@@ -67,7 +67,7 @@ impl Feed {
         }
     }
 
-    /// How long there has been no listener.
+    /// How long there has been no listener; `None` while there is one.
     pub(super) fn away(&self, now: Instant) -> Option<Duration> {
         self.left_at.map(|left_at| now.saturating_duration_since(left_at))
     }
@@ -77,7 +77,7 @@ impl Feed {
         self.away(now).is_some_and(|away| away > EVENTS_KEPT_FOR)
     }
 
-    /// True if every event after this number is present.
+    /// True if every event after this number is kept.
     pub(super) fn has_all_behind(&self, number: u64) -> bool {
         number <= self.newest && self.newest - number <= self.kept.len() as u64
     }
@@ -94,7 +94,7 @@ impl Feed {
         }
     }
 
-    /// Numbers an event, keeps it and notifies listeners; returns the bytes kept in addition, and those dropped.
+    /// Numbers an event, keeps it and notifies listeners; returns the number of bytes added, and of bytes dropped.
     pub(super) fn push(&mut self, event: &str) -> (usize, usize) {
         self.newest += 1;
         let text = numbered(event, self.newest);
@@ -110,12 +110,12 @@ impl Feed {
         (added, dropped)
     }
 
-    /// Numbers an event that is not kept.
+    /// Counts an event that is not kept.
     pub(super) fn skip(&mut self) {
         self.newest += 1;
     }
 
-    /// Drops the oldest events, at least this many bytes, but never the newest one; returns the bytes dropped.
+    /// Drops at least this many bytes of the oldest events, but never the newest event; returns the number of bytes dropped.
     pub(super) fn drop_oldest(&mut self, at_least_bytes: usize) -> usize {
         let mut dropped = 0;
         while dropped < at_least_bytes && self.kept.len() > 1 {
@@ -125,7 +125,7 @@ impl Feed {
         dropped
     }
 
-    /// Drops all of them; returns the bytes dropped.
+    /// Drops all kept events; returns the number of bytes dropped.
     pub(super) fn clear(&mut self) -> usize {
         self.kept = VecDeque::new();
         std::mem::take(&mut self.kept_bytes)

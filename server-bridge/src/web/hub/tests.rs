@@ -70,7 +70,7 @@ fn whoever_comes_back_has_what_was_missed_and_nothing_twice() {
     let (mut listener, resumed) = hub.subscribe(ALICE, stood(&hub, 1));
     assert!(resumed);
     assert_eq!(all(&mut listener), [2, 3, 4].map(|number| (number, number.to_string())));
-    // Another listener begins with new events.
+    // A listener without a position receives only new events.
     let (mut other, _) = hub.subscribe(ALICE, None);
     assert_eq!((other.seen(), other.ready()), (4, None));
 }
@@ -190,7 +190,7 @@ fn nothing_is_lost_doubled_or_out_of_order_over_reconnects_and_concurrent_publis
     const PUBLISHERS: u64 = 4;
     const EACH: u64 = 500;
     let hub = Arc::new(Hub::new(Arc::default()));
-    // Keeps the numbering from the beginning.
+    // Events are numbered only while there is a listener, so one listens from the beginning.
     let (first, _) = hub.subscribe(ALICE, None);
     let heard: Vec<Vec<(u64, String)>> = thread::scope(|scope| {
         let listeners: Vec<_> = (0..3)

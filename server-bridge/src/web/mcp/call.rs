@@ -30,9 +30,9 @@ pub(super) struct Call {
     pub(super) tool: Arc<dyn Tool>,
     /// The tool's name for programs.
     pub(super) name: String,
-    /// Cancelled when its client wants it to stop.
+    /// Cancelled when the client asks to stop the call.
     pub(super) cancelled: CancellationToken,
-    /// Present if its client wants progress notifications.
+    /// Present if the client wants progress notifications.
     pub(super) progress: Option<Progress>,
 }
 
@@ -42,14 +42,14 @@ pub(super) struct Progress {
     pub(super) token: ProgressToken,
 }
 
-/// The newest output of a command, and the length of the output before it.
+/// The newest output of a command, and the total length of its output so far.
 #[derive(Default)]
 struct News {
     bytes: u64,
     text: String,
 }
 
-/// The server for a program's call, which has no chat: there is no user to ask, and no agent that calls others.
+/// The server as a tool sees it in a program's call, which has no chat: nobody can be asked, and there are no sub-agents.
 struct ProgramHost<'a> {
     state: &'a AppState,
     caller: &'a Caller,
@@ -57,7 +57,7 @@ struct ProgramHost<'a> {
 }
 
 impl Call {
-    /// Makes the call. Commands and changes run to their end even if the call's session ends meanwhile: they must be on
+    /// Makes the call. Commands and changes are waited for even if the call's session ends in the meantime, because they must be on
     /// record.
     pub(super) async fn make(self, mut arguments: Map<String, Value>) -> Result<Outcome, ApiError> {
         let Self { state, caller, tool, name, .. } = &self;
@@ -69,7 +69,7 @@ impl Call {
         let _counted = state.mcp.sessions.call(caller.user.id)?;
         let on = if takes_runner(tool.as_ref()) { runner(&mut arguments)? } else { None };
         let call = tool.understand(arguments).map_err(ApiError::invalid)?;
-        // A stopping server waits for the record.
+        // A stopping server waits until the call is on record.
         let _awaited = state.execs.token();
         let cancelled = state.shutdown.child_token();
         let host = ProgramHost { state, caller, on: on.as_deref() };
@@ -99,10 +99,10 @@ impl Call {
         };
         let done = tokio::select! {
             done = call.run(&context, &mut live) => done,
-            // In parallel to the call: a client may be slow to read.
+            // Notifications are sent in parallel to the call, because a client may be slow to read.
             never = tell(self.progress.as_ref(), heard) => match never {},
             never = stop => match never {},
-            // A command is ended by its own tool, which gets the same cancel.
+            // The tool of a command ends it itself: it gets the same token.
             () = cancelled.cancelled(), if only_reads => {
                 return Err(ApiError::new("cancelled", "it was cancelled"));
             }
@@ -114,7 +114,7 @@ impl Call {
     }
 }
 
-/// Removes the place from a call's arguments: the tools do not have it.
+/// Removes the place from a call's arguments, because the tools have no such argument.
 fn runner(arguments: &mut Map<String, Value>) -> Result<Option<String>, ApiError> {
     match arguments.remove(RUNNER) {
         None | Some(Value::Null) => Ok(None),
@@ -139,7 +139,7 @@ impl Host for ProgramHost<'_> {
         _base: &'a str,
         paths: &'a [String],
     ) -> BoxFuture<'a, Result<Vec<bool>, Failure>> {
-        // Rules are for models in chats: what a program may do, its key says.
+        // Rules apply to models in chats; a program's permissions are those of its key.
         Box::pin(async { Ok(vec![false; paths.len()]) })
     }
 
@@ -148,7 +148,7 @@ impl Host for ProgramHost<'_> {
     }
 
     fn sample(&self, _: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
-        Box::pin(async { Err(Failure::Told("models answer in a chat only".to_owned())) })
+        Box::pin(async { Err(Failure::Told("models answer only in chats".to_owned())) })
     }
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
@@ -169,7 +169,7 @@ impl News {
     }
 }
 
-/// Sends the newest output, not too often, for as long as it is polled.
+/// Sends the newest output, at most once per [`MCP_PROGRESS_INTERVAL`], for as long as this future is polled.
 async fn tell(progress: Option<&Progress>, mut heard: watch::Receiver<News>) -> Infallible {
     if let Some(progress) = progress {
         while heard.changed().await.is_ok() {
@@ -185,7 +185,7 @@ async fn tell(progress: Option<&Progress>, mut heard: watch::Receiver<News>) -> 
 }
 
 impl Progress {
-    /// Sends a progress notification; a client that is gone gets nothing.
+    /// Sends a progress notification; a failure is only logged, because the client may have disconnected.
     async fn tell(&self, bytes: u64, text: String) {
         // A number without a total: exact up to 2^53 bytes.
         let told = ProgressNotificationParam::new(self.token.clone(), bytes as f64).with_message(text);

@@ -46,7 +46,7 @@ pub(super) fn describe(name: &str, tool: &dyn Tool) -> rmcp::model::Tool {
     }
 }
 
-/// A result in the protocol's form. An error is a result too: a model can react to it.
+/// A result in the protocol's form. An error is also returned as a result, so that the model can react to it.
 pub(super) fn result(outcome: Result<Outcome, ApiError>) -> CallToolResult {
     let outcome = outcome.unwrap_or_else(|error| {
         let text = format!("{} ({})", error.message, error.kind);

@@ -1,10 +1,10 @@
-//! The endpoint of the Model Context Protocol: any MCP client works on the user's runners.
+//! The endpoint of the Model Context Protocol, through which any MCP client can work on the user's runners.
 //!
 //! ```text
 //!   POST, GET, DELETE /mcp ─► Origin, key or session, scope ─► whose session ─► rmcp ─► a tool ─► the router, as the HTTP API
 //! ```
-//! The protocol itself (versions, sessions, streams, cancellation) is crate `rmcp`'s. It has neither users nor limits: each
-//! request is authenticated here, carries its caller, and only finds its own sessions.
+//! The protocol itself (versions, sessions, streams, cancellation) is implemented by crate `rmcp`, which has neither users nor
+//! limits. So each request is authenticated here, carries its caller, and finds only the caller's own sessions.
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `call` | one call: its place, and its client's progress |
 //! | `runners` | `list_runners` |
 //!
-//! A new tool: like any other, in crate `tools`, with rules that offer it to programs.
+//! A new tool is added in crate `tools`, like any other, with rules that offer it to programs.
 
 mod call;
 mod describe;
@@ -59,7 +59,7 @@ pub(in crate::web) fn routes() -> Routes {
     )
 }
 
-/// Identifies a session, from its answer to `initialize` on.
+/// The header that identifies a session, from the answer to `initialize` on.
 const SESSION_HEADER: &str = "mcp-session-id";
 
 /// The endpoint's own state.
@@ -69,13 +69,13 @@ pub struct Mcp {
 }
 
 impl Mcp {
-    /// An endpoint that offers the tools of these chats and of these runners, and ends its sessions when the server stops.
+    /// Creates an endpoint that offers the tools of `chats` and the list of `runners`, and ends its sessions at `shutdown`.
     pub fn new(shutdown: &CancellationToken, chats: ChatService, runners: Views) -> Self {
         chats.tools().put_first(Typed::<ListRunners>::new(runners));
         let tools = Tools(chats);
         let manager = sessions::manager();
         let config = StreamableHttpServerConfig::default()
-            // Host and Origin are checked for every route of the server.
+            // The server's middleware checks Host and Origin for every route.
             .disable_allowed_hosts()
             .with_max_request_body_bytes(JSON_BODY_BYTES)
             .with_cancellation_token(shutdown.child_token());
@@ -122,7 +122,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     }
     let body = whole(Request::from_parts(parts.clone(), body)).await?;
     let is_goodbye = parts.method == Method::DELETE;
-    // Data that rmcp keeps with a session, or logs, contains no secret.
+    // Removed so that the data that rmcp logs or stores with a session contains no secret.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(caller.clone());
@@ -138,12 +138,12 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     if !is_stream {
         return Ok(response.map(Body::new));
     }
-    // A stream ends with its client's key, which is checked every few seconds while there is a reader.
+    // A stream ends when the client's key ends, which is checked every few seconds while the client reads.
     let ended = Box::pin(async move { caller.session_ended(&state).await });
     Ok(response.map(|body| Body::from_stream(Body::new(body).into_data_stream().take_until(ended))))
 }
 
-/// A page of another site is not allowed here, whatever it asks for.
+/// Refuses every request of a page of another site.
 fn check_origin(state: &AppState, parts: &Parts) -> Result<(), ApiError> {
     let is_ours = match (parts.headers.get(header::ORIGIN), host(&parts.uri, &parts.headers)) {
         (None, _) => true,
@@ -157,7 +157,7 @@ fn check_origin(state: &AppState, parts: &Parts) -> Result<(), ApiError> {
     }
 }
 
-/// The request's body, which must be within the server's limit and come in time.
+/// Reads the request's body, which must be within the server's limit and arrive in time.
 async fn whole(request: Request) -> Result<Bytes, ApiError> {
     let too_large = || {
         let limit_mib = JSON_BODY_BYTES / 1024 / 1024;

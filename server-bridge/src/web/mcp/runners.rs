@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::web::runners::Views;
 
-/// No arguments.
+/// The tool, which has no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListRunners {}

@@ -19,13 +19,13 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// The instructions for models.
-const INSTRUCTIONS: &str = "Sandbridge runs commands and works on files on machines that its user chose, their runners. Every tool \
-that works on a machine takes an optional `runner`; without it the user's active one is used, and never another. list_runners \
+/// The instructions that a client passes to its model.
+const INSTRUCTIONS: &str = "Sandbridge runs commands and works on files on its user's machines, the runners. Every tool \
+that works on a machine takes an optional `runner`; without it, the user's active runner is used, and never another. list_runners \
 lists them. Paths are relative to the runner's workspace, or absolute within it. Commands that take longer than a few \
 minutes, servers and watchers belong in task_start.";
 
-/// The tools for any caller: each request carries its caller.
+/// The handler of all callers' requests: each request carries its caller.
 #[derive(Clone)]
 pub(super) struct Tools(pub(super) ChatService);
 
@@ -74,7 +74,7 @@ impl ServerHandler for Tools {
             context.meta.get_progress_token().map(|token| Progress { peer: context.peer.clone(), token });
         let tasks = state.tasks.clone();
         let call = Call { state, caller, tool, name, cancelled: context.ct.clone(), progress };
-        // To its end, even if the session ends meanwhile: its effects must be on record.
+        // Runs to its end in a separate task, even if the session ends in the meantime, because its effects must be on record.
         match tasks.spawn(call.make(arguments)).await {
             Ok(outcome) => Ok(result(outcome).into()),
             Err(error) => {
@@ -90,6 +90,6 @@ fn asker(context: &RequestContext<RoleServer>) -> Result<(AppState, Caller), Err
     let parts = context.extensions.get::<Parts>();
     let known = parts
         .and_then(|parts| Some((parts.extensions.get::<AppState>()?, parts.extensions.get::<Caller>()?)));
-    let nobody = || ErrorData::internal_error("the request lost its caller", None);
+    let nobody = || ErrorData::internal_error("the request has no caller; this is a bug in the server", None);
     known.map(|(state, caller)| (state.clone(), caller.clone())).ok_or_else(nobody)
 }

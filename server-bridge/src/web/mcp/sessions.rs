@@ -1,4 +1,4 @@
-//! The owners of sessions. `rmcp` opens sessions for anyone who may initialize one, and never checks who comes back.
+//! The owners of sessions. `rmcp` opens sessions for anyone who may initialize one, and never checks who uses them later.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use crate::limits::{MCP_CALLS_PER_USER, MCP_SESSION_IDLE, MCP_SESSIONS_PER_USER}
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 
-/// Keeps the sessions themselves.
+/// The part of `rmcp` that keeps the sessions themselves.
 pub(super) type Manager = LocalSessionManager;
 
-/// A manager whose sessions end after a day without use.
+/// Creates a manager whose sessions end after a day without use.
 pub(super) fn manager() -> Arc<Manager> {
     let mut manager = Manager::default();
     manager.session_config.keep_alive = Some(MCP_SESSION_IDLE);
@@ -81,7 +81,7 @@ impl Sessions {
         }
     }
 
-    /// The session has ended.
+    /// Removes a session that has ended.
     pub(super) fn forget(&self, id: &str) {
         self.owners().remove(id);
     }
@@ -94,7 +94,8 @@ impl Sessions {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let count = calls.entry(user).or_default();
         if *count >= MCP_CALLS_PER_USER {
-            let message = format!("{MCP_CALLS_PER_USER} calls are under way already; wait for one of them");
+            let message =
+                format!("{MCP_CALLS_PER_USER} calls are in progress already; wait until one of them ends");
             return Err(ApiError::new("busy", message));
         }
         *count += 1;

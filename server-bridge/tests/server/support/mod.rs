@@ -1,4 +1,4 @@
-//! A server with its own home on a free port, clients of it, and scripted runners.
+//! A server with its own home on a free port, its clients, and scripted runners.
 
 mod page;
 mod runner;
@@ -22,14 +22,14 @@ pub use socket::{Frame, Socket};
 
 pub const PASSWORD: &str = "correct horse battery";
 
-/// How long anything in these tests may take.
+/// The timeout for every step of these tests.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running server.
+/// A running server in this process.
 pub struct TestServer {
     pub address: SocketAddr,
     pub store: Store,
-    /// The address for creating the first account, if there was none.
+    /// The URL for creating the first account, if the server started without users.
     pub setup_url: Option<String>,
     home: TempDir,
     shutdown: CancellationToken,
@@ -45,7 +45,7 @@ impl TestServer {
         Self::start_in(tempfile::tempdir().unwrap(), args).await
     }
 
-    /// The same on the data of an earlier one.
+    /// A server on the data of an earlier one.
     pub async fn start_in(home: TempDir, mut args: ServeArgs) -> Self {
         server_bridge::tls::install_provider();
         args.listen.get_or_insert_with(|| "127.0.0.1:0".to_owned());
@@ -59,19 +59,19 @@ impl TestServer {
         Self { address, store, setup_url, home, shutdown, running }
     }
 
-    /// Stops the server and waits until everything ended.
+    /// Stops the server and waits until all of its tasks have ended.
     pub async fn stop(self) {
         self.stop_and_reopen().await;
     }
 
-    /// The same; returns its store, together with the folder that contains it.
+    /// Stops the server; returns its store, together with the directory that contains it.
     pub async fn stop_and_reopen(self) -> (Store, TempDir) {
         self.shutdown.cancel();
         tokio::time::timeout(PATIENCE, self.running).await.expect("the server stops in time").unwrap();
         (Store::open(&database(self.home.path())).await.unwrap(), self.home)
     }
 
-    /// Its home directory.
+    /// The server's home directory.
     pub fn home(&self) -> &std::path::Path {
         self.home.path()
     }
@@ -101,7 +101,7 @@ impl TestServer {
         TestClient { http, base: self.url("/api/v1"), token }
     }
 
-    /// Waits until the audit trail has an entry like this, and returns it.
+    /// Waits until the audit trail has an entry with this action and outcome, and returns it.
     pub async fn audited(&self, action: &str, outcome: &str) -> AuditRecord {
         eventually(|| async {
             let entries = self.store.audit(100, None).await.unwrap();
@@ -111,7 +111,7 @@ impl TestServer {
     }
 }
 
-/// Asks again until there is an answer.
+/// Calls `ask` until it returns a value.
 pub async fn eventually<T, F: Future<Output = Option<T>>>(mut ask: impl FnMut() -> F) -> T {
     let asking = async {
         loop {
@@ -160,7 +160,7 @@ impl TestClient {
         added["token"].as_str().unwrap().to_owned()
     }
 
-    /// Adds a runner and connects one for it; returns once the server calls it online.
+    /// Adds a runner and connects a scripted one for it; returns when the server reports it as online.
     pub async fn connect_runner(&self, name: &str) -> FakeRunner {
         let token = self.add_runner(name).await;
         let runner = FakeRunner::connect(&self.base, &token, name).await.unwrap();
@@ -187,7 +187,7 @@ pub async fn json(response: Response) -> Value {
     serde_json::from_str(&response.text().await.unwrap()).unwrap()
 }
 
-/// The same server for a program with a key of this scope.
+/// A client of the same server with a key of this scope.
 pub async fn program(person: &TestClient, name: &str, scope: &str) -> TestClient {
     let (status, made) =
         person.send(Method::POST, "/keys", serde_json::json!({"name": name, "scope": scope})).await;

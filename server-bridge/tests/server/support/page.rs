@@ -1,4 +1,4 @@
-//! A page in a browser, as the server sees it: a token in a header, a cookie, and an Origin.
+//! A page in a browser, from the server's point of view: a token in a header, a cookie, and an Origin.
 
 use reqwest::header::{COOKIE, ORIGIN, SET_COOKIE};
 use reqwest::{Client, Method, RequestBuilder};
@@ -11,7 +11,7 @@ pub struct Page {
     pub http: Client,
     pub origin: String,
     pub token: String,
-    /// The browser's form of it: its name and its value.
+    /// The session's cookie as the browser sends it: its name and its value.
     pub cookie: String,
 }
 
@@ -34,12 +34,12 @@ impl Page {
         Self::log_in(server, name).await
     }
 
-    /// With all headers of the page's own requests.
+    /// A request with all headers that the page sends.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.bare(method, path).bearer_auth(&self.token).header(COOKIE, &self.cookie)
     }
 
-    /// With only the Origin.
+    /// A request with only the Origin header.
     pub fn bare(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}/api/v1{path}", self.origin)).header(ORIGIN, &self.origin)
     }
@@ -55,7 +55,7 @@ impl Page {
         self.request(method, path).send().await.unwrap().status().as_u16()
     }
 
-    /// A WebSocket of the page; if that is refused, the status.
+    /// Opens a WebSocket as the page does; if that is refused, returns the status.
     pub async fn socket(&self, path: &str) -> Result<Socket, u16> {
         let protocols = format!("sandbridge, bearer.{}", self.token);
         let headers =
@@ -64,7 +64,7 @@ impl Page {
     }
 }
 
-/// Name and value of the cookie that an answer sets.
+/// The name and the value of the cookie that an answer sets.
 pub fn cookie_of(response: &reqwest::Response) -> String {
     response.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned()
 }

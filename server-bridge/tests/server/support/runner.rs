@@ -1,6 +1,6 @@
-//! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
-//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. A terminal echoes its input and prints its
-//! size. Its files are kept in memory.
+//! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`, `flood
+//! BYTES`, `hang` (runs until it is cancelled), and `linger` (runs for a while after it is cancelled). A terminal echoes
+//! its input and prints its size. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -26,24 +26,24 @@ use tokio_tungstenite::tungstenite;
 
 use super::Socket;
 
-/// How long `linger` takes to end.
+/// The time that `linger` takes to end after a cancel.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// A connected runner, served by a task until its link ends.
 pub struct FakeRunner(JoinHandle<Option<Close>>);
 
 impl FakeRunner {
-    /// Registers at the server whose API is at `base`.
+    /// Registers a runner at the server whose API is at `base`.
     pub async fn connect(base: &str, token: &str, hostname: &str) -> Result<Self, Refusal> {
         Self::connect_to(&base.replace("/api/v1", "/runner"), token, hostname).await
     }
 
-    /// Registers at this address.
+    /// Registers a runner at this address.
     pub async fn connect_to(address: &str, token: &str, hostname: &str) -> Result<Self, Refusal> {
         Self::connect_as(address, token, facts(hostname)).await
     }
 
-    /// Registers at this address with these facts.
+    /// Registers a runner with these facts at this address.
     pub async fn connect_as(address: &str, token: &str, facts: Facts) -> Result<Self, Refusal> {
         let url = address.replacen("http", "ws", 1);
         let mut socket = Socket::connect(&url, &[]).await.unwrap();
@@ -75,7 +75,7 @@ impl FakeRunner {
         self.goodbye().await.map(|close| close.code)
     }
 
-    /// The same with the whole close frame.
+    /// Waits for the end of the link; returns the whole close frame.
     pub async fn goodbye(self) -> Option<Close> {
         tokio::time::timeout(super::PATIENCE, self.0).await.expect("the link ends in time").unwrap()
     }
@@ -91,7 +91,7 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
     registration(token, facts(hostname))
 }
 
-/// A runner's facts.
+/// A runner's facts, with the values that most tests need.
 pub fn facts(hostname: &str) -> Facts {
     let layer = Layer { name: "landlock".to_owned(), holds: true, detail: "ABI 7".to_owned() };
     Facts {
@@ -125,7 +125,7 @@ fn registration(token: &str, facts: Facts) -> String {
     Handshake::Register { user_id: String::new(), body: Box::new(body) }.to_text()
 }
 
-/// The refusal that a socket gets as its answer.
+/// Reads the server's answer, which must be a refusal.
 pub async fn refusal_of(socket: &mut Socket) -> Refusal {
     match handshake(socket).await {
         Some(Handshake::Error { body }) => body,
@@ -133,7 +133,7 @@ pub async fn refusal_of(socket: &mut Socket) -> Refusal {
     }
 }
 
-/// The next text of a handshake; `None` when the socket ended.
+/// Reads the next message of a handshake; `None` if the socket ended.
 pub async fn handshake(socket: &mut Socket) -> Option<Handshake> {
     match tokio::time::timeout(super::PATIENCE, socket.0.next()).await.expect("an answer in time")?.ok()? {
         tungstenite::Message::Text(text) => Some(Handshake::from_text(&text).unwrap()),
@@ -141,16 +141,16 @@ pub async fn handshake(socket: &mut Socket) -> Option<Handshake> {
     }
 }
 
-/// Bytes to be sent.
+/// Bytes of output that are waiting to be sent.
 struct Queued {
     stream: StreamId,
     channel: Channel,
-    /// Their number; 0 for those of a command that continues after them.
+    /// The number of bytes; 0 for the output of a command that continues afterwards.
     total: u64,
     bytes: Vec<u8>,
 }
 
-/// A command's behaviour until it ends.
+/// The behaviour of a running command until it ends.
 #[derive(PartialEq)]
 enum Running {
     Copies,
@@ -170,7 +170,7 @@ struct Scripted {
     /// Commands that were cancelled, and when they end.
     lingering: VecDeque<(Instant, StreamId)>,
     uploads: HashMap<StreamId, (Vec<u8>, Vec<u8>)>,
-    /// Output that waits for credit, and the end of its stream.
+    /// Output that waits for credit, in the order in which it is sent.
     queue: VecDeque<Queued>,
 }
 
@@ -179,7 +179,7 @@ impl Scripted {
         loop {
             self.write_queued();
             while let Some(frame) = self.session.poll_transmit(Instant::now()) {
-                // A server that is gone shows at the next read, after its last messages.
+                // A server that disconnected is noticed at the next read, after its last messages.
                 let _ = self.socket.0.send(tungstenite::Message::Binary(frame)).await;
             }
             let timeout = self.session.next_timeout();
@@ -353,7 +353,7 @@ impl Scripted {
         }
     }
 
-    /// Output of a command that continues.
+    /// Queues output of a command that continues afterwards.
     fn show(&mut self, stream: StreamId, text: String) {
         self.queue.push_back(Queued { stream, channel: Channel::Stdout, total: 0, bytes: text.into_bytes() });
     }
@@ -405,7 +405,7 @@ impl Scripted {
         self.session.message(stream, &message.into(), true).unwrap();
     }
 
-    /// Sends as much as there is credit for; a file's stream ends after its last byte.
+    /// Sends as much as the credit allows; a file's stream ends after its last byte.
     fn write_queued(&mut self) {
         for _ in 0..self.queue.len() {
             let Some(mut queued) = self.queue.pop_front() else { return };

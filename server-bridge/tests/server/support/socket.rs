@@ -12,7 +12,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_a
 
 use super::PATIENCE;
 
-/// What arrived.
+/// A frame that arrived, or the end of the socket.
 #[derive(Debug, PartialEq)]
 pub enum Frame {
     Json(Value),
@@ -24,7 +24,7 @@ pub enum Frame {
 pub struct Socket(pub WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    /// Connects; if that is refused, the status.
+    /// Connects; if the connection is refused, returns the status.
     pub async fn connect(url: &str, headers: &[(&str, &str)]) -> Result<Self, u16> {
         let mut request = url.into_client_request().unwrap();
         for (name, value) in headers {
@@ -38,7 +38,7 @@ impl Socket {
         }
     }
 
-    /// Connects with little buffer for unread data.
+    /// Connects with a small buffer for unread data.
     pub async fn connect_narrow(url: &str, bearer: &str) -> Self {
         let mut request = url.into_client_request().unwrap();
         let authorization = HeaderValue::try_from(format!("Bearer {bearer}")).unwrap();
@@ -64,7 +64,7 @@ impl Socket {
 
     pub async fn next(&mut self) -> Frame {
         loop {
-            let message = timeout(PATIENCE, self.0.next()).await.expect("something comes in time");
+            let message = timeout(PATIENCE, self.0.next()).await.expect("a frame arrives in time");
             return match message {
                 Some(Ok(Message::Text(text))) => Frame::Json(serde_json::from_str(&text).unwrap()),
                 Some(Ok(Message::Binary(bytes))) => Frame::Binary(bytes),
@@ -74,18 +74,18 @@ impl Socket {
         }
     }
 
-    /// The next text frame for which `wanted` holds; others are skipped.
+    /// Reads until a text frame for which `wanted` returns true; returns that frame.
     pub async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             match self.next().await {
                 Frame::Json(value) if wanted(&value) => return value,
-                Frame::Closed => panic!("the socket closed before it came"),
+                Frame::Closed => panic!("the socket closed before that frame"),
                 _ => {}
             }
         }
     }
 
-    /// Everything to the end: standard output, standard error, the last text frame.
+    /// Reads everything to the end: standard output, standard error, the last text frame.
     pub async fn output(&mut self) -> (Vec<u8>, Vec<u8>, Value) {
         let (mut stdout, mut stderr, mut last) = (Vec::new(), Vec::new(), Value::Null);
         loop {

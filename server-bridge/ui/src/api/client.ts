@@ -1,10 +1,10 @@
 /**
- * The client of `/api/v1`, typed by the server's own description of it (`schema.d.ts`, made by `npm run contract`).
+ * The client of `/api/v1`, typed by the server's OpenAPI description (`schema.d.ts`, made by `npm run contract`).
  *
  *   const client = createApiClient(onUnauthorized);
  *   const chats = await taken(client.GET("/api/v1/chats", { params: { query: { query: "deploy" } } }));
  *
- * Every refusal, and a missing answer, is an `ApiError`. A request brings the session's token; the browser adds the cookie that
+ * A refused request, or one without a response, throws an `ApiError`. A request brings the session's token; the browser adds the cookie that
  * belongs to it, and the Origin that the server asks for. Where the server wants the password again, the user is asked for it, and
  * the request is repeated.
  */
@@ -15,12 +15,12 @@ import { failure, unreachable } from "./error";
 import type { components, paths } from "./schema";
 import { authorization } from "./session";
 
-/** The shapes of requests and answers, by their names in the description. */
+/** The types of requests and responses, by their names in the OpenAPI description. */
 export type Schemas = components["schemas"];
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A 401 from these says nothing about the session. */
+/** A 401 from these paths does not mean that the session has ended. */
 const WITHOUT_SESSION = ["/api/v1/login", "/api/v1/setup", "/api/v1/sign-ins/redeem"];
 
 /** Node's Request needs an absolute URL; addresses of the page need no origin. */
@@ -57,7 +57,7 @@ export function createApiClient(onUnauthorized: () => void) {
   return client;
 }
 
-/** How long an answer may take: a machine's download of its new program is waited for. */
+/** The time limit for a request; longer for an update, whose response waits for the machine's download. */
 function patienceMs(request: Request): number {
   return /^\/api\/v1\/runners\/[^/]+\/update$/.test(new URL(request.url).pathname) ? UPDATE_TIMEOUT_MS : REQUEST_TIMEOUT_MS;
 }
@@ -77,7 +77,7 @@ async function reached(request: Request): Promise<Response> {
   }
 }
 
-/** The data of an answer; failures are thrown earlier. */
+/** The data of a response; the client has already thrown an error if the request failed. */
 export async function taken<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }

@@ -1,9 +1,9 @@
-/** The password, asked for again before something is created that outlives the session. The dialog is `frame/PasswordPrompt`. */
+/** Asks for the password again before something is created that outlives the session. The dialog is `frame/PasswordPrompt`. */
 
-/** The `kind` of an answer that requires the password. */
+/** The `kind` of the error with which the server requires the password. */
 export const CONFIRM_KIND = "password_required";
 
-/** Requests that may get such an answer. */
+/** Paths of requests that may get this error. */
 const MAY_ASK = /^\/api\/v1\/(keys|users|runners)(\/|$)/;
 
 export function mayAsk(request: Request): boolean {
@@ -23,7 +23,7 @@ export function onConfirmation(asker: Ask): () => void {
   };
 }
 
-/** True if the user gave their password. Several requests at once ask once. */
+/** Resolves to true if the user confirmed their password. Simultaneous requests share one dialog. */
 export function confirmed(): Promise<boolean> {
   if (ask === null) return Promise.resolve(false);
   asking ??= ask().finally(() => {

@@ -1,7 +1,7 @@
-/** A request that failed; `message` can be shown as it is. */
+/** A failed request; `message` can be shown to the user as it is. */
 export class ApiError extends Error {
   constructor(
-    /** The HTTP status, 0 when no answer came. */
+    /** The HTTP status; 0 if there was no response. */
     readonly status: number,
     readonly kind: string,
     message: string,
@@ -18,12 +18,12 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** No answer at all. */
+/** The error for a request that got no response. */
 export function unreachable(): ApiError {
   return new ApiError(0, "unreachable", "The server does not answer. Check your connection and try again.");
 }
 
-/** The error for a refusal, in the server's own words where it has any. */
+/** The error for a refused request, with the server's message if it sent one. */
 export async function failure(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => null);
   const error = (body as { error?: { kind?: string; message?: string } } | null)?.error;

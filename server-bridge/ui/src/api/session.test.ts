@@ -3,7 +3,7 @@ import { createApi } from "../api";
 import { onConfirmation } from "./confirmation";
 import { authorization, keepSession, sessionToken, socketProtocols } from "./session";
 
-/** Answers requests in turn, and records them. */
+/** Gives these responses in order, and records the requests. */
 function server(...answers: [status: number, body: unknown][]) {
   const asked: Request[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
@@ -34,7 +34,7 @@ test("a session begins with its token and ends with it", async () => {
   expect(sessionToken()).toBeNull();
 });
 
-test("where the password is wanted once more it is asked for, and the request is made again", async () => {
+test("when the server requires the password again, the user is asked for it and the request is repeated", async () => {
   const asked = server(wanted, made);
   const asker = vi.fn(async () => true);
   const stop = onConfirmation(asker);
@@ -44,7 +44,7 @@ test("where the password is wanted once more it is asked for, and the request is
   stop();
 });
 
-test("without the password nothing is made, and why is told", async () => {
+test("without the password nothing is created, and the error says why", async () => {
   const asked = server(wanted);
   const stop = onConfirmation(async () => false);
   await expect(createApi(() => {}).addRunner("laptop", false)).rejects.toMatchObject({ kind: "password_required" });
@@ -53,7 +53,7 @@ test("without the password nothing is made, and why is told", async () => {
   await expect(createApi(() => {}).addRunner("laptop", false)).rejects.toMatchObject({ kind: "password_required" });
 });
 
-test("another refusal asks for no password", async () => {
+test("any other refusal does not ask for the password", async () => {
   server([403, { error: { kind: "forbidden", message: "No." } }]);
   const asker = vi.fn(async () => true);
   const stop = onConfirmation(asker);
@@ -62,7 +62,7 @@ test("another refusal asks for no password", async () => {
   stop();
 });
 
-test("several requests at once ask once", async () => {
+test("simultaneous requests ask for the password once", async () => {
   server(wanted, wanted, made, made);
   const asker = vi.fn(() => new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 20)));
   const stop = onConfirmation(asker);

@@ -4,7 +4,7 @@
  */
 const KEY = "sandbridge.session";
 
-/** Where there is no storage, a session lasts as long as the page. */
+/** The token if the browser stores nothing: the session then ends with the page. */
 let unkept: string | null = null;
 
 export function sessionToken(): string | null {
@@ -22,7 +22,7 @@ export function keepSession(token: string | null): void {
     if (token === null) window.localStorage.removeItem(KEY);
     else window.localStorage.setItem(KEY, token);
   } catch {
-    // As above.
+    // Without storage, the token is in `unkept`.
   }
 }
 
@@ -32,7 +32,7 @@ export function authorization(): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** The same for a WebSocket, which can send only protocol names; the server answers with the first. */
+/** The session's token for a WebSocket, which can send only protocol names; the server answers with the first name. */
 export function socketProtocols(): string[] {
   const token = sessionToken();
   return token === null ? ["sandbridge"] : ["sandbridge", `bearer.${token}`];

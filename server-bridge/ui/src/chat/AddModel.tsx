@@ -4,7 +4,7 @@ import { useFrame } from "../frame/context";
 import styles from "./chat.module.css";
 import composer from "./composer/composer.module.css";
 
-/** The button that leads to adding a model, where there is none. */
+/** A button that opens the settings to add a model, shown if no model is set up. */
 export function AddModelButton() {
   const { t } = useTranslation("chat");
   const { openSettings } = useFrame();
@@ -16,7 +16,7 @@ export function AddModelButton() {
   );
 }
 
-/** Says why a message was not answered, and what to do about it. */
+/** Explains that a message was not answered because no model is set up, and offers to add one. */
 export function NoModelBar() {
   const { t } = useTranslation("chat");
   const { openSettings } = useFrame();

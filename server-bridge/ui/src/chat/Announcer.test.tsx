@@ -17,18 +17,18 @@ const reply = (text: string, change: Partial<Extract<Agent, { kind: "reply" }>>)
   agent: { kind: "reply", status: "done", ...change } as Agent,
 });
 
-/** The text that a screen reader hears of a reply that was running and then ended so. */
+/** The text announced to a screen reader when a running reply ends like this. */
 function heard(ended: Message): string {
   const { rerender } = render(<Announcer messages={[reply("", { status: "running" })]} />);
   rerender(<Announcer messages={[ended]} />);
   return screen.getByRole("status").textContent ?? "";
 }
 
-test("an answer is told with its words", () => {
+test("an answer is announced with its text", () => {
   expect(heard(reply("It is done.", {}))).toBe("Sandbridge answered: It is done.");
 });
 
-test("an answer that failed is told with its reason, and one without words not at all", () => {
+test("a failed answer is announced with its reason, and an empty answer is not announced", () => {
   expect(heard(reply("", { status: "failed", error: "the key is wrong" }))).toBe("The answer failed: the key is wrong");
   cleanup();
   expect(heard(reply("", { status: "cancelled" }))).toBe("");

@@ -6,11 +6,11 @@ import type { Message } from "../types";
 import { execSummary } from "./cards/execSummary";
 import { nameOf } from "./cards/toolLook";
 
-/** Announces new messages to a screen reader, once and in a sentence; the words themselves are in the list. */
+/** Announces new messages to a screen reader, once each, as one sentence; the full text is in the list. */
 export function Announcer({ messages }: { messages: Message[] }) {
   const { t } = useTranslation("chat");
   const place = useRef<HTMLParagraphElement>(null);
-  // The open messages at the last look, and the questions asked; only later changes are announced.
+  // Messages that were unfinished at the last render, and questions already asked; only later changes are announced.
   const open = useRef(new Set<number>());
   const asked = useRef(new Set<number>());
   useEffect(() => {

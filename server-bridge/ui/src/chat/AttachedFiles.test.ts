@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { splitAttached } from "./AttachedFiles";
 
-test("attached files are those of the lines at the end", () => {
+test("attached files are read from the lines at the end of the text", () => {
   expect(splitAttached("look\n\n[attached: a/b.png on laptop]\n[attached: c.txt on __docker__]")).toEqual({
     text: "look",
     files: [
@@ -12,6 +12,6 @@ test("attached files are those of the lines at the end", () => {
   expect(splitAttached("[attached: a]\nno")).toEqual({ text: "[attached: a]\nno", files: [] });
 });
 
-test("messages from before the place was told have none", () => {
+test("files in messages from before the machine was recorded have no machine", () => {
   expect(splitAttached("[attached: a/on.png]")).toEqual({ text: "", files: [{ path: "a/on.png", place: null }] });
 });

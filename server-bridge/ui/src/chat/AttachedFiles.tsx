@@ -9,17 +9,17 @@ import { openChatOf } from "../state/state";
 import { placeName } from "../state/where";
 import styles from "./messages.module.css";
 
-/** A path, and the machine that it is on where the message says so. */
+/** A path, and its machine if the message names one. */
 const LINE = /^\[attached: (.+?)(?: on ([^ ]+))?\]$/;
 const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
 
-/** A file that was sent with a message: its path below the workspace, and its machine where that is known. */
+/** A file that was sent with a message: its path in the workspace, and its machine if known. */
 export interface AttachedFile {
   path: string;
   place: string | null;
 }
 
-/** A message's own words, and the files that were sent with it. */
+/** Splits a message into its text and the files that were sent with it. */
 export function splitAttached(text: string): { text: string; files: AttachedFile[] } {
   const lines = text.split("\n");
   const files: AttachedFile[] = [];
@@ -30,7 +30,7 @@ export function splitAttached(text: string): { text: string; files: AttachedFile
   return files.length === 0 ? { text, files } : { text: lines.join("\n").trimEnd(), files };
 }
 
-/** Files that were sent with a message, images as such. */
+/** The files that were sent with a message; images are shown as images. */
 export function AttachedFiles({ files }: { files: AttachedFile[] }) {
   const { t } = useTranslation("chat");
   // For messages from before the machine was recorded; the chat may have moved since.
@@ -67,7 +67,7 @@ function Attached({ path, place }: { path: string; place: string | null }) {
   return (
     <DownloadLink address={address} name={name}>
       {isShown ? (
-        // The file's machine may be offline, or the file may be gone.
+        // The file's machine may be offline, or the file may have been deleted.
         <img src={source} alt={t("attach.image", { name })} onError={() => setShown(false)} />
       ) : (
         <>

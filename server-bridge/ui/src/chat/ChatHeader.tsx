@@ -13,7 +13,7 @@ interface Props {
   turn: string;
 }
 
-/** The special facts about the open chat: its parent if it is a sub-agent's, its binding, and its sub-agents. */
+/** The header of the open chat: its parent if it is a sub-agent's, its binding, and its sub-agents. */
 export function ChatHeader({ chatId, details, turn }: Props) {
   const { t } = useTranslation("chat");
   const { chats, parents } = useAppState("chats", "parents");

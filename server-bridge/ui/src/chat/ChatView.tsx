@@ -44,7 +44,7 @@ function Conversation() {
   const now = useMemo(() => underWay(messages, runners), [messages, runners]);
   const todos = useMemo(() => newestTodos(messages), [messages]);
   const turn = useMemo(() => turnOf(messages), [messages]);
-  // Asked again when the settings are closed: a model may have been added.
+  // Loaded again when the settings are closed: a model may have been added.
   const [details, changeDetails] = useChatDetails(chatId, `${turn} ${told} ${isCovered(useAddress())}`);
   const lacksModel = details?.model_configured === false;
   const isEmpty = messages.length === 0 && pending.length === 0;

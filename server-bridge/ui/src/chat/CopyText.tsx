@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { copyText } from "../lib/copyText";
 import { COPIED_NOTE_MS } from "../limits";
 
-/** A small button that copies a text; `name` says which. */
+/** A small button that copies a text; `name` is its accessible name. */
 export function CopyText({ name, text }: { name: string; text: () => string }) {
   const { t } = useTranslation("chat");
   const [copied, setCopied] = useState(false);

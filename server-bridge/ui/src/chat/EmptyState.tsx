@@ -7,13 +7,13 @@ import { useLoaded } from "../lib/useLoaded";
 import { useActions, useAppState } from "../state/context";
 import styles from "./chat.module.css";
 
-/** A chat without messages: suggestions, and what is still missing. */
+/** Shown in a chat without messages: suggestions, and the setup steps that are not done yet. */
 export function EmptyState() {
   const { t } = useTranslation("chat");
   const { runners, settings } = useAppState("runners", "settings");
   const actions = useActions();
   const { openSettings } = useFrame();
-  // Asked again when the settings, where a model is added, are closed.
+  // Loaded again when the settings are closed: a model may have been added.
   const models = useLoaded(["models of a chat"], () => actions.models(null), useAddress());
   const code = [<code key="code" />];
   const help = <Trans t={t} i18nKey="empty.help" components={code} />;

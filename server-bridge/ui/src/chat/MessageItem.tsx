@@ -53,7 +53,7 @@ function Body({ message, live }: Props) {
   );
 }
 
-/** A table from the server itself, in columns as a terminal shows it; wide ones are scrolled. */
+/** A table from the server itself, in columns as in a terminal; wide tables can be scrolled. */
 function Aligned({ text }: { text: string }) {
   const { t } = useTranslation("chat");
   return (

@@ -15,7 +15,7 @@ import { useFollowEnd } from "./useFollowEnd";
 import styles from "./chat.module.css";
 
 export interface ListHandle {
-  /** Brings a message into view and gives its question the focus. */
+  /** Scrolls a message into view, and focuses its question. */
   showQuestion(messageId: number): void;
   showEnd(): void;
 }
@@ -25,7 +25,7 @@ interface Props {
   handle: RefObject<ListHandle | null>;
 }
 
-/** The open chat's messages. Only those in view are drawn; the end is followed as long as it is in view. */
+/** The open chat's messages. Only those in view are drawn; the list follows its end as long as that is in view. */
 export function MessageList({ pending, handle }: Props) {
   const { t } = useTranslation("chat");
   const { messages, messages_loaded: loaded, more_messages: more } = useAppState("messages", "messages_loaded", "more_messages");
@@ -34,7 +34,7 @@ export function MessageList({ pending, handle }: Props) {
   const items = useMemo(() => itemsOf(messages, speaking, pending), [messages, speaking, pending]);
   const position = usePosition(items);
   const list = useRef<VirtuosoHandle>(null);
-  // A list that must find its end first is hidden until it has; a new one is visible at once.
+  // A long list stays hidden until it has scrolled to its end; a short one is visible at once.
   const [opensAtEnd] = useState(() => items.length > FEW_ITEMS_COUNT);
   const { atEnd, showEnd, props } = useFollowEnd(list);
   const unseen = useUnseen(items, atEnd);
@@ -55,7 +55,7 @@ export function MessageList({ pending, handle }: Props) {
           ref={list}
           className={styles.messages}
           role="log"
-          // New words are announced by the announcer: here, every message that is scrolled into view would be.
+          // `Announcer` announces new messages: this list would announce every message that is scrolled into view.
           aria-live="off"
           aria-label={t("messages")}
           aria-busy={!loaded}
@@ -66,7 +66,7 @@ export function MessageList({ pending, handle }: Props) {
           computeItemKey={keyOf}
           itemContent={contentOf}
           components={COMPONENTS}
-          // Few above: their heights are estimates until they are drawn, and the visible part moves by the error.
+          // None above the view: heights are estimates until drawn, and a wrong estimate would move the visible part.
           increaseViewportBy={{ top: 0, bottom: DRAWN_BEYOND_PX }}
           {...props}
           startReached={() => {
@@ -84,9 +84,9 @@ export function MessageList({ pending, handle }: Props) {
   );
 }
 
-/** How many items came since the end went out of view. */
+/** The number of items added since the end was scrolled out of view. */
 function useUnseen(items: Item[], atEnd: boolean): number {
-  // The newest item when it did.
+  // The newest item when the end left the view.
   const [seen, setSeen] = useState<string | null>(null);
   const newest = atEnd ? null : (seen ?? items.at(-1)?.key ?? null);
   if (newest !== seen) setSeen(newest);
@@ -95,7 +95,7 @@ function useUnseen(items: Item[], atEnd: boolean): number {
 
 function usePosition(items: Item[]): Position {
   const [position, setPosition] = useState<Position>({ firstIndex: FIRST_INDEX, firstKey: null });
-  // Computed together with the items: a frame with one and not the other would jump.
+  // Computed in the same render as the items, since the view would jump if only one of them changed.
   const now = moved(position, items);
   if (now.firstIndex !== position.firstIndex || now.firstKey !== position.firstKey) setPosition(now);
   return now;
@@ -137,13 +137,13 @@ function Row({ item }: { item: Item }) {
   );
 }
 
-/** A message with its live output: a piece of output renders this one message only. */
+/** A message with its live output: a piece of output re-renders only this message. */
 function LiveMessage({ message }: { message: Message }) {
   const live = useSelected((state) => state.live[message.id]);
   return <MessageItem message={message} live={live} />;
 }
 
-/** This many items fit into any view. */
+/** A number of items that fits any view. */
 const FEW_ITEMS_COUNT = 2;
 const COMPONENTS = { Header: ListHead, Footer: ListFoot };
 const keyOf = (_: number, item: Item) => item.key;

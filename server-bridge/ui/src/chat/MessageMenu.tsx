@@ -12,7 +12,7 @@ import { splitAttached } from "./AttachedFiles";
 import { TakeBackDialog } from "./TakeBackDialog";
 import styles from "./messages.module.css";
 
-/** The actions on a message. */
+/** The menu of a message: copy, edit, repeat, fork, take back and export. */
 export function MessageMenu({ message }: { message: Message }) {
   const { t } = useTranslation("chat");
   const actions = useActions();

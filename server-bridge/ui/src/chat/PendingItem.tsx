@@ -3,7 +3,7 @@ import { useActions } from "../state/context";
 import type { Pending } from "../state/outbox";
 import styles from "./messages.module.css";
 
-/** A message that the server does not have yet. */
+/** A message that the server has not acknowledged yet. */
 export function PendingItem({ pending }: { pending: Pending }) {
   const { t } = useTranslation("chat");
   const { retrySend, discardSend } = useActions();

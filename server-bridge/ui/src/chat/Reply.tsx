@@ -14,7 +14,7 @@ interface Props {
   live: LiveOutput | undefined;
 }
 
-/** A text of the model's. */
+/** A text that the model wrote, with its reasoning. */
 export function Reply({ message, reply, live }: Props) {
   const text = isOpen(message) && live !== undefined ? saidOn(live, "text") : message.text;
   const reasoning = reply.reasoning ?? saidOn(live, "reasoning");

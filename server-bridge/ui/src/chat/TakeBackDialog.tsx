@@ -11,7 +11,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks how to take a message back; where something else has changed a file since, asks again. */
+/** Asks how to take a message back, and asks again if something else has changed one of its files since. */
 export function TakeBackDialog({ message, onClose }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

@@ -5,7 +5,7 @@ import styles from "./chat.module.css";
 
 const ICON = { pending: Circle, in_progress: CircleDot, completed: CircleCheck } as const;
 
-/** The model's to-do list at that point of the chat. */
+/** The model's to-do list as it was at this point of the chat. */
 export function TodoItems({ items }: { items: Todo[] }) {
   const { t } = useTranslation("chat");
   return (

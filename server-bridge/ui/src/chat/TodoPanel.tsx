@@ -7,7 +7,7 @@ import { TodoItems } from "./TodoItems";
 import styles from "./chat.module.css";
 import marks from "../kit/marks.module.css";
 
-/** The to-do list, above the composer until everything is done. */
+/** The to-do list, shown above the composer until everything is done. */
 export function TodoPanel({ items }: { items: Todo[] }) {
   const { t } = useTranslation("chat");
   const list = useId();

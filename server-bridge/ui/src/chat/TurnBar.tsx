@@ -30,7 +30,7 @@ export function TurnBar({ chatId, underWay, onShow }: Props) {
           {t("turn.show")}
         </button>
       )}
-      {/* A command's own card has its button. */}
+      {/* A command is stopped with the button on its card. */}
       {kind !== "command" && (
         <button type="button" className={styles.stop} disabled={cancel.busy} onClick={() => void cancel.run(chatId)}>
           {cancel.busy ? t("turn.cancelling") : t("turn.cancel")}

@@ -6,7 +6,7 @@ import { askedWith } from "./items";
 import { classes } from "../lib/classes";
 import styles from "./messages.module.css";
 
-/** The reason why an answer ended early, below everything it did; `message` is the answer's first. */
+/** The reason why an answer ended early, shown below everything it did; `message` is the answer's first message. */
 export function TurnEnd({ message }: { message: Message }) {
   const { t } = useTranslation("chat");
   const reply = message.agent;

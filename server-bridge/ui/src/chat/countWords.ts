@@ -4,7 +4,7 @@ const segmenter = typeof Intl.Segmenter === "function" ? new Intl.Segmenter(unde
 /** Languages that put no spaces between words: only their texts need the segmenter, which is slow. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** How many UTF-16 units of a text are segmented; the count of a longer one is estimated from them. */
+/** Segmented UTF-16 units of a text; the word count of a longer text is estimated from them. */
 const SEGMENTED = 2_000;
 
 /** The number of words in a text, in languages without spaces too; an estimate for a long text of such a language. */

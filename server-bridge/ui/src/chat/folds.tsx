@@ -1,4 +1,4 @@
-/** The cards that the reader opened or closed, kept while the chat is open: a card that is scrolled away is unmounted. */
+/** The cards that the user opened or closed. Kept outside the cards, because a card that is scrolled out of view is unmounted. */
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
 
 const Folds = createContext<Map<string, boolean>>(new Map());
@@ -8,7 +8,7 @@ export function FoldsProvider({ children }: { children: ReactNode }) {
   return <Folds value={folds}>{children}</Folds>;
 }
 
-/** A fold that is open unless the reader decided otherwise, and a function to change it. */
+/** The state of a fold (`isOpen` until the user changes it), and a function that toggles it. */
 export function useFold(name: string, isOpen: boolean): [boolean, () => void] {
   const folds = useContext(Folds);
   const [, showAnew] = useState(0);

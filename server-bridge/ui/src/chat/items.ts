@@ -6,13 +6,13 @@ import type { State } from "../state/state";
 import { isAway } from "../state/where";
 import type { Message, Runner } from "../types";
 
-/** `end` is the reason why an answer ended early; its message is the answer's first, which records that. */
+/** `end` is the reason why an answer ended early; its message is the answer's first, which records the reason. */
 export type Item =
   | { key: string; kind: "message"; message: Message }
   | { key: string; kind: "end"; message: Message }
   | { key: string; kind: "pending"; pending: Pending };
 
-/** Messages that have something to show, each early end after everything its answer did, and then unsent messages. */
+/** Messages that have something to show, with each early end after everything its answer did, followed by unsent messages. */
 export function itemsOf(messages: Message[], speaking: string, pending: Pending[]): Item[] {
   const items: Item[] = [];
   const speakers = new Set(speaking.split(" "));
@@ -32,7 +32,7 @@ export function itemsOf(messages: Message[], speaking: string, pending: Pending[
 }
 
 /**
- * The ids of running replies that have said something, separated by spaces: one value, which does not change when more words
+ * The ids of running replies with content, separated by spaces: a string, which does not change when more words
  * arrive.
  */
 export function speakingOf({ messages, live }: Pick<State, "messages" | "live">): string {
@@ -49,7 +49,7 @@ function isShown(message: Message, speakers: Set<string>): boolean {
   if (agent?.kind !== "reply") return true;
   const isQuiet = text === "" && !agent.reasoning;
   if (!isQuiet) return true;
-  // The state of a running turn is shown elsewhere.
+  // `TurnBar` shows the state of a running turn.
   return speakers.has(String(message.id));
 }
 
@@ -61,9 +61,9 @@ function endedEarly({ agent }: Message): boolean {
 export interface UnderWay {
   kind: "queued" | "running" | "background" | "asking" | "command";
   since: number;
-  /** The message that waits for an answer. */
+  /** The message with the question that waits for the user; null if there is none. */
   asking: Message | null;
-  /** The offline machine that it waits for. */
+  /** The offline machine that the turn waits for; null if it waits for none. */
   away: string | null;
 }
 
@@ -83,17 +83,17 @@ export function underWay(messages: Message[], runners: Runner[]): UnderWay | nul
   return { kind: turn === undefined && first.agent?.status === "queued" ? "queued" : "running", ...rest };
 }
 
-/** True for the call of a sub-agent for which the chat's answer does not wait. */
+/** True for a call of a sub-agent that runs in the background: the chat's answer does not wait for it. */
 function isInBackground({ agent }: Message): boolean {
   return agent?.kind === "tool" && agent.sub_agent?.background === true;
 }
 
-/** Where a command or a tool's call runs. */
+/** The place where a command or a tool call runs; null if it runs on no machine. */
 function placeOf({ exec, agent }: Message): string | null {
   return exec?.runner ?? (agent?.kind === "tool" ? agent.place : null);
 }
 
-/** The to-do list as last written; null where there is none, or everything is done. */
+/** The to-do list as last written; null if there is none or everything is done. */
 export function newestTodos(messages: Message[]) {
   const last = messages.findLast((message) => message.undone !== true && message.agent?.kind === "tool" && message.agent.data?.kind === "todos");
   const items = last?.agent?.kind === "tool" && last.agent.data?.kind === "todos" ? last.agent.data.items : [];
@@ -111,13 +111,13 @@ export function askedWith(messages: Message[], reply: Message): Message | undefi
   return messages.findLast((message) => message.id < reply.id && message.role === "user");
 }
 
-/** The index of the first item, counted so that items put before the others leave these where they are. */
+/** The index of the first item, counted so that inserting items before the others does not change their indexes. */
 export interface Position {
   firstIndex: number;
   firstKey: string | null;
 }
 
-/** Far from zero: no chat has so many messages. */
+/** Far from zero, so that the index never becomes negative: no chat has so many messages. */
 export const FIRST_INDEX = 10_000_000;
 
 export function moved(before: Position, items: Item[]): Position {

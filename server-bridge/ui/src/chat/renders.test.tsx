@@ -15,19 +15,19 @@ import { ChatView } from "./ChatView";
 const renders = new Map<string, number>();
 const count = (name: string) => renders.set(name, (renders.get(name) ?? 0) + 1);
 
-// Without a layout nothing is in view: in this test, all rows are.
+// Without a layout no row would be in view, so this list renders all of them.
 vi.mock("react-virtuoso", () => ({
   Virtuoso: ({ data, itemContent }: { data: unknown[]; itemContent: (at: number, item: unknown) => ReactNode }) =>
     data.map((item, at) => <div key={at}>{itemContent(at, item)}</div>),
 }));
-// A message's own parts render with it: the row counts for all of them.
+// The parts of a message render with its row, so counting rows is enough.
 vi.mock("./MessageItem", () => ({
   MessageItem: ({ message, live }: { message: Message; live: LiveOutput | undefined }) => {
     count(`message ${message.id}`);
     return <p>{live?.segments.map((segment) => segment.text).join("") ?? message.text}</p>;
   },
 }));
-// Renders whenever the conversation does.
+// Rendered whenever the conversation is.
 vi.mock("./ChatHeader", () => ({
   ChatHeader: () => {
     count("conversation");
@@ -43,7 +43,7 @@ vi.mock("./composer/Composer", () => ({
 
 afterEach(cleanup);
 
-test("a piece of output renders only what shows it", async () => {
+test("a piece of output renders only the message that shows it", async () => {
   const store = new Store(openState([message(1), execMessage(2, ""), execMessage(3, "")]));
   const actions = { chatDetails: () => new Promise(() => {}), loadOlder: async () => {} } as unknown as Actions;
   const session = { store, actions, retry: () => {} };
@@ -61,7 +61,7 @@ test("a piece of output renders only what shows it", async () => {
   expect(page.container.textContent).toContain("x".repeat(20));
   const more = (name: string) => (renders.get(name) ?? 0) - (before.get(name) ?? 0);
   expect(["message 1", "message 2", "message 3", "conversation", "composer"].map(more)).toEqual([0, 20, 0, 0, 0]);
-  // A new message renders the conversation, so the counts above could have been otherwise.
+  // A new message does render the conversation: the counters work.
   act(() => store.dispatch({ type: "events", events: [{ type: "message", seq: 21, message: message(4) }] }));
   expect(more("conversation")).toBeGreaterThan(0);
 });

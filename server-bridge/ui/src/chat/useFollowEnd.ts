@@ -1,11 +1,11 @@
-/** Keeps a virtual list at its end while messages come and grow, until its reader scrolls up. */
+/** Keeps a virtual list at its end while messages arrive and grow, until the user scrolls up. */
 import { type RefObject, type UIEvent, useRef, useState } from "react";
 import type { VirtuosoHandle } from "react-virtuoso";
 import { STICK_TO_END_PX } from "../limits";
 
 /**
- * What Virtuoso needs for it. It compares positions alone, so that a message which grows past the end within one frame looks to it
- * like a reader who left. Here a reader leaves only by a scroll that goes up while the list becomes no shorter.
+ * Returns Virtuoso's props for this. Virtuoso compares only positions, so a message that grows past the end within one frame looks
+ * like a user scrolling away. Here only a scroll upwards, while the list does not become shorter, counts as leaving the end.
  */
 export function useFollowEnd(list: RefObject<VirtuosoHandle | null>) {
   const [atEnd, setAtEnd] = useState(true);

@@ -11,9 +11,9 @@ import { classes } from "../lib/classes";
 import styles from "./chats.module.css";
 
 interface Props {
-  /** On a narrow page the list is a drawer. */
+  /** True if the drawer that contains the list on a narrow page is open. */
   open: boolean;
-  /** True if it is shown on a wide page. */
+  /** True if a wide page shows the list. */
   shown: boolean;
   onDone: () => void;
 }

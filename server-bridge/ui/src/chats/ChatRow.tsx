@@ -14,10 +14,10 @@ import styles from "./chats.module.css";
 
 interface Props {
   chat: Chat;
-  /** Above the first row of a day. */
+  /** The name of the day, above its first row; null in other rows. */
   heading: string | null;
   current: boolean;
-  /** True if Tab reaches the element. */
+  /** True for the one row that Tab reaches. */
   reachable: boolean;
   activity: Activity | null;
   renaming: boolean;
@@ -34,7 +34,7 @@ export function ChatRow({ chat, heading, current, reachable, activity, renaming,
   const button = useRef<HTMLButtonElement>(null);
   const byKey = useRef(false);
   useEffect(() => {
-    // A user who ended it with a key continues from the row.
+    // If a key ended the renaming, the focus returns to the row.
     if (!renaming && byKey.current) button.current?.focus();
     byKey.current = false;
   }, [renaming]);

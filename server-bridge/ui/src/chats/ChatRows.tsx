@@ -12,7 +12,7 @@ import styles from "./chats.module.css";
 
 interface Props {
   chats: Chat[];
-  /** True if they are grouped by day. */
+  /** True if the chats are grouped by day. */
   grouped: boolean;
   onOpened: () => void;
 }
@@ -35,7 +35,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
     const chat = chats[index];
     if (chat === undefined) return;
     setReached(chat.id);
-    // A row that is scrolled into view is there with the next frame.
+    // A row that is scrolled into view is rendered in the next frame.
     view.current?.scrollIntoView({ index, done: () => requestAnimationFrame(() => focusTitle(chat.id)) });
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -13,7 +13,7 @@ export function TitleField({ chat, onDone }: { chat: Chat; onDone: (byKey: boole
   const ready = useRef(false);
   const over = useRef(false);
   useEffect(() => {
-    // A menu that closes returns the focus to its button first; losing it that way does not count as leaving.
+    // A menu that closes returns the focus to its button first; losing the focus that way must not save the title.
     const frame = requestAnimationFrame(() => {
       field.current?.focus();
       field.current?.select();

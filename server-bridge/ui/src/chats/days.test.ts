@@ -4,7 +4,7 @@ import { dayOf, isSameDay } from "./days";
 const now = new Date(2026, 10, 22, 9, 30).getTime();
 const at = (year: number, month: number, day: number, hour = 12) => new Date(year, month, day, hour).getTime();
 
-test("days are told by the calendar, not by hours gone", () => {
+test("days are calendar days, not periods of 24 hours", () => {
   expect(dayOf(at(2026, 10, 22, 0), now).kind).toBe("today");
   expect(dayOf(at(2026, 10, 21, 23), now).kind).toBe("yesterday");
   expect(dayOf(at(2026, 10, 16), now).kind).toBe("week");

@@ -1,9 +1,9 @@
-/** Chats by day. Pure. */
+/** Groups chats by day. Pure. */
 const DAY_MS = 86_400_000;
 
 export type Day = { kind: "today" | "yesterday" | "week" } | { kind: "month"; at: number };
 
-/** The day group of a time in a list: the last days by name, all earlier ones by month. */
+/** The group of a time in the list: today, yesterday, the last week, or a month. */
 export function dayOf(at: number, now: number): Day {
   const days = Math.round((midnight(now) - midnight(at)) / DAY_MS);
   if (days <= 0) return { kind: "today" };

@@ -4,7 +4,7 @@ import { SEARCH_PAUSE_MS } from "../limits";
 import { useActions } from "../state/context";
 import type { Chat } from "../types";
 
-/** Chats whose title has every word of the query: found without the server. */
+/** Chats whose title contains every word of the query; found without the server. */
 export function titled(chats: Chat[], query: string): Chat[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return chats.filter((chat) => words.every((word) => chat.title.toLowerCase().includes(word)));
@@ -27,7 +27,7 @@ export function useChatSearch(chats: Chat[], query: string): Search {
   const wanted = query.trim();
   const settled = useSettled(wanted, SEARCH_PAUSE_MS);
   const isAsked = wanted !== "" && settled === wanted;
-  // Without an answer only the titles count.
+  // If the server does not answer, only titles are searched.
   const { data, isFetching } = useQuery({ queryKey: ["chats found", wanted], queryFn: () => findChats(wanted), enabled: isAsked });
   if (wanted === "") return { chats, searching: false };
   return { chats: merged(titled(chats, wanted), data ?? []), searching: !isAsked || isFetching };

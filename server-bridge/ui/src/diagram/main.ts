@@ -1,5 +1,5 @@
 /**
- * Draws Mermaid diagrams in a document of its own, which is in a frame of the page: Mermaid needs style elements, which the page's
+ * Draws Mermaid diagrams in a separate document, which is in a frame of the page: Mermaid needs style elements, which the page's
  * content security policy refuses. This document's policy allows them, and no connection at all; the page gets the drawing as an image.
  */
 import mermaid from "mermaid";

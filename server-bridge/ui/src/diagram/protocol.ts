@@ -6,7 +6,7 @@ export interface Wanted {
   isDark: boolean;
 }
 
-/** Without `svg` the source is no diagram. */
+/** The answer to a request; without `svg` if the source is not a diagram. */
 export interface Drawn {
   id: number;
   svg?: string;

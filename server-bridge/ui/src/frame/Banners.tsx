@@ -34,7 +34,7 @@ export function Banners() {
   );
 }
 
-/** Seconds to the next attempt; not for screen readers, which would count along. */
+/** Seconds until the next attempt; hidden from screen readers, which would read out every change. */
 function Countdown({ retryAt }: { retryAt: number | null }) {
   const { t } = useTranslation("frame");
   const [now, setNow] = useState(Date.now);

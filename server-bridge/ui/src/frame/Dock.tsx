@@ -6,7 +6,7 @@ import { PANELS, type Panel } from "../panels";
 import { useKept } from "./useKept";
 import styles from "./frame.module.css";
 
-/** The panel beside the chat; on a narrow page it covers the chat. */
+/** The panel next to the chat; on a narrow page it covers the chat. */
 export function Dock({ panel, onClose }: { panel: Panel["id"]; onClose: () => void }) {
   const { t } = useTranslation("panels");
   const { t: frame } = useTranslation("frame");

@@ -12,7 +12,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, State> {
   override state: State = { error: null, draft: "" };
 
   static getDerivedStateFromError(error: unknown): State {
-    // The failed view is still on the page at this moment, and with it the user's draft.
+    // The failed view, with the user's draft, is still on the page at this moment.
     const draft = document.querySelector<HTMLTextAreaElement>("textarea[data-composer]")?.value ?? "";
     return { error: error instanceof Error ? error : new Error(String(error)), draft };
   }

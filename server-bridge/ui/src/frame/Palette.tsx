@@ -9,7 +9,7 @@ import type { Chat } from "../types";
 import { usePaletteGroups } from "./paletteGroups";
 import styles from "./Palette.module.css";
 
-/** Everything that can be opened or done, found by typing. */
+/** The command palette: a dialog that finds chats, runners, settings and actions by typing. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation("frame");
   const [query, setQuery] = useState("");
@@ -62,7 +62,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Chats for what is typed: by title at once, by their text once the server answered. */
+/** Chats that match the typed text: by title at once, by their messages once the server has answered. */
 function usePaletteChats(query: string): Chat[] {
   const { chats } = useAppState("chats");
   const { findChats } = useActions();
@@ -72,7 +72,7 @@ function usePaletteChats(query: string): Chat[] {
     if (wanted === "") return;
     let current = true;
     const timer = setTimeout(() => {
-      // Without an answer, only the titles are searched.
+      // If the server does not answer, only titles are searched.
       findChats(wanted).then((chats) => current && setAnswer({ query: wanted, chats }), () => undefined);
     }, SEARCH_PAUSE_MS);
     return () => {

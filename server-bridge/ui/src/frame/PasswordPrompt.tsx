@@ -8,7 +8,7 @@ import { Problem } from "../settings/parts";
 import { useActions, useAppState } from "../state/context";
 import dialogs from "../kit/Dialog.module.css";
 
-/** Asks for the password again where the server wants it; the interrupted action continues after it. */
+/** Asks for the password again when the server requires it; the interrupted action continues after it. */
 export function PasswordPrompt() {
   const [answer, setAnswer] = useState<((isGiven: boolean) => void) | null>(null);
   useEffect(() => onConfirmation(() => new Promise((resolve) => setAnswer(() => resolve))), []);
@@ -28,7 +28,7 @@ function Prompt({ onEnd }: { onEnd: (isGiven: boolean) => void }) {
   const give = useAction(() => confirm(password));
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    // A form below it in the React tree must not be submitted with this one.
+    // React would pass the event on to a form that contains this dialog in the React tree.
     event.stopPropagation();
     if (await give.run()) onEnd(true);
   };

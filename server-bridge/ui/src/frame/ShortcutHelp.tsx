@@ -3,7 +3,7 @@ import { Dialog } from "../kit/Dialog";
 import { IS_MAC, keyNames, SHORTCUTS, type Shortcut } from "./shortcuts";
 import styles from "./frame.module.css";
 
-/** All keys that work everywhere, and those of the list of chats. */
+/** A dialog with all shortcuts that work everywhere, and those of the list of chats. */
 export function ShortcutHelp({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation("frame");
   const everywhere = (Object.keys(SHORTCUTS) as Shortcut[]).map((shortcut) => ({

@@ -4,7 +4,7 @@ import { useAction } from "../lib/useAction";
 import { useActions } from "../state/context";
 import styles from "./frame.module.css";
 
-/** Shown until the server has said who is signed in. */
+/** Shown until the page knows whether a user is signed in. */
 export function Splash() {
   const { t } = useTranslation("frame");
   const actions = useActions();
@@ -12,7 +12,7 @@ export function Splash() {
   const { run } = resume;
   const arrived = useRef(false);
   useEffect(() => {
-    // Once on arrival; later the button decides.
+    // Automatically only once; after that the user presses the button.
     if (arrived.current) return;
     arrived.current = true;
     void run();

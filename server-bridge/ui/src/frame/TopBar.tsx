@@ -10,7 +10,7 @@ import styles from "./frame.module.css";
 interface Props {
   /** True if the drawer of a narrow page is open. */
   chatsOpen: boolean;
-  /** True if a wide page shows the list beside the chat. */
+  /** True if a wide page shows the list next to the chat. */
   listShown: boolean;
   onToggleChats: () => void;
 }

@@ -20,7 +20,7 @@ const GroupView = lazy(() => import("../groups/GroupView"));
 const SettingsDialog = lazy(() => import("../settings/SettingsDialog"));
 const Palette = lazy(() => import("./Palette"));
 
-/** The page of a signed-in user: the list of groups and chats, the open one, and a panel beside it. */
+/** The page of a signed-in user: the list of groups and chats, the open one, and a panel next to it. */
 export function Workbench() {
   const actions = useActions();
   const address = useAddress();

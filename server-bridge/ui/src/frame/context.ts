@@ -3,9 +3,9 @@ import { createContext, useContext } from "react";
 import type { Panel } from "../panels";
 
 export interface Frame {
-  /** Opens a section of the settings; without one, their list or the first section. */
+  /** Opens a section of the settings; without an argument, the list of sections or, on a wide page, the first section. */
   openSettings: (section?: string) => void;
-  /** The open panel. */
+  /** The id of the open panel; null if none is open. */
   panel: Panel["id"] | null;
   showPanel: (panel: Panel["id"] | null) => void;
   /** Opens an overlay over the page. */

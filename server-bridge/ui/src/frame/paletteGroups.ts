@@ -23,7 +23,7 @@ interface Item {
   name: string;
   note?: string;
   icon: LucideIcon;
-  /** Other words that find it. */
+  /** Additional words that the search matches. */
   words?: string[];
   run: () => void;
 }

@@ -1,4 +1,4 @@
-/** The keys that work everywhere on the page. Pure. */
+/** The shortcuts that work everywhere on the page. Pure. */
 
 export type Shortcut = "palette" | "newChat" | "focusComposer" | "toggleChats" | "settings" | "terminal" | "shortcuts";
 
@@ -12,7 +12,7 @@ interface Keys {
   anyShift?: boolean;
 }
 
-/** In the order of their help. */
+/** In the order in which the help lists them. */
 export const SHORTCUTS: Record<Shortcut, Keys> = {
   palette: { key: "k", mod: true },
   newChat: { key: "o", mod: true, shift: true },
@@ -25,7 +25,7 @@ export const SHORTCUTS: Record<Shortcut, Keys> = {
 
 type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">;
 
-/** The shortcut that was pressed; while the user types in a field, one without Control is just its letter. */
+/** The shortcut that was pressed; while the user types in a field, a key without Control is just a letter. */
 export function shortcutOf(pressed: Pressed, typing: boolean): Shortcut | null {
   if (pressed.altKey) return null;
   const mod = pressed.ctrlKey || pressed.metaKey;

@@ -11,7 +11,7 @@ export function useTitle(): void {
   const { t } = useTranslation("frame");
   const { chats, open_chat_id: openChatId, activity, session } = useAppState("chats", "open_chat_id", "activity", "session");
   const chat = chats.find((candidate) => candidate.id === openChatId);
-  // Sub-agents' chats are in no list: their parent chats count for them.
+  // Sub-agents' chats are not in the list; activity in them also appears in their parent chats.
   const { running, asking } = overall(activity, chats.map((known) => known.id));
   const state = asking > 0 ? `(${asking}) ${t("asking")} · ` : running ? "● " : "";
   const name = chat?.title ? `${chat.title} · ` : "";

@@ -13,7 +13,7 @@ import styles from "./groups.module.css";
 interface Props {
   group: Group;
   agent: GroupAgent;
-  /** Runs a request, and then loads the group again. */
+  /** Runs a request, and then reloads the group. */
   act: (work: () => Promise<unknown>) => void;
   onEdit: () => void;
 }
@@ -68,7 +68,7 @@ export function AgentCard({ group, agent, act, onEdit }: Props) {
   );
 }
 
-/** Who beside the owner may ask an agent, and how it works for them. */
+/** The people besides the owner who may ask an agent, and the approval mode when they do. */
 function Grants({ group, agent, act }: Omit<Props, "onEdit">) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();

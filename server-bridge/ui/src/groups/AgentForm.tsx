@@ -24,7 +24,7 @@ function namesIn(text: string): string[] {
   return names.length === 0 ? ["*"] : names;
 }
 
-/** The form that adds an agent on a machine of the user's, or changes it. */
+/** The form that adds an agent on one of the user's machines, or changes it. */
 export function AgentForm({ group, edited, onSaved }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
@@ -41,7 +41,7 @@ export function AgentForm({ group, edited, onSaved }: Props) {
   const [draft, setDraft] = useState(NO_DOCUMENTS);
   const files = filesOf(draft);
   const name = handle.trim().replace(/^@/, "");
-  /** Null until the person enters a folder. */
+  /** The folder that the user entered; null until then, so that it follows the handle. */
   const [ownFolder, setFolder] = useState(edited?.folder ?? null);
   const folder = ownFolder ?? (files.length > 0 && name !== "" ? `agents/${name}` : "");
   const save = useAction(async () => {

@@ -13,7 +13,7 @@ interface Props {
   agent: GroupAgent;
 }
 
-/** The workspace of an agent of the user's own: shows its folder and documents, and makes the missing ones. */
+/** The workspace of one of the user's agents: shows its folder and documents, and creates missing documents. */
 export function AgentWorkspace({ group, agent }: Props) {
   const { t } = useTranslation("groups");
   const [isOpen, setOpen] = useState(false);

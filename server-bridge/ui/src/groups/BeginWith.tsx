@@ -7,9 +7,9 @@ import type { ChainDraft, Group } from "./types";
 import { useGroupList, useOfGroup } from "./useGroups";
 import styles from "./groups.module.css";
 
-/** A chain that another one begins with. */
+/** A chain to begin a new chain with. */
 export interface Beginning {
-  /** Its name for people. */
+  /** The name shown to people. */
   title: string;
   chain: ChainDraft;
   text: string;
@@ -17,16 +17,16 @@ export interface Beginning {
 
 interface Props {
   group: Group;
-  /** True if something was written that a beginning would replace. */
+  /** True if the user has written something that choosing a beginning would replace. */
   isWritten: boolean;
   onBegin: (beginning: Beginning) => void;
 }
 
-/** The values of the choices: the kind, then the name or the id. */
+/** Prefixes of the choices' values: the kind, followed by the name or the id. */
 const TEMPLATE = "template ";
 const GROUP = "group ";
 
-/** The choice of what a new chain begins with: a template, or a chain of another group. What was written is replaced only if the person says so. */
+/** The choice of what a new chain begins with: a template, or a chain of another group. Written text is replaced only after a confirmation. */
 export function BeginWith({ group, isWritten, onBegin }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
@@ -49,7 +49,7 @@ export function BeginWith({ group, isWritten, onBegin }: Props) {
     if (replaces && asked !== null) onBegin(asked);
     else setChosen("");
     setAsked(null);
-    // The button that had the focus is gone.
+    // The button that had the focus has been removed.
     choice.current?.focus();
   };
   const question = asked === null ? "" : t("replaceQuestion", { title: asked.title });
@@ -95,7 +95,7 @@ export function BeginWith({ group, isWritten, onBegin }: Props) {
   );
 }
 
-/** The choice of a chain of another group. */
+/** Chooses a chain of another group. */
 function ChainOf({ group, onChoose }: { group: Group; onChoose: (beginning: Beginning) => void }) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();

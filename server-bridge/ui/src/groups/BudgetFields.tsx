@@ -8,7 +8,7 @@ interface Props {
   onChange: (budget: Budget) => void;
 }
 
-/** What a run of a chain may use before a person is asked. */
+/** The budget of a chain's run: the amounts that it may use before it asks a person. */
 export function BudgetFields({ budget, onChange }: Props) {
   const { t } = useTranslation("groups");
   const change = (changed: Budget) => onChange({ ...budget, ...changed });

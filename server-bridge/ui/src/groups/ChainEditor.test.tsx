@@ -19,7 +19,7 @@ const article: ChainTemplate = {
 const release: ChainTemplate = { name: "release", title: "Release", what: "a release", text: "1. @tester: Test it.\n", chain: { steps: [{ agent: "tester", instruction: "Test it." }] } };
 const story: Chain = { name: "story", chain: { steps: [{ agent: "Tester", instruction: "Tell it." }] }, text: "1. @Tester: Tell it.\n", updated_at: 1 };
 
-/** The server: it checks no chain, and answers what it is asked to store. */
+/** The scripted server: it does not check chains, and returns what it is asked to store. */
 function answer(_: string, path: string, asked: Asked) {
   if (path === "/api/v1/chain-templates") return [article, release];
   if (path === "/api/v1/groups") return [group, { ...group, id: 8, title: "Elsewhere" }, { ...group, id: 9, title: "Empty" }];
@@ -32,14 +32,14 @@ const show = (chain: Chain | null) => showSection(<ChainEditor group={group} cha
 const value = (label: string) => screen.getByLabelText<HTMLInputElement>(label).value;
 const steps = () => [1, 2, 3].flatMap((number) => (screen.queryByLabelText(`Agent of step ${number}`) === null ? [] : [`${value(`Agent of step ${number}`)}: ${value(`Instruction of step ${number}`)}`]));
 
-test("a template is put into the editor with the agents that fit, and those that are not in the group are named", async () => {
+test("a template fills the editor with the matching agents, and agents that are not in the group are named", async () => {
   const client = await show(null);
   await screen.findByText("Article");
   write("Begin with", "template article");
   expect(steps()).toEqual(["writer: Write it.", "rust-coder: Print it."]);
   expect(value("Tokens")).toBe("500");
   expect(screen.getByText(/^Not in this group: @writer\. /)).toBeTruthy();
-  // Nothing of one's own is there yet that another template would replace.
+  // The user has written nothing yet that another template would replace.
   write("Begin with", "template release");
   expect(steps()).toEqual(["tester: Test it."]);
   expect(value("Tokens")).toBe("");
@@ -57,7 +57,7 @@ test("a template is put into the editor with the agents that fit, and those that
   });
 });
 
-test("what was written is replaced only if the person says so", async () => {
+test("written text is replaced only after a confirmation", async () => {
   await show(null);
   await screen.findByText("Article");
   write("Instruction of step 1", "my own words");
@@ -71,7 +71,7 @@ test("what was written is replaced only if the person says so", async () => {
   await press("Replace");
   expect(steps()).toEqual(["writer: Write it.", "rust-coder: Print it."]);
   expect(screen.queryByText(/^Replace what/)).toBeNull();
-  // A limit alone is one's own too.
+  // A limit alone counts as written, too.
   write("Tokens", "700");
   write("Begin with", "template release");
   expect(steps().length).toBe(2);
@@ -79,7 +79,7 @@ test("what was written is replaced only if the person says so", async () => {
   expect(value("Tokens")).toBe("700");
 });
 
-test("in the text, a template stands as text", async () => {
+test("in the text view, a template is shown as text", async () => {
   await show(null);
   await screen.findByText("Article");
   await press("Show as text");
@@ -95,7 +95,7 @@ test("in the text, a template stands as text", async () => {
   expect(value("Steps as text")).toBe(release.text);
 });
 
-test("a chain of another group is one to begin with, and a chain that exists is only edited", async () => {
+test("a new chain can begin with a chain of another group; an existing chain is only edited", async () => {
   await show(null);
   await screen.findByText("Elsewhere");
   expect(screen.queryByText("Work")).toBeNull();

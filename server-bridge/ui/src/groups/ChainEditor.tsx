@@ -15,7 +15,7 @@ import styles from "./groups.module.css";
 
 const RETRIES = [0, 1, 2, 3, 4, 5];
 
-/** Names a chain that is only checked and has no name yet. */
+/** The name sent to check a chain that has no name yet. */
 const UNNAMED = "chain";
 
 interface Props {
@@ -41,7 +41,7 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
   const [budget, setBudget] = useState(chain?.chain.budget);
   const asWritten = (list: Step[], limits: typeof budget, words: string): ChainPut => (shape === "list" ? { chain: { budget: limits, steps: list } } : { text: words });
   const written = () => asWritten(steps.map(({ step }) => step), budget, text);
-  /** What it began with, and how often something was put there: fields that keep their own text are made again for it. */
+  /** The contents to compare with, and how often the user chose a beginning: a new count re-creates the fields that keep their own text. */
   const [begun, setBegun] = useState(() => ({ as: JSON.stringify(written()), times: 0 }));
   const begin = (beginning: Beginning) => {
     const list = (beginning.chain.steps ?? []).map((step) => ({ ...step, agent: fitting(step.agent, agents) }));

@@ -8,14 +8,14 @@ import styles from "./groups.module.css";
 
 interface Props {
   group: number;
-  /** The name of the chain that is checked. */
+  /** The name under which the server checks the chain. */
   name: string;
   /** The caller's own agents, by handle. */
   agents: string[];
   onRead: (chain: Chain) => void;
 }
 
-/** Reads a chain's text from a file in the workspace of one's own agent. Nothing is stored. */
+/** Reads a chain's text from a file in the workspace of one of the user's agents. Nothing is stored. */
 export function ChainFile({ group, name, agents, onRead }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();

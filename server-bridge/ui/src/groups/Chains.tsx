@@ -49,7 +49,7 @@ export function Chains({ group }: { group: Group }) {
                     ) : (
                       <ol className={styles.outline}>
                         {chain.chain.steps?.map((step, at) => (
-                          // The same agent may do several steps.
+                          // Keyed by position, since one agent may have several steps.
                           <li key={at}>
                             <strong>@{step.agent}</strong> {step.instruction}
                             {step.gate && <span className={marks.badge}>{t("gate")}</span>}
@@ -92,7 +92,7 @@ function BeginRun({ group, chain }: { group: Group; chain: string }) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
   const [request, setRequest] = useState("");
-  // A request that may have arrived is sent again under the same id.
+  // A repeated request keeps its id, since the first attempt may have arrived.
   const sending = useRef({ request: "", id: "" });
   const begin = useAction(async () => {
     if (sending.current.request !== request) sending.current = { request, id: randomId() };

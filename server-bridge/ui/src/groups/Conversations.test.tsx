@@ -20,7 +20,7 @@ const one = (id: string, conversation: string, mayEnd: boolean): Conversation =>
 });
 const rows = () => screen.queryAllByTestId("conversation").map((row) => row.textContent ?? "");
 
-test("the conversations that show the log are listed, and one that the user may end is ended once that is confirmed", async () => {
+test("the conversations that show the log are listed, and ending one requires a confirmation", async () => {
   let all = [one("a1", "-100", true), one("b2", "-200/7", false)];
   const client = await showSection(<Conversations group={group} />, (method) => {
     if (method === "DELETE") all = all.slice(1);
@@ -36,7 +36,7 @@ test("the conversations that show the log are listed, and one that the user may 
   await waitFor(() => expect(rows().length).toBe(1));
 });
 
-test("one that has ended meanwhile is no longer listed, and the reason is shown", async () => {
+test("a conversation that has ended meanwhile is no longer listed, and the reason is shown", async () => {
   let all = [one("a1", "-100", true)];
   await showSection(<Conversations group={group} />, (method) => {
     if (method !== "DELETE") return all;

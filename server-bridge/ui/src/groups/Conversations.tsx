@@ -8,7 +8,7 @@ import type { Group } from "./types";
 import { useOfGroup } from "./useGroups";
 import styles from "./groups.module.css";
 
-/** The conversations on messengers that show the log of a group. Its owners, and who bound one, end it. */
+/** The conversations on messengers that show the log of a group. Owners of the group can end each, as can the person who bound it. */
 export function Conversations({ group }: { group: Group }) {
   const { t } = useTranslation("groups");
   const { absolute } = useTimeWords();

@@ -12,10 +12,10 @@ interface Props {
   onAnswer: (reply: GateReply, text: string | null) => void;
 }
 
-/** Replies that take a text. */
+/** Replies that come with a text. */
 const WRITTEN: GateReply[] = ["edit", "redo"];
 
-/** The question of a run that waits for a person. The first answer counts; a later one is told who answered. */
+/** The question of a run that waits for a person. The first answer counts; a later one gets an error that names who answered. */
 export function GateBox({ run, gate, busy, onAnswer }: Props) {
   const { t } = useTranslation("groups");
   const output = run.steps[gate.step]?.output ?? "";

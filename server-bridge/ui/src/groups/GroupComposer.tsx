@@ -30,7 +30,7 @@ export function GroupComposer({ group, onPosted }: Props) {
   const [dismissed, setDismissed] = useState<string | null>(null);
   const [chosen, setChosen] = useState({ of: "", at: 0 });
   const [notes, setNotes] = useState<string[]>([]);
-  // A text that may have arrived is sent again under the same id.
+  // A repeated text keeps its id, since the first attempt may have arrived.
   const sending = useRef({ text: "", id: "" });
   const handles = ["all", ...group.agents.filter((agent) => agent.may_ask).map((agent) => agent.handle)];
   const mention = mentionAt(text, caret);
@@ -47,7 +47,7 @@ export function GroupComposer({ group, onPosted }: Props) {
     const done = completed(text, caret, mention, completion);
     setText(done.text);
     setCaret(done.caret);
-    // Once the field has the text.
+    // After the field has rendered the new text.
     requestAnimationFrame(() => field.current?.setSelectionRange(done.caret, done.caret));
   };
   const post = useAction(async () => {
@@ -65,7 +65,7 @@ export function GroupComposer({ group, onPosted }: Props) {
     const isWhole = mention?.prefix.toLowerCase() === named[marked]?.toLowerCase();
     const completions = { found, marked, isWhole, mark: (at: number) => setChosen({ of: word ?? "", at }), dismiss: () => setDismissed(word) };
     if (completionKey(event, completions, choose)) {
-      // It was for the list.
+      // The key was for the list of completions.
     } else if (event.key === "Enter" && !event.shiftKey) {
       if (text.trim() !== "") void post.run();
     } else {

@@ -24,7 +24,7 @@ export function GroupList({ onOpened }: { onOpened: () => void }) {
     const made = await requests.create((title ?? "").trim());
     setTitle(null);
     await groups.reload();
-    // A new group has no agents yet: they are added there.
+    // A new group has no agents yet; they are added under Members.
     go(made.id, "members");
   });
   const submit = (event: FormEvent) => {

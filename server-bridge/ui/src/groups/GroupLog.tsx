@@ -13,7 +13,7 @@ import { type Call, type Entry, type Group, includes } from "./types";
 import { useOfGroup } from "./useGroups";
 import styles from "./groups.module.css";
 
-/** What people and agents said, what agents do now, and the field for writing. */
+/** The group's log: messages of people and agents, current calls of agents, and the field for writing. */
 export function GroupLog({ group }: { group: Group }) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
@@ -29,7 +29,7 @@ export function GroupLog({ group }: { group: Group }) {
   const end = useRef<HTMLDivElement>(null);
   const last = entries.at(-1)?.id;
   useEffect(() => {
-    // Newer browsers return a promise, which is no clean-up.
+    // `void`, since newer browsers return a promise, which is not a clean-up function.
     void end.current?.scrollIntoView({ block: "end" });
   }, [last]);
   const open = (calls.value ?? []).filter((call) => call.ended_at === null);
@@ -60,7 +60,7 @@ export function GroupLog({ group }: { group: Group }) {
   );
 }
 
-/** Both parts in order, each entry once. */
+/** Joins two parts of the log in order, without duplicates. */
 function joined(before: Entry[], after: Entry[]): Entry[] {
   const first = after[0]?.id ?? Infinity;
   return [...before.filter((entry) => entry.id < first), ...after];
@@ -88,7 +88,7 @@ function EntryItem({ entry, group }: { entry: Entry; group: Group }) {
   );
 }
 
-/** What agents are asked and have not answered yet. */
+/** The calls of agents that are not answered yet. */
 function Calls({ calls, group }: { calls: Call[]; group: Group }) {
   const { t } = useTranslation("groups");
   const { me } = useAppState("me");

@@ -12,7 +12,7 @@ import styles from "./groups.module.css";
 
 const PARTS: GroupPart[] = ["log", "chains", "members"];
 
-/** A group in the place of the open chat: its log, its chains and their runs, or its members. */
+/** A group, shown in place of the open chat: its log, its chains and their runs, or its members. */
 export default function GroupView({ address }: { address: GroupAddress }) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();

@@ -35,7 +35,7 @@ export function Members({ group, reload }: Props) {
   });
   const isEditor = includes(group.access, "editor");
   const isOwner = group.access === "owner";
-  /** Editors manage members and readers, owners everybody. */
+  /** True if the user may manage a person with this access: editors manage members and readers, owners everybody. */
   const manages = (access: Access) => isOwner || (isEditor && !includes(access, "editor"));
   return (
     <div className={styles.part}>

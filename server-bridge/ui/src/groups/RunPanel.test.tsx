@@ -44,7 +44,7 @@ const run = (more: Partial<Run> = {}): Run => ({
   ...more,
 });
 
-test("a gate shows what it asks about, and an edit begins with the output", async () => {
+test("a gate shows the output that it asks about, and an edit begins with that output", async () => {
   const client = await showSection(<RunPanel group={group} number={3} />, (method) => (method === "GET" ? run() : run({ state: "running", gate: null })));
   expect((await screen.findByTestId("gate")).textContent).toContain("Does its output go on?It rained.");
   await press("Edit the output");
@@ -55,7 +55,7 @@ test("a gate shows what it asks about, and an edit begins with the output", asyn
   await waitFor(() => expect(screen.queryByTestId("gate")).toBeNull());
 });
 
-test("who answers second is told so, and sees the run as it is", async () => {
+test("the second person to answer gets an error, and sees the current run", async () => {
   let answered = false;
   await showSection(<RunPanel group={group} number={3} />, (method) => {
     if (method === "GET") return answered ? run({ state: "running", gate: { ...run().gate!, id: 6, question: "And the next one?" } }) : run();
@@ -68,7 +68,7 @@ test("who answers second is told so, and sees the run as it is", async () => {
   expect(screen.getByText("bob answered already: approve")).toBeTruthy();
 });
 
-test("a reader sees the gate's run without its buttons, and everybody can replay it", async () => {
+test("a reader sees a run at a gate without the gate's buttons, and everybody can replay it", async () => {
   await showSection(<RunPanel group={{ ...group, access: "reader" }} number={3} />, () => run());
   await screen.findByText("Run 3 of story");
   expect(screen.queryByTestId("gate")).toBeNull();

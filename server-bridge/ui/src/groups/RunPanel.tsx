@@ -19,7 +19,7 @@ interface Props {
   number: number;
 }
 
-/** A run of a chain: its steps with state, machine, time and cost, the gate that waits, and a replay of what each step was asked and gave. */
+/** A run of a chain: its steps with state, machine, time and cost, the waiting gate, and a replay of each step's instruction and output. */
 export function RunPanel({ group, number }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
@@ -29,7 +29,7 @@ export function RunPanel({ group, number }: Props) {
     try {
       loaded.replace(await requests.answerGate(group.id, gate, reply, text));
     } catch (error) {
-      // Somebody else may have answered: the run is loaded again, and the error says who it was.
+      // Somebody else may have answered: the run is loaded again, and the error names the person.
       await loaded.reload();
       throw error;
     }
@@ -87,7 +87,7 @@ function Spent({ run }: { run: Run }) {
   return t("spent", { person: run.begun_by, tokens: figure(run.tokens), money });
 }
 
-/** The steps in a line, which becomes a column on a narrow page. */
+/** The steps in a row, or in a column on a narrow page. */
 function Steps({ run }: { run: Run }) {
   const { t } = useTranslation("groups");
   return (
@@ -127,7 +127,7 @@ function StepHead({ step, number }: { step: RunStep; number: number }) {
   );
 }
 
-/** What each step was asked and gave, one after the other. */
+/** The instruction and the output of each step, one step at a time. */
 function Replay({ run }: { run: Run }) {
   const { t } = useTranslation("groups");
   const [at, setAt] = useState<number | null>(null);

@@ -56,7 +56,7 @@ test("an agent is added with the documents of a template, as they were edited", 
   expect(screen.queryByLabelText("SOUL.md")).toBeNull();
 });
 
-test("an agent without documents is added as before, in the folder that was written", async () => {
+test("an agent without documents is added without a workspace request, in the entered folder", async () => {
   const client = await showSection(<AgentForm group={group} edited={null} onSaved={() => Promise.resolve()} />, (_, path) => (path === "/api/v1/agent-templates" ? templates : {}), known);
   write("Handle", "coder");
   write("Folder", "work/here");
@@ -65,7 +65,7 @@ test("an agent without documents is added as before, in the folder that was writ
   expect(client.POST).not.toHaveBeenCalled();
 });
 
-test("if the machine is away, the form says that the agent was added, and keeps the texts for another attempt", async () => {
+test("if the machine is offline, the form reports that the agent was added, and keeps the texts for another attempt", async () => {
   let isAway = true;
   const onSaved = vi.fn(() => Promise.resolve());
   const answer = (method: string, path: string) => {
@@ -87,7 +87,7 @@ test("if the machine is away, the form says that the agent was added, and keeps 
   expect(onSaved).toHaveBeenCalledOnce();
 });
 
-test("the workspace of an agent shows which documents exist, and makes those that are missing", async () => {
+test("the workspace of an agent shows which documents exist, and creates the missing ones", async () => {
   const file = (name: string, state: "present" | "missing" | "blocked", made = false) => ({ name, state, size_bytes: state === "present" ? 5 : null, reason: state === "blocked" ? "it is not a file" : "", made });
   const before: Workspace = { runner: "laptop", folder: "agents/coder", exists: true, files: [file("IDENTITY.md", "present"), file("SOUL.md", "missing"), file("USER.md", "missing"), file("TOOLS.md", "blocked")] };
   const after: Workspace = { ...before, files: [file("IDENTITY.md", "present"), file("SOUL.md", "present", true), file("USER.md", "present", true), file("TOOLS.md", "blocked")] };
@@ -108,14 +108,14 @@ test("the workspace of an agent shows which documents exist, and makes those tha
   await screen.findByLabelText("Documents");
   const rows = () => screen.getAllByTestId("workspace-file").map((row) => row.textContent);
   expect(rows()).toEqual(["IDENTITY.md present", "SOUL.md missing", "USER.md missing", "TOOLS.md blockedit is not a file"]);
-  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Make missing files" });
+  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Create missing files" });
   expect(button.disabled).toBe(true);
   write("Documents", "writer");
   // Documents that exist are not offered.
   expect(screen.queryByLabelText("IDENTITY.md")).toBeNull();
-  await press("Make missing files");
+  await press("Create missing files");
   const [, asked] = client.POST.mock.lastCall ?? [];
   expect(asked?.body).toEqual({ files: ["SOUL.md", "USER.md"].map((name) => ({ name, text: `${name} of a writer` })) });
-  await waitFor(() => expect(screen.queryByRole("button", { name: "Make missing files" })).toBeNull());
-  expect(rows()).toEqual(["IDENTITY.md present", "SOUL.md made just now", "USER.md made just now", "TOOLS.md blockedit is not a file"]);
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Create missing files" })).toBeNull());
+  expect(rows()).toEqual(["IDENTITY.md present", "SOUL.md just created", "USER.md just created", "TOOLS.md blockedit is not a file"]);
 });

@@ -5,18 +5,18 @@ import { useGroupRequests } from "./requests";
 import type { Template } from "./types";
 import styles from "./groups.module.css";
 
-/** The documents to make, as they were chosen and edited. */
+/** The documents to create, as chosen and edited. */
 export interface WorkspaceDraft {
   /** The name of the template; `OWN` for texts without one, and empty for no documents. */
   template: string;
   texts: Record<string, string>;
 }
 
-/** The choice for own texts instead of a template. */
+/** The value of the choice to write the texts without a template. */
 export const OWN = "own";
 export const NO_DOCUMENTS: WorkspaceDraft = { template: "", texts: {} };
 
-/** The documents for the request: those with a text. */
+/** The documents for the request: only those with a text. */
 export function filesOf({ texts }: WorkspaceDraft): { name: string; text: string }[] {
   return Object.entries(texts)
     .filter(([, text]) => text.trim() !== "")
@@ -30,7 +30,7 @@ interface Props {
   only?: string[];
 }
 
-/** The choice of a template, and a preview of its documents, which can be edited before they are made. */
+/** The choice of a template, and a preview of its documents, which can be edited before they are created. */
 export function WorkspaceFields(props: Props) {
   const requests = useGroupRequests();
   const templates = useLoaded(["agent-templates", document.documentElement.lang], requests.templates);
@@ -43,7 +43,7 @@ function Fields({ draft, onChange, only, templates }: Props & { templates: Templ
   const chosen = templates.find((template) => template.name === draft.template);
   const choose = (template: string) => {
     const files = templates.find((one) => one.name === template)?.files ?? [];
-    // Own texts begin with the texts that are in the form.
+    // Without a template, the fields keep the texts that are in the form.
     const texts = template === OWN ? draft.texts : Object.fromEntries(files.filter((file) => names.includes(file.name)).map((file) => [file.name, file.text]));
     onChange({ template, texts });
   };

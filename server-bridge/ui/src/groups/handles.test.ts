@@ -10,12 +10,12 @@ const TEXT = `# for @nobody
 budget: 5 tokens
 `;
 
-test("the agents of a text's steps are found as the server finds them", () => {
+test("the agents in a chain's text are recognized as the server recognizes them", () => {
   expect(handlesIn(TEXT)).toEqual(["writer", "写手", "coder-2", "Editor"]);
   expect(handlesIn("1.\n@writer")).toEqual([]);
 });
 
-test("a handle is replaced only by the same one, or by the only one that has it as a word", () => {
+test("a handle is replaced only by an equal handle, or by the only handle that contains it as a word", () => {
   expect(fitting("coder", ["Coder", "rust-coder"])).toBe("Coder");
   expect(fitting("coder", ["rust-coder", "writer"])).toBe("rust-coder");
   expect(fitting("coder", ["coder2"])).toBe("coder2");
@@ -24,10 +24,10 @@ test("a handle is replaced only by the same one, or by the only one that has it 
   expect(fitting("coder", [])).toBe("coder");
 });
 
-test("only the agents of steps are replaced, and all the rest stays", () => {
+test("only the agents of steps are replaced; the rest of the text stays", () => {
   expect(fitted(TEXT, ["my-writer", "EDITOR", "critic", "nobody", "coder"])).toBe(TEXT.replace("1. @writer", "1. @my-writer").replace("@Editor", "@EDITOR"));
 });
 
-test("who is not in the group is named once", () => {
+test("a handle that is not in the group is listed once", () => {
   expect(strangers(["writer", "Coder", "writer", "", "critic"], ["coder"])).toEqual(["writer", "critic"]);
 });

@@ -1,4 +1,4 @@
-/** The requests of groups and chains. */
+/** Requests about groups and chains. */
 import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { useActions } from "../state/context";
@@ -42,7 +42,7 @@ export function createRequests(client: ApiClient) {
     cancelCall: async (group: number, call: number) =>
       void (await client.POST("/api/v1/groups/{group}/calls/{call}/cancel", { params: { path: { group, call } } })),
 
-    /** The conversations on messengers that show its log. */
+    /** The conversations on messengers that show the group's log. */
     conversations: (group: number) => taken(client.GET("/api/v1/groups/{group}/conversations", of(group))),
     endConversation: async (group: number, id: string) =>
       void (await client.DELETE("/api/v1/groups/{group}/conversations/{id}", { params: { path: { group, id } } })),
@@ -54,7 +54,7 @@ export function createRequests(client: ApiClient) {
     removeChain: async (group: number, name: string) => void (await client.DELETE("/api/v1/groups/{group}/chains/{name}", person(group, name))),
     beginRun: (group: number, name: string, request: string, sendId: string) =>
       taken(client.POST("/api/v1/groups/{group}/chains/{name}/runs", { ...person(group, name), body: { request, send_id: sendId } })),
-    /** The newest runs; with `before` those that began earlier than this one. */
+    /** The newest runs; with `before`, the runs that began earlier than that one. */
     runs: (group: number, before?: number) => taken(client.GET("/api/v1/groups/{group}/runs", { params: { path: { group }, query: { before } } })),
     run: (group: number, number: number) => taken(client.GET("/api/v1/groups/{group}/runs/{run}", run(group, number))),
     stopRun: (group: number, number: number) => taken(client.POST("/api/v1/groups/{group}/runs/{run}/stop", run(group, number))),

@@ -12,12 +12,12 @@ test("a step is moved up and down, and not out of the list", () => {
   expect(moved(["a", "b"], 5, 0)).toEqual(["a", "b"]);
 });
 
-test("limits are written in minutes, and an empty field is the usual one", () => {
+test("limits are entered in minutes, and an empty field means the default", () => {
   expect([minutesOf(90), minutesOf(null), minutesOf(600)]).toEqual(["1.5", "", "10"]);
   expect([secondsOf("1.5"), secondsOf(" "), secondsOf("ten")]).toEqual([90, undefined, undefined]);
 });
 
-test("a budget is written in tokens and dollars, and an empty field sets no limit", () => {
+test("a budget is entered in tokens and dollars, and an empty field sets no limit", () => {
   expect([tokensOf("200,000"), tokensOf(" 5 "), tokensOf(""), tokensOf("many")]).toEqual([200_000, 5, undefined, undefined]);
   expect([dollarsOf(2_500_000), dollarsOf(null)]).toEqual(["2.50", ""]);
   expect([microsOf("$2.5"), microsOf(" "), microsOf("much")]).toEqual([2_500_000, undefined, undefined]);

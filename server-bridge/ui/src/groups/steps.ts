@@ -1,4 +1,4 @@
-/** Changes of a chain's list of steps. */
+/** Functions that change a chain's list of steps. */
 import { randomId } from "../lib/randomId";
 import type { Step } from "./types";
 
@@ -20,12 +20,12 @@ export function moved<T>(steps: readonly T[], from: number, to: number): T[] {
   return [...rest.slice(0, to), step, ...rest.slice(to)];
 }
 
-/** The outputs that a step hands to the next one, from a field. */
+/** The paths of the outputs that a step hands to the next step, from a comma-separated field. */
 export const pathsOf = (text: string): string[] => text.split(",").map((path) => path.trim()).filter((path) => path !== "");
 
-/** A time in seconds as minutes in a form, and back; empty for the usual one. */
+/** A time in seconds as minutes in a form, and back; empty for the default. */
 export const minutesOf = (seconds: number | null | undefined): string => (seconds == null ? "" : String(Math.round(seconds / 6) / 10));
-/** A number of tokens in a form; nothing for none. */
+/** The number of tokens entered in a form; undefined if the field is empty. */
 export function tokensOf(text: string): number | undefined {
   const value = Number(text.replaceAll(/[\s,]/gu, ""));
   return text.trim() === "" || Number.isNaN(value) ? undefined : Math.round(value);

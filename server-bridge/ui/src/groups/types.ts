@@ -1,4 +1,4 @@
-/** The shapes of groups and chains, under the names that their views use; see `../types`. */
+/** The types of groups and chains, under the names that their views use; see `../types`. */
 import type { Schemas } from "../api/client";
 
 export type Group = Schemas["GroupView"];

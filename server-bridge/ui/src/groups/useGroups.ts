@@ -1,8 +1,8 @@
-/** The documents of groups, loaded again whenever an event says that one changed. */
+/** Data about groups, loaded again whenever an event reports a change. */
 import { type Loaded, useLoaded } from "../lib/useLoaded";
 import { useSelected } from "../state/context";
 
-/** A document of a group. */
+/** One kind of data about a group, named by `what`. */
 export function useOfGroup<T>(group: number, what: string, load: () => Promise<T>): Loaded<T> {
   const news = useSelected((state) => `${state.groups_told} ${state.group_news[group] ?? 0}`);
   return useLoaded(["group", group, what], load, news);

@@ -3,7 +3,7 @@ import * as en from "./en";
 import { preferredLanguage } from "./index";
 import * as zh from "./zh";
 
-test("the kept language wins, then the browser's, then English", () => {
+test("the stored language has precedence, then the browser's, then English", () => {
   expect(preferredLanguage("zh", ["en-GB"])).toBe("zh");
   expect(preferredLanguage(null, ["fr-FR", "zh-Hans-CN"])).toBe("zh");
   expect(preferredLanguage("xx", [])).toBe("en");
@@ -20,6 +20,6 @@ function placeholders(words: object, path = ""): Record<string, string[]> {
   );
 }
 
-test("a translation fills in what its source does", () => {
+test("a translation has the same placeholders as the English text", () => {
   expect(placeholders(zh)).toEqual(placeholders(en));
 });

@@ -1,6 +1,6 @@
 /**
- * The words of the page. English is the source, in one file per room of `src/`; every other language has its type, so that a
- * missing or misspelt entry fails the build. A language other than English is loaded when it is chosen.
+ * The texts of the page. English is the source, with one file per folder of `src/`; every other language has the type of the
+ * English texts, so that a missing or misspelt entry fails the build. A language other than English is loaded when it is chosen.
  */
 import i18next from "i18next";
 import { initReactI18next } from "react-i18next";
@@ -23,7 +23,7 @@ const LOADERS: Record<Exclude<Language, "en">, () => Promise<Words>> = {
   zh: () => import("./zh"),
 };
 
-/** The stored choice, else the first of the browser's languages that exists here, else English. */
+/** The stored language, or else the first of the browser's languages that the page has, or else English. */
 export function preferredLanguage(kept: string | null, browser: readonly string[]): Language {
   const known = Object.keys(LANGUAGES) as Language[];
   const wanted = [kept ?? "", ...browser.map((tag) => tag.split("-")[0] ?? "")];

@@ -3,12 +3,12 @@ import { useTranslation } from "react-i18next";
 import styles from "./ConfirmButton.module.css";
 
 interface Props {
-  /** On the button. */
+  /** The text on the button. */
   label: string;
   /** The accessible name of the button where `label` alone says too little. */
   name?: string;
   question: string;
-  /** What the question is about, in full: shown as it was written. */
+  /** The full text that the question is about, shown unchanged. */
   detail?: string;
   confirmLabel: string;
   onConfirm: () => void;
@@ -22,7 +22,7 @@ export function ConfirmButton({ label, name, question, detail, confirmLabel, onC
   const keep = useRef<HTMLButtonElement>(null);
   const asked = useRef(false);
   useEffect(() => {
-    // The focus follows, there and back, since the button that had it is gone.
+    // Moves the focus to the question and back, because the focused button is removed each time.
     if (asking) keep.current?.focus();
     else if (asked.current) opener.current?.focus();
     asked.current = asking;

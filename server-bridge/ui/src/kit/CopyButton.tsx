@@ -10,7 +10,7 @@ interface Props {
   source: RefObject<HTMLElement | null>;
 }
 
-/** Copies an element's text; where the browser forbids that (plain http), it selects it. */
+/** Copies an element's text, or selects it if the browser forbids copying (plain http). */
 export function CopyButton({ name, source }: Props) {
   const { t } = useTranslation("frame");
   const [note, setNote] = useState<string | null>(null);

@@ -7,7 +7,7 @@ import styles from "./Dialog.module.css";
 
 interface Props {
   title: string;
-  /** `drawer` comes from the right and is as high as the page. */
+  /** The dialog's form; a `drawer` is at the right edge, as high as the page. */
   shape?: "window" | "drawer" | "page" | "palette";
   /** True if the title is only for screen readers. */
   titleUnseen?: boolean;
@@ -15,7 +15,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A modal dialog, open while mounted: the focus stays inside, Escape and a click beside it close it. */
+/** A modal dialog, open while mounted: the focus stays inside, Escape and a click outside close it. */
 export function Dialog({ title, shape = "window", titleUnseen = false, onClose, children }: Props) {
   const { t } = useTranslation("frame");
   return (
@@ -27,7 +27,7 @@ export function Dialog({ title, shape = "window", titleUnseen = false, onClose, 
           className={classes(styles.dialog, styles[shape])}
           aria-describedby={undefined}
           onOpenAutoFocus={(event) => {
-            // The dialog itself: its first button is the one that closes it.
+            // Focuses the dialog itself, since its first button is the close button.
             event.preventDefault();
             if (event.currentTarget instanceof HTMLElement) event.currentTarget.focus();
           }}

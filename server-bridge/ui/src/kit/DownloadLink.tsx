@@ -3,12 +3,12 @@ import { download } from "../lib/download";
 import { useActions } from "../state/context";
 
 interface Props {
-  /** An address of this server. */
+  /** The URL of the file on this server. */
   address: string;
-  /** The file's name; if absent, the one that the server gives. */
+  /** The file's name; if absent, the name that the server gives. */
   name?: string;
   className?: string;
-  /** Its accessible name, where there is only an icon. */
+  /** The accessible name, if the link shows only an icon. */
   label?: string;
   children: ReactNode;
 }

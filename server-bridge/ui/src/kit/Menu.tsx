@@ -14,9 +14,9 @@ interface Props {
   items: MenuItem[];
 }
 
-/** A menu of actions behind a button; arrow keys, typing ahead and Escape work as in any menu. */
+/** A button with a menu of actions; arrow keys, typing ahead and Escape work as in any menu. */
 export function Menu({ trigger, items }: Props) {
-  // A modal one adds a style element, which the page's content security policy forbids.
+  // Not modal: a modal menu adds a style element, which the page's content security policy forbids.
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>

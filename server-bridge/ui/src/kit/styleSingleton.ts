@@ -1,5 +1,5 @@
 /**
- * Stands in for the package `react-style-singleton`, with which Radix stops the page below a dialog from scrolling: that package
+ * Replaces the package `react-style-singleton`, with which Radix stops the page below a dialog from scrolling: that package
  * makes `<style>` elements, which the content security policy refuses. Constructed style sheets are allowed.
  */
 import { useEffect, useState } from "react";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-/** The only sheets with global rules: the plain elements, and a model's Markdown. */
+/** The only style sheets with global rules: plain elements, and Markdown from a model. */
 const GLOBAL = ["/src/chat/markdown/markdown.css", "/src/kit/base.css"];
 
 const sheets = import.meta.glob<string>("/src/**/*.css", { query: "?raw", import: "default", eager: true });
@@ -13,7 +13,7 @@ function defined(sheet: string): Set<string> {
   return new Set(selectors.flatMap((selector) => Array.from(selector.matchAll(/\.([A-Za-z_][\w-]*)/g), (found) => found[1] ?? "")));
 }
 
-/** The exports that sources use from each module: by name, and whether one is chosen at run time. */
+/** The classes that sources use from each module, by name; `chosen` is true if a class is chosen at run time. */
 function uses(): Map<string, { names: Map<string, string>; chosen: boolean }> {
   const all = new Map<string, { names: Map<string, string>; chosen: boolean }>();
   for (const [source, text] of sources) {
@@ -28,11 +28,11 @@ function uses(): Map<string, { names: Map<string, string>; chosen: boolean }> {
   return all;
 }
 
-test("every sheet but two is a module: its rules reach only who imports it", () => {
+test("every style sheet but two is a module, whose rules apply only where it is imported", () => {
   expect(Object.keys(sheets).filter((name) => !name.endsWith(".module.css")).toSorted()).toEqual(GLOBAL);
 });
 
-test("a module defines each class that is taken from it, and no other", () => {
+test("a module defines exactly the classes that are used from it", () => {
   const used = uses();
   for (const sheet of Object.keys(sheets).filter((name) => name.endsWith(".module.css"))) {
     const { names, chosen } = used.get(sheet) ?? { names: new Map<string, string>(), chosen: false };
@@ -44,7 +44,7 @@ test("a module defines each class that is taken from it, and no other", () => {
   }
 });
 
-test("a class written as a word is one of the global sheets' or of the highlighter's", () => {
+test("a class name written as a string is defined in a global style sheet or by the highlighter", () => {
   const known = new Set([...GLOBAL.flatMap((name) => Array.from(defined(name))), "only-wide"]);
   for (const [source, text] of sources.filter(([name]) => name.endsWith(".tsx"))) {
     const words = Array.from(text.matchAll(/className="([^"]*)"/g), (found) => (found[1] ?? "").split(/\s+/)).flat();

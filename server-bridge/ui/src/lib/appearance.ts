@@ -1,4 +1,4 @@
-/** The page's appearance, kept in the browser, since each screen differs in light and distance. */
+/** The page's appearance, kept in the browser, since light and viewing distance differ from screen to screen. */
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
 
@@ -6,7 +6,7 @@ export type Theme = (typeof THEMES)[number];
 export const SIZES = ["small", "usual", "large", "huge"] as const;
 export type Size = (typeof SIZES)[number];
 
-/** A choice that is stored under a name, and applied by `base.css` through `data-NAME`, which the usual choice leaves out. */
+/** A choice that is stored under a name, and applied by `base.css` through `data-NAME`, which the default choice leaves out. */
 function choice<Value extends string>(name: string, values: readonly Value[], usual: Value) {
   const key = `sandbridge.${name}`;
   const show = (value: Value): void => {
@@ -14,7 +14,7 @@ function choice<Value extends string>(name: string, values: readonly Value[], us
     else document.documentElement.dataset[name] = value;
   };
   return {
-    /** The stored choice; any other stored value counts as the usual one. */
+    /** The stored choice; the default if the stored value is unknown. */
     kept: (): Value => {
       const kept = window.localStorage.getItem(key);
       return values.find((value) => value === kept) ?? usual;

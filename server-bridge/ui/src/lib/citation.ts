@@ -25,7 +25,7 @@ export function citationOf(text: string): Citation | null {
 
 const CITATION = /\[doc:\d{1,15}#\d{1,9}(?:@\d{1,9}-\d{1,9})?\]/g;
 
-/** The citation that the settings open next; null if there is none. */
+/** The citation for the settings to open next; null if there is none. */
 let wanted: Citation | null = null;
 
 /** Stores the citation to open next. */
@@ -33,7 +33,7 @@ export function wantCitation(citation: Citation): void {
   wanted = citation;
 }
 
-/** Takes the citation to open. */
+/** Returns the stored citation and clears it. */
 export function takeCitation(): Citation | null {
   const taken = wanted;
   wanted = null;

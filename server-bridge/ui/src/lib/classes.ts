@@ -1,4 +1,4 @@
-/** Joins class names; false or missing ones are left out. */
+/** Joins class names; false, null and undefined are left out. */
 export function classes(...names: (string | false | null | undefined)[]): string {
   return names.filter(Boolean).join(" ");
 }

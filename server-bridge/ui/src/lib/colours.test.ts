@@ -3,7 +3,7 @@ import { runsOf, styleAfter, withoutColours } from "./colours";
 
 const E = "\u001b[";
 
-test("basic colours and faces hold until they are taken back", () => {
+test("basic colours and faces stay in effect until they are reset", () => {
   const text = `a${E}1;31mb${E}22mc${E}39md${E}4me${E}mf`;
   expect(runsOf(text, "")).toEqual([
     { text: "a", style: "" },
@@ -16,12 +16,12 @@ test("basic colours and faces hold until they are taken back", () => {
   expect(withoutColours(text)).toBe("abcdef");
 });
 
-test("a style goes on from the text before", () => {
+test("a style continues from the preceding text", () => {
   expect(styleAfter(`${E}32mok`, "bold")).toBe("green bold");
   expect(runsOf("more", "green bold")).toEqual([{ text: "more", style: "green bold" }]);
 });
 
-test("shades come to the nearest hue, greys and backgrounds to none", () => {
+test("a shade becomes the nearest hue; greys and backgrounds have none", () => {
   const styleOf = (codes: string) => styleAfter(`${E}${codes}m`, "");
   expect([styleOf("38;5;196"), styleOf("38;5;46"), styleOf("38;2;30;60;250"), styleOf("38;5;208")]).toEqual(["red", "green", "blue", "red"]);
   expect([styleOf("38;5;244"), styleOf("37"), styleOf("41"), styleOf("48;2;255;0;0"), styleOf("48;5;196")]).toEqual(["", "", "", "", ""]);

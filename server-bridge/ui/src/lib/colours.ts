@@ -8,7 +8,7 @@ const SGR = /\u001b\[([\d;:]*)m/g;
 const HUES = [null, "red", "green", "yellow", "blue", "magenta", "cyan", null] as const;
 const FACES: Record<number, string> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline" };
 const FACES_OFF: Record<number, string[]> = { 22: ["bold", "dim"], 23: ["italic"], 24: ["underline"] };
-/** A shade whose strongest and weakest parts are closer than this is a grey. */
+/** A shade whose strongest and weakest components are closer than this is a grey. */
 const GREY_SPREAD = 48;
 
 /** A run of text in one style; a style is the names of its hue and faces, separated by spaces. */

@@ -1,4 +1,4 @@
-/** Copies a text; where the browser has no clipboard for a page (plain http), through a selection. Returns whether it worked. */
+/** Copies a text, through a selection if the browser offers the page no clipboard (plain http). Returns whether it worked. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

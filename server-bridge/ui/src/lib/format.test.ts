@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { duration } from "./format";
 
-test("durations read like a person says them", () => {
+test("durations read naturally", () => {
   expect([0, 420, 1_234, 59_949, 59_980, 185_000, 7_440_000].map(duration)).toEqual([
     "0 ms",
     "420 ms",

@@ -1,6 +1,6 @@
 /**
- * The open view, in the address, so that reload, back and bookmarks work: `#/chats/ID`; `#/groups/ID`, `#/groups/ID/PART` and
- * `#/groups/ID/runs/RUN` in the place of the chat that was open before (kept in the history's state); `#/settings/SECTION` over either;
+ * Keeps the open view in the address, so that reload, back and bookmarks work: `#/chats/ID`; `#/groups/ID`, `#/groups/ID/PART` and
+ * `#/groups/ID/runs/RUN` in place of the chat that was open before (kept in the history's state); `#/settings/SECTION` over either;
  * `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
  */
 const CHATS = "#/chats/";
@@ -21,7 +21,7 @@ export function chatIdInAddress(): string | null {
   return typeof kept === "string" ? kept : null;
 }
 
-/** Writes the address; `replace` if the change was not the user's own step. */
+/** Writes the address; `replace` if the user did not cause the change. */
 export function showChatId(id: string | null, replace: boolean): void {
   if (replace && isCovered(window.location.hash)) {
     const group = shownGroup(window.location.hash);
@@ -47,7 +47,7 @@ export function showWorkbench(): void {
   else write(chatAddress(chatIdInAddress()), true);
 }
 
-/** What is shown of a group: its log, its members, its chains, or one run of a chain. */
+/** The open part of a group; a run is shown under its chains. */
 export type GroupPart = "log" | "members" | "chains";
 
 export interface GroupAddress {
@@ -72,7 +72,7 @@ export function groupAddress(id: number, part: GroupPart = "log", run: number | 
   return `${GROUPS}${id}${below}`;
 }
 
-/** Opens a group in the place of the chat, to which "back" returns. */
+/** Opens a group in place of the chat, to which "back" returns. */
 export function showGroup(id: number, part: GroupPart = "log", run: number | null = null): void {
   write(groupAddress(id, part, run), false, { chat: chatIdInAddress() });
 }
@@ -98,7 +98,7 @@ export function showSetup(): void {
   write(SETUP, true);
 }
 
-/** True if the address is empty: it names no page. */
+/** True if the address names no view. */
 export function isPlain(hash: string): boolean {
   return hash === "" || hash === "#" || hash === "#/";
 }
@@ -108,7 +108,7 @@ export function setupSecret(hash: string): string {
   return hash.startsWith(SECRET) ? decoded(hash.slice(SECRET.length)) : "";
 }
 
-/** The sign-in code of the address, if any; it is for one use, so it is removed from the address. */
+/** The sign-in code from the address, if any; it works once, so it is removed from the address. */
 export function takeSignInCode(): string | null {
   const { hash } = window.location;
   if (!hash.startsWith(SIGN_IN)) return null;
@@ -130,7 +130,7 @@ export function watchAddress(changed: () => void): () => void {
   };
 }
 
-/** The decoded text of an address, unchanged if it was cut off or damaged on the way. */
+/** The decoded text of an address, unchanged if it is not validly encoded. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

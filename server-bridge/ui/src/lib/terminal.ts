@@ -5,9 +5,9 @@ const ESC = "\u001b";
 // CSI (colours, cursor), OSC and the other strings up to BEL or ST, then the two- and three-character escapes.
 const SEQUENCE =
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])/g;
-// What is left may be the first part of such a sequence: it waits for the next chunk.
+// The rest may be the beginning of such a sequence, and is kept for the next chunk.
 const UNFINISHED = /^\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)$/;
-// Control characters that no page shows; tab, newline and carriage return stay.
+// Control characters that a page cannot show; tab, newline and carriage return stay.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
 const COLOUR = /^\u001b\[[\d;:]*m$/;
@@ -30,7 +30,7 @@ function unfinishedAt(text: string): number {
   return -1;
 }
 
-/** The same, but leaves the sequences of colours, `ESC [ … m`; `colours.ts` reads them. */
+/** The same, but keeps the colour sequences `ESC [ … m`, which `colours.ts` parses. */
 export function keepColours(text: string): { clean: string; rest: string } {
   const kept = text.replace(SEQUENCE, (sequence) => (COLOUR.test(sequence) ? sequence : ""));
   const last = unfinishedAt(kept);
@@ -46,19 +46,19 @@ export function collapseReturns(text: string): string {
   return lines.map(lastOverwrite).join("\n");
 }
 
-// A return at the very end of a line has not yet been overwritten by anything.
+// After a carriage return at the very end, nothing has overwritten the line yet.
 function lastOverwrite(line: string): string {
   const end = RETURNED.exec(line);
   const body = end === null ? line : line.slice(0, end.index);
   return body.slice(body.lastIndexOf("\r") + 1) + (end === null ? "" : `${end[1]}\r`);
 }
 
-/** A whole output at once. */
+/** A complete output as plain text. */
 export function plainText(text: string): string {
   return collapseReturns(stripEscapes(text).clean);
 }
 
-/** A whole output at once, with its colours. */
+/** A complete output as text with colour sequences. */
 export function colouredText(text: string): string {
   return collapseReturns(keepColours(text).clean);
 }

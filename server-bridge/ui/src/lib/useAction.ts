@@ -1,10 +1,10 @@
-/** Runs an asynchronous action for a form or a button: busy while it runs, its error afterwards. */
+/** Runs an asynchronous action for a form or a button: `busy` while it runs, `error` if it failed. */
 import { useMutation } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { errorText } from "../api";
 
 export interface Runnable<Arguments extends unknown[]> {
-  /** Resolves to whether it worked; does nothing while it is already running. */
+  /** Runs the action, and resolves to true if it succeeded; does nothing while the action is running. */
   run: (...values: Arguments) => Promise<boolean>;
   busy: boolean;
   error: string | null;

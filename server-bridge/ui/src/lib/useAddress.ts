@@ -1,4 +1,4 @@
-/** The address's fragment, which names the open view. */
+/** The fragment of the page's URL, which names the open view. */
 import { useSyncExternalStore } from "react";
 import { watchAddress } from "./location";
 

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const SYSTEM = "(prefers-color-scheme: dark)";
 
-/** True if the page is dark: as chosen, else as the system is. */
+/** True if the page is dark, by the user's choice or else the system's setting. */
 export function useDark(): boolean {
   return useSyncExternalStore(watchDark, isDark);
 }

@@ -1,4 +1,4 @@
-/** The current time, updated regularly, for "5 min ago". */
+/** The current time, updated regularly, for texts such as "5 min ago". */
 import { useEffect, useState } from "react";
 import { CLOCK_TICK_MS } from "../limits";
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** A value once it has not changed for some time: a search runs when the user pauses typing. */
+/** The value after it has not changed for some time, for example to search when the user pauses typing. */
 export function useSettled<T>(value: T, pauseMs: number): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Keeps a scrolled view at its end while content arrives and its size changes, unless the reader scrolled up. */
+/** Keeps a scrolled view at its end while content arrives and its size changes, unless the user scrolled up. */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from "react";
 import { STICK_TO_END_PX } from "../limits";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { relativeWords } from "./useTimeWords";
 
-test("times are rounded towards now, and are in the language", () => {
+test("times are rounded towards now, and are in the chosen language", () => {
   const minute = 60_000;
   const times = [-4_500, -1_500, -180, -5, -0.5, 0.5, 5, 180, 1_500, 4_500].map((minutes) => minutes * minute);
   const words = (language: string) => times.map((at) => relativeWords(at, 0, language));

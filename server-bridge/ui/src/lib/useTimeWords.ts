@@ -7,7 +7,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * For example "now", "5 minutes ago", "yesterday", "in 3 days". Rounded towards now, so that less than a minute, either way, is "now".
+ * A time relative to now, such as "now", "5 minutes ago", "yesterday" or "in 3 days". Rounded towards now, so that less than a
+ * minute, either way, is "now".
  */
 export function relativeWords(at: number, now: number, language: string): string {
   const words = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
@@ -25,14 +26,14 @@ export function useTimeWords() {
   const { language } = i18n;
   return useMemo(
     () => ({
-      /** Of what has happened. A server's clock that is ahead of this one's does not put it into the future. */
+      /** For a past time. If the server's clock is ahead of this one, the text is "now". */
       relative: (at: number, now: number) => relativeWords(Math.min(at, now), now, language),
-      /** Of what will happen; "now" once its time has come. */
+      /** For a future time; "now" once it has passed. */
       until: (at: number, now: number) => relativeWords(Math.max(at, now), now, language),
       absolute: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" }),
-      /** The date with the time to the second. */
+      /** A date and a time with seconds. */
       second: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium" }),
-      /** For example "1,234", or "1.2K" with `compact`. */
+      /** A number such as "1,234", or "1.2K" with `compact`. */
       figure: (value: number, compact = false) =>
         new Intl.NumberFormat(language, compact ? { notation: "compact", maximumFractionDigits: 1 } : {}).format(value),
       /** Millionths of a US dollar as "$0.0123": cents are too coarse for a single answer. */

@@ -1,14 +1,14 @@
 /**
- * Opens a panel from anywhere on the page: a card of the chat, another panel. The page around the panels listens with
+ * Opens a panel from anywhere on the page: from a card of the chat or another panel. The page around the panels listens with
  * `onPanelWanted`; the panel's target is stored here, since its chunk may not be loaded yet.
  */
 import type { Panel } from ".";
 
-/** The target to show: a terminal that is already running, or a path of the workspace. */
+/** The target to show: a running terminal, or a path in the workspace. */
 export interface Target {
   terminal?: { exec_id: string; place: string | null };
   path?: string;
-  /** Opens a shell at once if there is no terminal yet: the user asked for the panel, which was not just kept open. */
+  /** Opens a shell at once if there is no terminal yet. Set if the user asked for the panel, not if it stayed open across a reload. */
   shell?: true;
 }
 
@@ -24,12 +24,12 @@ export function openPanel(panel: Panel["id"], target?: Target): void {
   for (const listener of targetListeners) listener(panel);
 }
 
-/** Requests a shell from the panel of terminals, unless it is to show a running one. */
+/** Requests a shell from the terminal panel, unless it already has a target. */
 export function askForShell(): void {
   if (!targets.has("terminal")) targets.set("terminal", { shell: true });
 }
 
-/** Calls `listener` whenever a panel is to be shown; returns a function that stops it. */
+/** Calls `listener` whenever a panel should be shown; returns a function that stops it. */
 export function onPanelWanted(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** The place that a panel works on: the active runner by its name, so that a later switch does not move open views. */
+/** The place that a panel works on: the active runner, by name, so that switching runners does not affect open views. */
 import { where } from "../state/where";
 import { useAppState } from "../state/context";
 import type { Runner, Settings } from "../types";

@@ -1,4 +1,4 @@
-/** The requests of the panels. A 401 needs nothing here: the events socket ends with the session too, and shows the login. */
+/** The requests of the panels. A 401 needs no handling here: the events socket also ends with the session, and then the login is shown. */
 import { ROOT, createApiClient, failure, taken, unreachable } from "../api";
 import type { Schemas } from "../api/client";
 import { authorization, socketProtocols } from "../api/session";
@@ -11,7 +11,7 @@ export type ExecReport = Schemas["ReportView"];
 
 const client = createApiClient(() => undefined);
 
-/** Bytes in both directions, which the typed client does not pass on unchanged; anything but success is an `ApiError`. */
+/** Sends and receives bytes, which the typed client would not pass on unchanged; throws an `ApiError` unless the request succeeds. */
 export async function request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
@@ -39,7 +39,7 @@ export const execs = {
   cancel: async (id: string) => void (await client.POST("/api/v1/execs/{id}/cancel", { params: { path: { id } } })),
 };
 
-/** A WebSocket of the API. */
+/** Opens a WebSocket of the API. */
 export function apiSocket(path: string): WebSocket {
   const { protocol, host } = window.location;
   return new WebSocket(`${protocol === "https:" ? "wss:" : "ws:"}//${host}${ROOT}${path}`, socketProtocols());

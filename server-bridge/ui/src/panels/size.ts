@@ -1,7 +1,7 @@
-/** Sizes in words. Pure. */
+/** Sizes as text. Pure. */
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** "17 B", "1.2 KiB", "340 MiB". */
+/** A size such as "17 B", "1.2 KiB" or "340 MiB". */
 export function bytesText(bytes: number): string {
   if (bytes < 1_024) return `${bytes} B`;
   let value = bytes;

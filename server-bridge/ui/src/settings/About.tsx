@@ -15,7 +15,7 @@ const LICENCES: { licence: string; parts: string }[] = [
   { licence: "ISC", parts: "Lucide" },
 ];
 
-/** The databases' own names. */
+/** The display names of the databases. */
 const STORAGE: Record<string, string> = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
 export default function About() {

@@ -10,7 +10,7 @@ import Appearance from "./Appearance";
 beforeAll(async () => void (await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame" })));
 afterEach(cleanup);
 
-test("the size of the text is shown at once and kept; the usual one leaves the browser's own", () => {
+test("the text size applies at once and is kept; the default leaves the browser's size", () => {
   render(<Appearance />);
   const size = screen.getByLabelText("Text size");
   fireEvent.change(size, { target: { value: "large" } });
@@ -22,7 +22,7 @@ test("the size of the text is shown at once and kept; the usual one leaves the b
   expect(keptSize()).toBe("usual");
 });
 
-test("the language is chosen in one place only", () => {
+test("the language can be chosen in only one place", () => {
   render(<Appearance />);
   expect(screen.queryByLabelText("Language of this page")).toBeNull();
   expect(screen.getAllByRole("combobox")).toHaveLength(1);

@@ -10,7 +10,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { ApprovalRule } from "./types";
 
-/** The tool calls that were allowed for good in any chat, each with a button that revokes it. */
+/** The tool calls that are always allowed in some chat, each with a button that revokes the approval. */
 export function ApprovalRules() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -47,7 +47,7 @@ function Rule({ rule, onRevoke }: { rule: ApprovalRule; onRevoke: () => void }) 
   const now = useNow();
   const tool = nameOf(rule.tool, inChat);
   const title = rule.chat_title || t("approvals.untitled");
-  // The last part names the thing itself, such as the command; a scope describes the others.
+  // The last part is the subject itself, such as the command; the scope describes the other parts.
   const parts = rule.subject.filter((part) => part !== "");
   const shown = rule.scope === "" ? parts : parts.slice(-1);
   return (

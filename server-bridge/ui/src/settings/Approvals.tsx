@@ -46,7 +46,7 @@ function DefaultMode({ known, onSaved }: { known: Preferences; onSaved: (prefere
   );
 }
 
-/** The mode of the chat below the settings. */
+/** The mode of the chat that is open below the settings. */
 function ChatMode({ chatId }: { chatId: string }) {
   const { t } = useTranslation("settings");
   const { chats } = useAppState("chats");

@@ -15,7 +15,7 @@ import figures from "./figures.module.css";
 /** Outcomes that need no attention. */
 const FINE = ["ok", "allow"];
 
-/** The audit trail: the user's own, for administrators everyone's. */
+/** The audit trail: the user's own entries, or everyone's for an administrator. */
 export default function Audit() {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();

@@ -8,7 +8,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { HookList } from "./types";
 
-/** The user's own document of hooks, as it was written. */
+/** An editor for the user's own document of hooks, which keeps the text as written. */
 export function HookEditor({ onSaved }: { onSaved: (hooks: HookList) => void }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -25,7 +25,7 @@ export function HookEditor({ onSaved }: { onSaved: (hooks: HookList) => void }) 
   );
 }
 
-/** The text stays as it is being written whatever is loaded meanwhile, and after an error. */
+/** The text being written survives a reload of the hooks, and an error. */
 function DocumentForm({ first, onSaved }: { first: string; onSaved: (text: string | null, hooks: HookList) => void }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

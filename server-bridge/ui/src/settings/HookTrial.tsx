@@ -10,7 +10,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { Hook, HookTried } from "./types";
 
-/** The handlers that need a chat, for its models and its rules. */
+/** The handlers that need a chat, whose models and rules they use. */
 const OF_CHAT = ["prompt", "agent", "mcp_tool"];
 
 /** A form that runs a hook on a sample or on a payload, and shows its decision and its output. */

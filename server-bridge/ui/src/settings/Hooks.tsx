@@ -14,12 +14,12 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { Hook } from "./types";
 
-/** The hooks that apply to the user, with a button for each that waits for approval; the user's own; their newest runs. */
+/** The hooks that apply to the user, with a button for each that waits for approval; the user's own hooks; and the newest runs. */
 export default function Hooks() {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
-  // Another machine has another workspace, with other hooks.
+  // Loaded again for another active machine, whose workspace has other hooks.
   const loaded = useLoaded(["hooks"], requests.hooks, settings?.active_runner);
   const approve = useAction(async (hash: string) => {
     await requests.approveHook(hash);

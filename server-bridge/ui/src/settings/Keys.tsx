@@ -13,7 +13,7 @@ import styles from "./settings.module.css";
 import marks from "../kit/marks.module.css";
 
 const DAY_S = 86_400;
-/** The lifetimes offered for a key, in days; 0: unlimited. */
+/** The lifetimes offered for a key, in days; 0 means unlimited. */
 const TERMS_DAYS = [7, 30, 90, 365, 0] as const;
 
 export default function Keys() {

@@ -8,7 +8,7 @@ import { Problem } from "./parts";
 import styles from "./settings.module.css";
 
 interface Props {
-  /** The name of the service to log in to, for people. */
+  /** The name of the service to log in to, as shown to people. */
   name: string;
   /** The topic under which the end of the login is announced: the name of an MCP server, or the result of `channelTopic`. */
   topic: string;
@@ -18,7 +18,7 @@ interface Props {
   onLoggedIn: () => unknown;
 }
 
-/** Begins a login. The provider's page opens in a new tab, and redirects to this page there. */
+/** Begins a login. The provider's page opens in a new tab, where it redirects to this page. */
 export function LogIn({ name, topic, begin: beginAt, onLoggedIn }: Props) {
   const { t } = useTranslation("settings");
   const [page, setPage] = useState<URL | null>(null);
@@ -28,7 +28,7 @@ export function LogIn({ name, topic, begin: beginAt, onLoggedIn }: Props) {
     const found = loginPage(url);
     if (found === null) throw new Error(t("mcp.noLoginPage"));
     setPage(found);
-    // The page must not reach this one, so a browser does not say whether it opened: the link below is always there.
+    // With `noopener` the browser does not report whether the tab opened, so the link below is always shown.
     window.open(found.href, "_blank", "noopener,noreferrer");
   });
   return (

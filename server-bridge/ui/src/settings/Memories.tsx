@@ -10,7 +10,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import { MEMORY_MODES, type Memory, type MemorySettings } from "./types";
 
-/** Memories of the user, or of an agent of theirs in a group: the mode, the proposals, and all kept memories. */
+/** The memories of the user, or of one of the user's agents in a group: the mode, the proposals, and all kept memories. */
 export default function Memories() {
   const requests = useRequests();
   const [agent, setAgent] = useState<number | null>(null);
@@ -137,7 +137,7 @@ function Kept({ agent, memories, onChanged }: ListProps & { agent: number | null
   );
 }
 
-/** The memories as the address of a file. */
+/** The URL of a file with the memories. */
 function exported(memories: Memory[]): string {
   return `data:application/json;charset=utf-8,${encodeURIComponent(JSON.stringify(memories, null, 2))}`;
 }

@@ -74,7 +74,7 @@ export function MemoryCard({ memory, onChanged }: MemoryProps) {
   );
 }
 
-/** The words for the origin of a memory's text. For an agent of a group, the source `asked` is a person who asked the agent. */
+/** The label for the origin of a memory's text. For an agent of a group, `asked` means a person who asked the agent. */
 function useSourceWords(memory: Memory): (source: Memory["source"]) => string {
   const { t } = useTranslation("settings");
   return (source) => (memory.agent !== null && source === "asked" ? t("memory.askedInGroup") : t(`memory.sources.${source}`));

@@ -7,7 +7,7 @@ import styles from "./settings.module.css";
 import { CORE_BLOCKS, MEMORY_KINDS, type MemoryKind } from "./types";
 
 interface OfAgent {
-  /** The agent of a group that remembers it; null for the user's own memories. */
+  /** The agent of a group that remembers the text; null for the user's own memories. */
   agent: number | null;
 }
 

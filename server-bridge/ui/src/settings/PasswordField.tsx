@@ -6,9 +6,9 @@ interface Props {
   label: string;
   value: string;
   onChange: (value: string) => void;
-  /** `new` is one that is being chosen, whose rule is shown; `repeated` is the same again. */
+  /** `new` is a password being chosen, for which the rule is shown; `repeated` is the same password again. */
   kind: "current" | "new" | "repeated";
-  /** Additional information. */
+  /** A hint, shown below the field. */
   hint?: string;
   autoFocus?: boolean;
 }

@@ -13,7 +13,7 @@ import { RuleTrial } from "./RuleTrial";
 import styles from "./settings.module.css";
 import { RULE_EFFECTS, type PermissionRule, type RuleEffect } from "./types";
 
-/** The rules in front of the approval mode: who made each, how often it decided a call, and a form to add one. */
+/** The rules that are checked before the approval mode: who made each, how often it decided a call, and a form to add one. */
 export function PermissionRules() {
   const { t } = useTranslation("settings");
   const requests = useRequests();

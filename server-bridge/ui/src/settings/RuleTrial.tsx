@@ -7,7 +7,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { PermissionRule, RuleTrialResult } from "./types";
 
-/** A call to try the rules on, in all chats or in the open one: nothing is run. An answer is shown as long as the rules are those that gave it. */
+/** A form that tries the rules on a call, in all chats or in the open one, without running it. The verdict is shown until the rules change. */
 export function RuleTrial({ rules }: { rules: readonly PermissionRule[] | null }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -30,7 +30,7 @@ export function RuleTrial({ rules }: { rules: readonly PermissionRule[] | null }
       value={value}
       onChange={(event) => {
         set(event.target.value);
-        // The answer is to another call.
+        // The shown verdict was for another call.
         setResult(null);
       }}
     />

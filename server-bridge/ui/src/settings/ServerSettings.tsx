@@ -79,7 +79,7 @@ function Values({ known, onSaved }: Props) {
   const save = useAction(async () => {
     const wanted = turns.trim() === "" ? null : Number(turns);
     const name = file.trim() || null;
-    // An unchanged field stays as it is stored: a number that was never set follows the server's option.
+    // An unchanged field is not sent: a number that was never set keeps following the server's option.
     const turns_at_once = wanted === known.turns_at_once ? undefined : wanted;
     const base_prompt = name === known.base_prompt ? undefined : name;
     const chosen = embedder.trim() || null;

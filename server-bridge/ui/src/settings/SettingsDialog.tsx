@@ -8,12 +8,12 @@ import { type Section, sectionsFor } from "./sections";
 import styles from "./settings.module.css";
 
 interface Props {
-  /** From the address; empty for the list, which a wide page shows beside the first section. */
+  /** The section's id, from the address; empty for the list, which a wide page shows next to the first section. */
   section: string;
   onClose: () => void;
 }
 
-/** The settings over the page: a list of sections and the open one; on a narrow page one after the other. */
+/** The settings over the page: a list of sections and the open one; a narrow page shows only one of them at a time. */
 export default function SettingsDialog({ section, onClose }: Props) {
   const { t } = useTranslation("settings");
   const { me } = useAppState("me");

@@ -13,12 +13,12 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { TrustApproval, TrustItem } from "./types";
 
-/** What the active runner's workspace defines, with what changed since it was approved; and the approvals in other workspaces. */
+/** The items that the active runner's workspace defines, with their changes since the approval; and approvals in other workspaces. */
 export default function Trust() {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
-  // Another machine has another workspace.
+  // Loaded again for another active machine, which has another workspace.
   const loaded = useLoaded(["trust"], requests.trust, settings?.active_runner);
   const approve = useAction(async (hash: string) => {
     await requests.approveOfWorkspace(hash);

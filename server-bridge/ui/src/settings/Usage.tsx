@@ -118,7 +118,7 @@ function Figures({ title, sum }: { title: string; sum: UsageSum }) {
   );
 }
 
-/** Every day of the period as a bar: of its cost, or of its tokens where no price is known. */
+/** A bar for every day of the period: its cost, or its tokens if no price is known. */
 function DayBars({ report, days }: { report: UsageReport; days: number }) {
   const { t } = useTranslation("settings");
   const { figure, cost } = useTimeWords();

@@ -4,18 +4,18 @@ import styles from "./settings.module.css";
 interface Props {
   label: string;
   hint?: string;
-  /** What is wrong with the text, in words. */
+  /** The problem with the text, if there is one. */
   problem?: string;
   value: string;
   onChange: (value: string) => void;
   placeholder: string;
-  /** For several lines. */
+  /** The height in lines, for a text of several lines. */
   rows?: number;
   /** True for a secret: its text is not shown. */
   hidden?: boolean;
 }
 
-/** A field whose text is taken as it is written: nothing corrects or completes it. */
+/** A field whose text is taken exactly as typed: the browser neither corrects nor completes it. */
 export function WrittenField({ label, hint, problem, value, onChange, placeholder, rows, hidden = false }: Props) {
   return (
     <Field label={label} hint={hint} problem={problem}>

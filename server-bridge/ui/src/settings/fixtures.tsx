@@ -1,4 +1,4 @@
-/** For tests of components: a section of the settings, in English, in front of a scripted server. */
+/** For tests of components: a section of the settings, in English, with a scripted server. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { act, fireEvent, render, screen } from "@testing-library/react";
 import i18next from "i18next";

@@ -7,7 +7,7 @@ import { plainly } from "./hookTexts";
 import styles from "./settings.module.css";
 import type { FoundProblem } from "./types";
 
-/** An error message in place; nothing without an error. */
+/** An error message; nothing if the text is null. */
 export function Problem({ text }: { text: string | null }) {
   return (
     <p className="problem" role="alert">
@@ -16,7 +16,7 @@ export function Problem({ text }: { text: string | null }) {
   );
 }
 
-/** A function that writes what is wrong as a line, with where it is. */
+/** A hook that returns a function which formats a problem as one line, with its location. */
 export function useProblemLine() {
   const { t } = useTranslation("settings");
   return ({ origin, place, text }: FoundProblem): string => {
@@ -25,7 +25,7 @@ export function useProblemLine() {
   };
 }
 
-/** What is wrong with files, plugins and machines, a line each. Anybody may have written the files. */
+/** The problems with files, plugins and machines, one per line. The files may not be trustworthy. */
 export function Problems({ problems }: { problems: readonly FoundProblem[] }) {
   const line = useProblemLine();
   return (
@@ -39,14 +39,14 @@ export function Problems({ problems }: { problems: readonly FoundProblem[] }) {
   );
 }
 
-/** What something may run that its approval does not cover; nothing if that is known. */
+/** Lists what an item may run that its approval does not cover; nothing if it covers everything. */
 export function Unseen({ what }: { what: string[] }) {
   const { t } = useTranslation("settings");
   if (what.length === 0) return null;
   return <p className={classes("caution", styles.asWritten)}>{t("trust.unseen", { what: plainly(what.join(", ")) })}</p>;
 }
 
-/** The loaded data once it is there; until then a notice that it is loading, or the error. */
+/** Shows loaded data; until it has arrived, a notice that it is loading, or the error. */
 export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (value: T) => ReactNode }) {
   const { t } = useTranslation("settings");
   if (loaded.value !== null) {
@@ -71,9 +71,9 @@ export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (v
 interface FieldProps {
   label: string;
   hint?: string;
-  /** The problem with its contents. */
+  /** The problem with the field's contents. */
   problem?: string | null;
-  /** Gets the id of the field and those of the elements that describe it. */
+  /** Called with the id for the field and the ids of the elements that describe it. */
   children: (id: string, describedBy: string | undefined) => ReactNode;
 }
 

@@ -1,4 +1,4 @@
-/** The requests of the settings. */
+/** Requests for the settings. */
 import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { asItIs } from "../api/client";
@@ -9,7 +9,7 @@ import type { AutomationPut, ChannelPut, CollectionDraft, HttpToolImport, KeySco
 
 export interface AuditFilter {
   user: string;
-  /** The beginning of an action's name. */
+  /** The beginning of the action's name. */
   action: string;
 }
 
@@ -24,7 +24,7 @@ export function createRequests(client: ApiClient) {
     setPreferences: (wanted: Preferences) => taken(client.PUT("/api/v1/settings/agent", { body: wanted })),
 
     models: () => taken(client.GET("/api/v1/models")),
-    /** The names of a provider's models, if it lists them. */
+    /** Lists a provider's models, if it has such a list. */
     offeredModels: (place: ProviderDocument) =>
       taken(client.POST("/api/v1/providers/models", { body: place, ...within(MODEL_LIST_TIMEOUT_MS) })),
     /** Tests the model of a subscription that is not saved yet. */
@@ -87,20 +87,20 @@ export function createRequests(client: ApiClient) {
     approveHook: async (hash: string) => void (await client.POST("/api/v1/hooks/approvals", { body: { hash } })),
     revokeHook: async (hash: string) =>
       void (await client.DELETE("/api/v1/hooks/approvals/{hash}", { params: { path: { hash } } })),
-    /** Runs a hook on a payload; on a sample if that is empty. */
+    /** Runs a hook on a payload, or on a sample if the payload is empty. */
     tryHook: (hook: string, payload: string, chatId: string | null) =>
       taken(client.POST("/api/v1/hooks/try", { body: { hook, payload, chat_id: chatId }, ...within(HOOK_TRIAL_TIMEOUT_MS) })),
     hookLog: () => taken(client.GET("/api/v1/hooks/log")),
 
     mcpServers: () => taken(client.GET("/api/v1/mcp-servers")),
-    /** Adds a server of the user's own, or replaces the one with this name. */
+    /** Adds one of the user's own servers, or replaces the server with this name. */
     setMcpServer: async (name: string, entry: McpServerEntry) =>
       void (await client.PUT("/api/v1/mcp-servers/{name}", { ...named(name), body: entry })),
     removeMcpServer: async (name: string) => void (await client.DELETE("/api/v1/mcp-servers/{name}", named(name))),
     /** Connects to a server and lists its tools. */
     checkMcpServer: (name: string) =>
       taken(client.POST("/api/v1/mcp-servers/{name}/check", { ...named(name), ...within(MCP_CHECK_TIMEOUT_MS) })),
-    /** Begins a login; the provider's page sends the browser back to `redirectUri`. */
+    /** Begins a login; the provider's page redirects the browser to `redirectUri`. */
     beginMcpLogin: (name: string, redirectUri: string) =>
       taken(client.POST("/api/v1/mcp-servers/{name}/login", { ...named(name), body: { redirect_uri: redirectUri }, ...within(MCP_LOGIN_TIMEOUT_MS) })),
     forgetMcpLogin: async (name: string) => void (await client.DELETE("/api/v1/mcp-servers/{name}/login", named(name))),
@@ -111,7 +111,7 @@ export function createRequests(client: ApiClient) {
       void (await client.DELETE("/api/v1/mcp-server-approvals/{hash}", { params: { path: { hash } } })),
 
     httpTools: () => taken(client.GET("/api/v1/http-tools")),
-    /** Adds a tool of the user's own, or replaces the one with this name. */
+    /** Adds one of the user's own tools, or replaces the tool with this name. */
     setHttpTool: (name: string, text: string) => taken(client.PUT("/api/v1/http-tools/{name}", { ...named(name), body: { text } })),
     removeHttpTool: async (name: string) => void (await client.DELETE("/api/v1/http-tools/{name}", named(name))),
     /** Sets a secret of a tool; null removes it. */
@@ -126,13 +126,13 @@ export function createRequests(client: ApiClient) {
       void (await client.DELETE("/api/v1/http-tool-approvals/{hash}", { params: { path: { hash } } })),
 
     plugins: () => taken(client.GET("/api/v1/plugins")),
-    /** The content of a plugin; nothing of it is stored. */
+    /** Inspects a plugin, of which nothing is stored. */
     lookAtPlugin: (plugin: NewPlugin) => taken(client.POST("/api/v1/plugins/look", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),
-    /** Installs a plugin with the hash of what was looked at. */
+    /** Installs a plugin, with the hash of the inspected copy. */
     installPlugin: async (plugin: NewPlugin) => void (await client.POST("/api/v1/plugins", { body: plugin, ...within(PLUGIN_TIMEOUT_MS) })),
     letPluginBeUsed: async (name: string, enabled: boolean) =>
       void (await client.PUT("/api/v1/plugins/{name}", { ...named(name), body: { enabled } })),
-    /** Lets every user of the server install a copy of a plugin, or no longer. */
+    /** Starts or stops sharing a plugin with all users of the server. */
     sharePlugin: async (name: string, shared: boolean) =>
       void (await client.PUT("/api/v1/plugins/{name}/sharing", { ...named(name), body: { shared } })),
     shelf: () => taken(client.GET("/api/v1/shelf")),
@@ -147,24 +147,24 @@ export function createRequests(client: ApiClient) {
     removePlugin: async (name: string) => void (await client.DELETE("/api/v1/plugins/{name}", named(name))),
 
     automations: () => taken(client.GET("/api/v1/automations")),
-    /** Makes an automation, or changes the one with this name. */
+    /** Adds an automation, or changes the one with this name. */
     putAutomation: (name: string, put: AutomationPut) => taken(client.PUT("/api/v1/automations/{name}", { ...named(name), body: put })),
     removeAutomation: async (name: string) => void (await client.DELETE("/api/v1/automations/{name}", named(name))),
     pauseAutomation: (name: string, paused: boolean) =>
       taken(client.POST("/api/v1/automations/{name}/pause", { ...named(name), body: { paused } })),
     /** Gives a trigger a new address and a new secret. */
     newAutomationAddress: (name: string) => taken(client.POST("/api/v1/automations/{name}/address", named(name))),
-    /** Begins a run now; a trigger's with the delivery of another run. */
+    /** Begins a run now; for a trigger, with the delivery of another run. */
     startAutomation: (name: string, run: number | null) =>
       taken(client.POST("/api/v1/automations/{name}/runs", { ...named(name), body: { run } })),
     automationRuns: (name: string) => taken(client.GET("/api/v1/automations/{name}/runs", named(name))),
 
     channels: () => taken(client.GET("/api/v1/channels")),
-    /** Makes an account on a messenger, or changes the one with this name. */
+    /** Adds a channel, or changes the one with this name. */
     putChannel: async (name: string, put: ChannelPut) => void (await client.PUT("/api/v1/channels/{name}", { ...named(name), body: put })),
     removeChannel: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}", named(name))),
     testChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/test", named(name))),
-    /** A code that links the user: it is shown once. */
+    /** Makes a code that links the user; it is shown once. */
     linkChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/link", named(name))),
     setChannelNotices: async (id: number, enabled: boolean) =>
       void (await client.PUT("/api/v1/channel-links/{id}/notices", { ...numbered(id), body: { enabled } })),
@@ -175,16 +175,16 @@ export function createRequests(client: ApiClient) {
     forgetChannelLogin: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}/login", named(name))),
     removeChannelLink: async (id: number) => void (await client.DELETE("/api/v1/channel-links/{id}", numbered(id))),
 
-    /** The user's own memories and proposals, or those of an agent of theirs in a group. */
+    /** The user's own memories and proposals, or those of one of the user's agents in a group. */
     memories: (agent: number | null) =>
       taken(client.GET("/api/v1/memories", { params: { query: { agent: agent === null ? undefined : String(agent) } } })),
-    /** All proposals that wait for the user, including those of their agents in groups. */
+    /** All proposals that await the user's decision, including those of their agents in groups. */
     proposedMemories: () => taken(client.GET("/api/v1/memories", { params: { query: { proposed: true } } })),
     /** The groups that the user is in, with their agents. */
     groups: () => taken(client.GET("/api/v1/groups")),
     memory: (id: number) => taken(client.GET("/api/v1/memories/{id}", numbered(id))),
     keepMemory: (memory: NewMemory) => taken(client.POST("/api/v1/memories", { body: memory })),
-    /** Changes a memory; it holds until a time, or for good with 0. */
+    /** Changes a memory, which is then valid until a time, or without end if that is 0. */
     changeMemory: (id: number, text: string, validTo: number) =>
       taken(client.PUT("/api/v1/memories/{id}", { ...numbered(id), body: { text, valid_to: validTo } })),
     acceptMemory: (id: number) => taken(client.POST("/api/v1/memories/{id}/accept", numbered(id))),
@@ -220,7 +220,7 @@ export function createRequests(client: ApiClient) {
       taken(client.PUT("/api/v1/users/{name}", { ...named(name), body: change })),
     removeUser: async (name: string) => void (await client.DELETE("/api/v1/users/{name}", named(name))),
     changePassword: async (current: string, next: string) =>
-      // The previous session ended with the previous password.
+      // A change of the password ends the previous session, so the new token is stored.
       keepSession((await taken(client.POST("/api/v1/password", { body: { current, new: next } }))).token),
 
     audit: ({ user, action }: AuditFilter, before: number | null) => {

@@ -1,4 +1,4 @@
-/** The sections of the settings, in their order. Each is a chunk of its own; its id is its address, `#/settings/ID`. */
+/** The sections of the settings, in their order. Each is a separate chunk; its id is part of its address, `#/settings/ID`. */
 import {
   BadgeCheck,
   ArrowLeftRight,
@@ -52,7 +52,7 @@ export interface Section {
     | "about";
   icon: LucideIcon;
   group: "you" | "work" | "server";
-  /** For administrators only. */
+  /** True if only administrators see the section. */
   admin?: boolean;
   View: LazyExoticComponent<ComponentType>;
 }
@@ -82,7 +82,7 @@ export const SECTIONS: Section[] = [
   { id: "about", icon: Info, group: "server", View: lazy(() => import("./About")) },
 ];
 
-/** The sections that a user has. */
+/** The sections that a user sees. */
 export function sectionsFor(admin: boolean): Section[] {
   return SECTIONS.filter((section) => admin || !section.admin);
 }

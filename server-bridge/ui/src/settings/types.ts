@@ -7,12 +7,12 @@ export type Preferences = Schemas["PreferencesView"];
 export type Node = Schemas["NodeView"];
 export type NodeState = Schemas["NodeState"];
 
-/** A kind of tool call that was allowed for good in a chat. */
+/** A kind of tool call that is always allowed in a chat. */
 export type ApprovalRule = Schemas["ApprovalRuleView"];
 
 export const RULE_EFFECTS = ["deny", "ask", "allow"] as const satisfies Schemas["RuleEffect"][];
 export type RuleEffect = (typeof RULE_EFFECTS)[number];
-/** A rule in front of the approval mode. */
+/** A rule that is checked before the approval mode. */
 export type PermissionRule = Schemas["RuleView"];
 export type RuleTrialResult = Schemas["RuleTrialView"];
 
@@ -26,24 +26,25 @@ export type Memory = Schemas["MemoryView"];
 export type NewMemory = Schemas["NewMemory"];
 export type MemorySettings = Schemas["MemorySettingsView"];
 
-/** What is wrong with a file, a plugin or a machine. */
+/** A problem with a file, a plugin or a machine. */
 export type FoundProblem = Schemas["Problem"];
-/** What a workspace defines and the user approves, and all approvals that they gave. */
+/** The items of a workspace that need the user's approval, and all approvals that the user gave. */
 export type TrustList = Schemas["TrustList"];
 export type TrustItem = Schemas["TrustItem"];
 export type TrustApproval = Schemas["TrustApproval"];
-/** The hooks that apply to the user, and what is wrong with their files. */
+/** The hooks that apply to the user, and problems with their files. */
 export type HookList = Schemas["HookList"];
 export type Hook = Schemas["HookView"];
 export type HookRun = Schemas["HookRunView"];
-/** What a hook did in a trial; nothing was carried out. */
+/** The result of a trial of a hook; its decision was not applied. */
 export type HookTried = Schemas["HookTrialView"];
 
-/** An MCP server, with the tools that it listed on a place. */
+/** An HTTP tool, and the results of an import and of a trial. */
 export type HttpTool = Schemas["HttpToolView"];
 export type HttpToolImport = Schemas["HttpToolImport"];
 export type HttpToolImported = Schemas["HttpToolImported"];
 export type HttpToolTried = Schemas["HttpToolTried"];
+/** An MCP server, with the tools that it listed on a place. */
 export type McpServer = Schemas["McpServerView"];
 export type McpTool = Schemas["McpToolView"];
 /** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */
@@ -56,12 +57,12 @@ export type KnowledgeDocument = Schemas["DocumentView"];
 export type KnowledgePage = Schemas["DocumentPage"];
 export type FoundPassages = Schemas["Found"];
 
-/** A plugin, installed or looked at. */
+/** A plugin, installed or inspected. */
 export type Plugin = Schemas["PluginView"];
 export type PluginPart = Schemas["PluginPart"];
-/** A plugin to look at or to install. */
+/** A plugin to inspect or to install. */
 export type NewPlugin = Schemas["NewPlugin"];
-/** A list of plugins that the user added, and a plugin of it; a plugin that a user of the server shares. */
+/** A marketplace that the user added, a plugin in it, and a plugin that a user of the server shares. */
 export type Marketplace = Schemas["MarketplaceView"];
 export type MarketplacePlugin = Schemas["MarketplacePlugin"];
 export type ShelfPlugin = Schemas["ShelfPlugin"];
@@ -89,9 +90,9 @@ export type TierModel = Schemas["ModelDocument"];
 /** A provider and its models; its key is never sent. */
 export type Subscription = Schemas["SubscriptionView"];
 export type Provider = Subscription["provider"];
-/** A subscription as it is written; leaving out `api_key` keeps the key, an empty one deletes it. */
+/** A subscription as sent to the server; without `api_key` the key is kept, an empty one deletes it. */
 export type SubscriptionDocument = Schemas["SubscriptionDocument"];
-/** A provider's address and key while a subscription is being written. */
+/** A provider's address and key while a subscription is being entered. */
 export type ProviderDocument = Schemas["ProviderDocument"];
 export type ModelList = Schemas["ModelList"];
 export type Trial = Schemas["TrialView"];

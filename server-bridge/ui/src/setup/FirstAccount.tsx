@@ -10,7 +10,7 @@ import { useActions } from "../state/context";
 import { Steps } from "./Steps";
 import room from "../settings/settings.module.css";
 
-/** The first administrator's account, for the holder of the secret that the server printed. */
+/** The form for the first administrator's account, which requires the secret that the server printed. */
 export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void> }) {
   const { t } = useTranslation("setup");
   const actions = useActions();
@@ -25,7 +25,7 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
       const body = { secret: secret.trim(), name: name.trim(), password };
       keepSession((await taken(actions.client.POST("/api/v1/setup", { body }))).token);
     } catch (error) {
-      // Another visitor was first: there is an account to sign in with.
+      // Another visitor was first: the first account exists, so the login is shown.
       if (error instanceof ApiError && error.status === 409) return onTaken();
       throw error;
     }

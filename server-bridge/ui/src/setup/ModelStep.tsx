@@ -9,7 +9,7 @@ import type { Subscription, Trial } from "../settings/types";
 import styles from "./setup.module.css";
 import room from "../settings/settings.module.css";
 
-/** The user's own model, tested before it is saved; or none. */
+/** The step in which the user adds a model, which is tested before it is saved, or skips this. */
 export function ModelStep({ onDone }: { onDone: () => void }) {
   const requests = useRequests();
   const loaded = useLoaded(["models"], requests.models);
@@ -42,7 +42,7 @@ function NoModel({ onSaved, onDone }: NoModelProps) {
 
 interface ChosenProps {
   subscription: Subscription;
-  /** The result of its test when it was added. */
+  /** The result of the test when the model was added. */
   trial: Trial | null;
   onDone: () => void;
 }

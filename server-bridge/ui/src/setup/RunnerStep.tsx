@@ -14,13 +14,13 @@ import room from "../settings/settings.module.css";
 /** The first command that a new user sees: harmless, works everywhere, and shows where it runs. */
 const FIRST_COMMAND = "!uname -a && pwd && ls";
 
-/** A machine that was registered, and its directory; empty for the one in which the line is pasted. */
+/** A machine that was registered, and its directory; empty for the directory in which the command is pasted. */
 interface Added {
   token: RunnerToken;
   workspace: string;
 }
 
-/** The first machine: a name, the line to paste there, and the confirmation when it connects. */
+/** The step for the first machine: a name, the command to paste there, and a confirmation when it connects. */
 export function RunnerStep() {
   const { t } = useTranslation("setup");
   const { runners, settings } = useAppState("runners", "settings");

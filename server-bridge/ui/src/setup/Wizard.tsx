@@ -3,7 +3,7 @@ import { ModelStep } from "./ModelStep";
 import { RunnerStep } from "./RunnerStep";
 import { Steps } from "./Steps";
 
-/** The steps after the first account: a model, and the first machine. Both can be left for later. */
+/** The steps after the first account: a model, and the first machine. Both can be skipped. */
 export default function Wizard() {
   const [step, setStep] = useState<"model" | "runner">("model");
   return (

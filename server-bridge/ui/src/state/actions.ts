@@ -14,56 +14,56 @@ import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 
 export interface Actions extends ConversationActions {
-  /** For the requests that only one module makes. */
+  /** The typed client, for requests that only one module makes. */
   client: Api["client"];
   /** Checks whether the session is still valid. */
   resume(): Promise<void>;
   login(user: string, password: string): Promise<void>;
   logout(): Promise<void>;
-  /** Enters the password again. */
+  /** Confirms the password. */
   confirm(password: string): Promise<void>;
-  /** Leaves the first steps for good: they are not shown automatically again. */
+  /** Dismisses the first steps, which are then no longer shown automatically. */
   endWelcome(): void;
   /** Reloads everything; failures are shown in a banner. */
   refresh(): Promise<void>;
   openChat(id: string): void;
-  /** Opens the chat the address names. */
+  /** Opens the chat that the address names. */
   followAddress(): void;
   newChat(): Promise<void>;
   deleteChat(id: string): Promise<void>;
   renameChat(id: string, title: string): Promise<void>;
-  /** Continues in a copy of a chat, and opens it. */
+  /** Copies a chat, and opens the copy. */
   forkChat(id: string): Promise<void>;
-  /** By title and by text. */
+  /** Chats that contain the query in their title or their messages. */
   findChats(query: string): Promise<Chat[]>;
   loadMoreChats(): Promise<void>;
-  /** Binds a chat's commands to one place, whatever runner is active; null undoes that. Returns why nothing would run there now, if so. */
+  /** Binds a chat's commands to one place, whatever runner is active; null undoes that. Returns why nothing would run there now, or null. */
   bindChat(id: string, place: string | null): Promise<string | null>;
   loadOlder(): Promise<void>;
-  /** Sends a message: it is kept until the server has it, also over a reload. */
+  /** Sends a message, which is kept, even across a reload, until the server has it. */
   send(text: string, attachments?: string[]): void;
   /** Sends messages that could not be sent before. */
   sendWaiting(): void;
   retrySend(sendId: string): void;
   discardSend(sendId: string): void;
   cancel(chatId: string): Promise<void>;
-  /** Answers what a model asks with a message. */
+  /** Answers the approval that a message asks for. */
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
-  /** Answers a model's question in words; null to give no answer. */
+  /** Answers a model's question with a text; null to give no answer. */
   answer(chatId: string, messageId: number, text: string | null): Promise<void>;
   /** Answers a card with a button and the values of its fields. */
   answerCard(chatId: string, messageId: number, reply: CardReply): Promise<void>;
-  /** Takes effect with the next command; resolves to a note for the user about the choice. */
+  /** Chooses the active runner from the next command on; resolves to a note about the choice, or null. */
   setActiveRunner(name: string | null): Promise<string | null>;
-  /** `workspace` is the directory that commands work in there; empty for the one in which the line is pasted. */
+  /** Registers a machine. `workspace` is its directory for commands; empty for the directory in which the command is pasted. */
   addRunner(name: string, enrol: boolean, workspace: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
-  /** Resolves once the machine has downloaded its new program. */
+  /** Updates a machine's runner; resolves once the machine has downloaded the new program. */
   updateRunner(name: string): Promise<RunnerUpdate>;
   dismissBanner(id: number): void;
   warn(text: string): void;
-  /** Shows an error that has no other place. */
+  /** Shows an error in a banner, if no other part of the page shows it. */
   report(error: unknown): void;
 }
 
@@ -119,7 +119,7 @@ function makeOutbox(
       if (result.input) dispatch({ type: "input_offered", chat_id: chatId, text: result.input });
       if (!result.chat) return;
       dispatch({ type: "chat_received", chat: result.chat });
-      // A user who has gone elsewhere in the meantime is not brought back.
+      // Does nothing if the user has opened another view in the meantime.
       if (state().open_chat_id === (pending.chat_id ?? chatId)) openChat(result.chat.id);
     },
   });
@@ -147,7 +147,7 @@ function sessionActions(api: Api, dispatch: Dispatch<Action>, outbox: Outbox, en
       await api.logout();
       outbox.clear();
       leaveTab();
-      // A new page: terminals, uploads and loaded files end with the old one.
+      // Loads the page anew, which ends terminals and uploads and forgets loaded files.
       window.location.replace("/");
     },
   };
@@ -167,8 +167,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     show(id);
   };
   /**
-   * Opens a chat that was just created; the user may already be writing in it. If the user opened the settings since the URL was `from`, the
-   * chat opens underneath them.
+   * Opens a chat that was just created, in which the user may already be writing. If the user has opened the settings since the URL was
+   * `from`, the chat opens below them.
    */
   const openBegun = (id: string, from: string) => {
     const { hash } = window.location;
@@ -189,7 +189,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
       beginning -= 1;
     }
   };
-  /** True if the user, with no chat open, is about to get a new one by this action. */
+  /** True if no chat is open and one is about to be created. */
   const isBeginning = () => {
     const { open_chat_id: id, outbox } = state();
     return id === null && (beginning > 0 || outbox.some((item) => item.chat_id === null && item.status !== "refused"));
@@ -198,7 +198,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     openChat,
     openBegun,
     begin,
-    /** Creates a chat for a first message, and opens it unless the user has gone elsewhere. */
+    /** Creates a chat for a first message, and opens it unless the user has opened another view. */
     startChat: () =>
       begin((id, from) => {
         if (state().open_chat_id === null) openBegun(id, from);
@@ -206,31 +206,31 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    // A second click finds the chat of the first one, as long as it has no messages.
+    // A second click opens the chat of the first click again, as long as it has no messages.
     newChat: async () => void (await begin(openBegun, true)),
     refresh: async () => {
       try {
         const wanted = chatIdInAddress();
         const isFirst = state().settings === null;
-        // The chat in the address is loaded beside the list, not after it. If it is not there, the list decides.
+        // The chat in the address is loaded at the same time as the list. If it does not exist, the list decides which chat opens.
         let isLoaded = Promise.resolve(false);
         if (isFirst && wanted !== null && !isBeginning()) {
           dispatch({ type: "chat_opened", id: wanted, along: true });
           isLoaded = loadNewest(wanted).then(() => true, () => false);
         }
         const chats = await loadOverview(api, dispatch);
-        // A user who has gone elsewhere in the meantime, perhaps to a chat newer than this list, is not brought back.
+        // Does nothing if the user has opened another chat in the meantime, perhaps one that is newer than this list.
         if (chatIdInAddress() !== wanted) return;
         const listed = chats.some((chat) => chat.id === wanted);
         const isThere = listed || (wanted !== null && (await exists(api, wanted)));
-        // Later, a user without an open chat is about to create one.
+        // On a later reload, a user without an open chat wants to begin a new one.
         const id = isThere ? wanted : isFirst ? newestId(chats) : null;
         if (chatIdInAddress() !== wanted || isBeginning()) return;
         if (id !== wanted) showChatId(id, true);
-        // The user may have begun to write before the chat to open was known.
+        // `along`, since the user may have begun to write before the chat to open was known.
         dispatch({ type: "chat_opened", id, along: true });
         if (id !== null && !(id === wanted && (await isLoaded))) await loadNewest(id);
-        // Without an answer nothing is shown: the next event of such a chat brings it.
+        // If this fails, no activity is shown for these chats until their next event.
         lookAround(api, dispatch, chats, id).catch(() => undefined);
       } catch (error) {
         report(error);
@@ -276,7 +276,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
 }
 
 function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unknown) => void) {
-  // A failed reload must not fail the change: a token that is shown once would be lost with it.
+  // A failed reload must not make the change fail: a token that is shown only once would be lost.
   const thenReload = async <T>(change: Promise<T>): Promise<T> => {
     const result = await change;
     await loadOverview(api, dispatch).catch(report);
@@ -295,7 +295,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
   };
 }
 
-/** True if a chat that is in no list, such as a sub-agent's, still exists. */
+/** True if a chat that is not in the list, such as a sub-agent's, still exists. */
 async function exists(api: Api, id: string): Promise<boolean> {
   try {
     await api.chatDetails(id);

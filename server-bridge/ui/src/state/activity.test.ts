@@ -11,7 +11,7 @@ const asking = (id: number, chatId: string): Message => ({
 });
 const after = (...messages: Message[]): Activities => messages.reduce(track, {});
 
-test("a chat runs as long as something in it does", () => {
+test("a chat is running as long as something in it is", () => {
   const begun = after(execMessage(1, "", {}, "a"), execMessage(2, "", {}, "a"));
   expect(chatActivity(begun, "a")).toBe("running");
   const one = track(begun, execMessage(1, "", { status: "exited" }, "a"));
@@ -20,16 +20,16 @@ test("a chat runs as long as something in it does", () => {
   expect(none).toEqual({});
 });
 
-test("a question goes before what runs", () => {
+test("a question has precedence over running work", () => {
   expect(chatActivity(after(execMessage(1, "", {}, "a"), asking(2, "a")), "a")).toBe("asking");
 });
 
-test("over all chats those count that are listed", () => {
+test("only listed chats count in the total", () => {
   const activities = after(execMessage(1, "", {}, "a"), asking(2, "b"), asking(3, "sub-agent"));
   expect(overall(activities, ["a", "b"])).toEqual({ running: true, asking: 1 });
 });
 
-test("what was asked for is overtaken by what events told meanwhile", () => {
+test("events that arrive meanwhile have precedence over a loaded answer", () => {
   const looked = { type: "chat_looked_at" as const, chat_id: "b", messages: [execMessage(1, "", {}, "b")] };
   expect(chatActivity(reduce(openState(), looked).activity, "b")).toBe("running");
   const ended = reduce(openState(), {
@@ -39,7 +39,7 @@ test("what was asked for is overtaken by what events told meanwhile", () => {
   expect(chatActivity(reduce(ended, looked).activity, "b")).toBeNull();
 });
 
-test("a message that changes nothing leaves the same value", () => {
+test("a message that changes nothing returns the same object", () => {
   const activities = after(execMessage(1, "", {}, "a"));
   expect(track(activities, execMessage(1, "more", {}, "a"))).toBe(activities);
   expect(track(activities, message(5, "said", "b"))).toBe(activities);

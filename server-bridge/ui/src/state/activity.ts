@@ -3,7 +3,7 @@ import type { Message } from "../types";
 
 export type Activity = "running" | "asking";
 
-/** By chat, then by message. */
+/** Activities by chat id, then by message id. */
 export type Activities = Record<string, Record<number, Activity>>;
 
 function activityOf(message: Message): Activity | null {
@@ -23,14 +23,14 @@ export function track(activities: Activities, message: Message): Activities {
   return Object.keys(next).length === 0 ? chats : { ...chats, [message.chat_id]: next };
 }
 
-/** The activity that a chat shows: a question goes before anything that runs. */
+/** The activity that a chat shows: a question has precedence over running work. */
 export function chatActivity(activities: Activities, chatId: string): Activity | null {
   const all = Object.values(activities[chatId] ?? {});
   if (all.includes("asking")) return "asking";
   return all.length > 0 ? "running" : null;
 }
 
-/** Over all chats: whether something is running, and how many of them ask something. */
+/** A summary of all chats: `running` if anything is running, and the number of chats with a question. */
 export function overall(activities: Activities, chatIds: string[]): { running: boolean; asking: number } {
   const chats = chatIds.map((id) => chatActivity(activities, id));
   return { running: chats.includes("running"), asking: chats.filter((activity) => activity === "asking").length };

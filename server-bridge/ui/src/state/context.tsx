@@ -1,4 +1,4 @@
-/** Provides every component with the parts of the state that it shows, and the actions. */
+/** Provides components with the actions, and with the parts of the state that they show. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useMemo, useState, useSyncExternalStore } from "react";
 import { type Actions, createActions } from "./actions";

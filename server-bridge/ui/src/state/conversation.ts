@@ -1,4 +1,4 @@
-/** The user's actions on an open conversation besides writing. */
+/** The user's actions on an open conversation, other than sending messages. */
 import type { Dispatch } from "react";
 import type { Api } from "../api";
 import type { AgentOfChat, ApprovalMode, Attachment, ChatDetails, CommandLine, Message, ModelList, PathEntry, TakeBack } from "../types";
@@ -16,25 +16,25 @@ export interface ConversationActions {
   attach(chatId: string, file: File): Promise<Attachment>;
   commands(): Promise<CommandLine[]>;
   completePath(prefix: string): Promise<PathEntry[]>;
-  /** Values for the last argument of an extension's command that is being written. */
+  /** Suggested values for the last argument of an extension's command that is being written. */
   completeArgument(text: string): Promise<string[]>;
   /** Takes a message back with everything after it, and puts its text into the composer. */
   takeBack(message: Message, how: TakeBack): Promise<void>;
-  /** Repeats a message in its own place. */
+  /** Takes a message back, and sends it again. */
   sayAgain(message: Message): Promise<void>;
   /** Puts a message into the composer; the text sent then replaces it. */
   edit(message: Message): void;
-  /** Sends an edited text in place of a message. */
+  /** Takes a message back, and sends an edited text in its place. */
   sendInPlace(chatId: string, messageId: number, text: string, attachments: string[]): Promise<void>;
   inputTaken(): void;
   fork(chatId: string, messageId: number): Promise<void>;
-  /** Opens a sub-agent's chat; a breadcrumb leads back. */
+  /** Opens a sub-agent's chat, whose header links back to `from`. */
   enterChat(id: string, from: string): void;
-  /** Offers the beginning of a message to a sub-agent of a chat in its field. */
+  /** Puts the beginning of a message to a sub-agent into the composer of a chat. */
   writeToAgent(chatId: string, name: string): void;
 }
 
-/** True if a message began a turn of the agent, which can be taken back; commands of the server itself do not. */
+/** True if a message began an agent's turn, which can be taken back; `!` commands and the server's slash commands do not. */
 export function beganTurn(message: Message): boolean {
   return message.role === "user" && !/^\s*(!|\/(?!\/))/.test(message.text) && message.undone !== true;
 }
@@ -43,7 +43,7 @@ interface Others {
   openChat: (id: string) => void;
   begin: (made: (id: string, from: string) => void) => Promise<string>;
   openBegun: (id: string, from: string) => void;
-  /** Whichever chat is open. */
+  /** Sends a text to this chat, whichever chat is open. */
   sendTo: (chatId: string, text: string, attachments: string[]) => void;
 }
 
@@ -66,7 +66,7 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     beginChat: (before) =>
       begin((id, from) => {
         before(id);
-        // The field takes its text along to the new chat by itself, unless the user has opened another chat meanwhile.
+        // The composer moves its text to the new chat by itself, unless the user has opened another chat meanwhile.
         if (state().open_chat_id !== null) moveDraft(id);
         openBegun(id, from);
       }),

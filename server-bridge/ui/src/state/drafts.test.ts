@@ -62,13 +62,13 @@ beforeEach(() => {
 });
 afterEach(() => void vi.unstubAllGlobals());
 
-test("the field stays while the page opens the last chat, so that what is typed meanwhile stands there", async () => {
+test("the composer stays while the page opens the last chat, and keeps text typed meanwhile", async () => {
   const { actions, state } = page();
   await actions.refresh();
   expect([state().open_chat_id, state().view]).toEqual(["newest", INITIAL_STATE.view]);
 });
 
-test("the field stays where loading fails, and goes along once it succeeds", async () => {
+test("the composer stays while loading fails, and moves to the chat once it succeeds", async () => {
   const { actions, state } = page();
   const settings = answers["GET /api/v1/settings"];
   answers["GET /api/v1/settings"] = null;
@@ -79,7 +79,7 @@ test("the field stays where loading fails, and goes along once it succeeds", asy
   expect([state().open_chat_id, state().view]).toEqual(["newest", INITIAL_STATE.view]);
 });
 
-test("a chat that its user opens has a field of its own", async () => {
+test("a chat that the user opens gets a separate composer", async () => {
   const { actions, state } = page();
   await actions.refresh();
   actions.openChat("older");
@@ -88,7 +88,7 @@ test("a chat that its user opens has a field of its own", async () => {
   expect(new Set([INITIAL_STATE.view, there, state().view]).size).toBe(3);
 });
 
-test.each(["a file is chosen", "a chat is asked for"])("while the page opens, and %s, the chat begun by that is opened", async (what) => {
+test.each(["a file is chosen", "a chat is asked for"])("if %s while the page opens, the chat created for it is opened", async (what) => {
   const { actions, state } = page();
   let made: (made: unknown) => void = () => {};
   answers["POST /api/v1/chats"] = new Promise((done) => {
@@ -104,7 +104,7 @@ test.each(["a file is chosen", "a chat is asked for"])("while the page opens, an
   if (what === "a file is chosen") expect(before).toEqual(["begun"]);
 });
 
-test("while the page opens, what is sent is shown in the chat begun for it", async () => {
+test("a message sent while the page opens is shown in the chat created for it", async () => {
   const { actions, state } = page();
   let made: (made: unknown) => void = () => {};
   answers["POST /api/v1/chats"] = new Promise((done) => {
@@ -118,7 +118,7 @@ test("while the page opens, what is sent is shown in the chat begun for it", asy
   expect(state().view).toBe(INITIAL_STATE.view);
 });
 
-test("the words of a file whose user opened another chat meanwhile are in the chat begun for it", async () => {
+test("the text that belongs to a file is in the chat created for it, even if the user opened another chat meanwhile", async () => {
   const { actions } = page();
   await actions.refresh();
   window.sessionStorage.setItem(draftKey(null), "look at this");
@@ -126,7 +126,7 @@ test("the words of a file whose user opened another chat meanwhile are in the ch
   expect(window.sessionStorage.getItem(draftKey("begun"))).toBe("look at this");
 });
 
-test("a text goes along beneath what was left in the chat, and nothing stays where it was", () => {
+test("a text moves below the draft left in the chat, and nothing remains at its old key", () => {
   const { sessionStorage: kept } = window;
   kept.setItem(draftKey(null), "typed");
   expect(moveText(draftKey(null), draftKey("a"), "typed")).toBe("typed");
@@ -137,7 +137,7 @@ test("a text goes along beneath what was left in the chat, and nothing stays whe
   expect(kept.getItem(draftKey("b"))).toBe(null);
 });
 
-test("a new chat closes no settings that were opened before it was there", async () => {
+test("a new chat does not close settings that were opened before it was created", async () => {
   const { actions, state } = page();
   let made: (made: unknown) => void = () => {};
   answers["POST /api/v1/chats"] = new Promise((done) => {

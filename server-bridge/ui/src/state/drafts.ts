@@ -1,14 +1,14 @@
-/** The store of drafts, for each chat, until this tab is closed. */
+/** Stores drafts, for each chat, until this tab is closed. */
 const PREFIX = "sandbridge.draft.";
 const EDIT_PREFIX = "sandbridge.edit.";
 const ANSWER_PREFIX = "sandbridge.answer.";
-/** The user of this tab. */
+/** The key of the name of this tab's user. */
 const OWNER = "sandbridge.tab_of";
 
 export const draftKey = (chatId: string | null) => PREFIX + (chatId ?? "new");
-/** For an earlier message that is being edited. */
+/** The key for an earlier message that is being edited. */
 export const editKey = (chatId: string | null) => EDIT_PREFIX + (chatId ?? "new");
-/** For the answer to a question. */
+/** The key for the answer to a question. */
 export const answerKey = (messageId: number) => `${ANSWER_PREFIX}${messageId}`;
 
 /** Moves a draft to another key, below the text left there; returns the resulting text. */
@@ -20,14 +20,14 @@ export function moveText(from: string, to: string, text: string): string {
   return joined;
 }
 
-/** A text written before there was a chat moves to the chat created for it; for use when no field holds it any more. */
+/** Moves a text written before there was a chat to the chat created for it, if no field contains it any more. */
 export function moveDraft(chatId: string): void {
   moveText(draftKey(null), draftKey(chatId), window.sessionStorage.getItem(draftKey(null)) ?? "");
 }
 
 /**
- * Makes this tab a user's. False if it was another user's, whose drafts it has deleted: the rest of the page's data of that user
- * must go too.
+ * Assigns this tab to a user. False if it belonged to another user, whose drafts are now deleted; the caller must drop the rest of
+ * that user's data.
  */
 export function takeTab(user: string): boolean {
   const owner = window.sessionStorage.getItem(OWNER);

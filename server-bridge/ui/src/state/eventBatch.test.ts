@@ -11,7 +11,7 @@ const output = (text: string): ServerEvent => {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("events are handed on together, in order", () => {
+test("events are delivered together, in order", () => {
   const delivered: ServerEvent[][] = [];
   const batch = new EventBatch((events) => delivered.push(events));
   batch.add(output("a"));
@@ -21,7 +21,7 @@ test("events are handed on together, in order", () => {
   expect(delivered).toEqual([[output("a"), output("b")]]);
 });
 
-test("a lone event is handed on at once, what follows closely waits", () => {
+test("a single event is delivered at once, those that follow closely wait", () => {
   const delivered: ServerEvent[][] = [];
   const batch = new EventBatch((events) => delivered.push(events));
   batch.add(output("a"));
@@ -34,7 +34,7 @@ test("a lone event is handed on at once, what follows closely waits", () => {
   expect(delivered).toHaveLength(2);
 });
 
-test("a reload does not undo what came while it was on its way, and no output comes twice", async () => {
+test("a reload does not undo events that arrived meanwhile, and no output is delivered twice", async () => {
   const delivered: ServerEvent[] = [];
   const batch = new EventBatch((events) => delivered.push(...events));
   await batch.during(async () => {

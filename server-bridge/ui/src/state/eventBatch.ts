@@ -25,13 +25,13 @@ export class EventBatch {
     this.waiting = [];
     if (events.length === 0) return;
     this.deliver(events);
-    // Counted from when the page had processed them: it then has that long to itself.
+    // Counted from the end of the processing, so that the page has the whole interval for other work.
     this.deliveredAt = Date.now();
   }
 
   /**
-   * Delivers the overview's events from the time of `reload` again after it: its answer may be older than they are. Applying one
-   * twice changes nothing.
+   * Delivers the events about the overview that arrive during `reload` again after it, because its answer may be older. Applying
+   * such an event twice changes nothing.
    */
   async during(reload: () => Promise<void>): Promise<void> {
     const recording: ServerEvent[] = [];

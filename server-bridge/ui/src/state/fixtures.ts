@@ -1,4 +1,4 @@
-/** Values for tests. */
+/** Sample values for tests: chats, messages, runners and states. */
 import type { Chat, Exec, Message, Runner } from "../types";
 import { INITIAL_STATE, type State } from "./state";
 
@@ -57,7 +57,7 @@ export function runner(name: string, online = true): Runner {
   };
 }
 
-/** Signed in, with chat "a" open and its messages loaded. */
+/** The state of a signed-in page with chat "a" open and its messages loaded. */
 export function openState(messages: Message[] = []): State {
   return { ...INITIAL_STATE, session: "signed_in", open_chat_id: "a", messages, messages_loaded: true };
 }

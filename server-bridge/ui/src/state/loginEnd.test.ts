@@ -8,7 +8,7 @@ beforeAll(async () => void (await i18next.init({ lng: "en", resources: { en }, d
 
 const URL = "https://sandbridge.example/?code=c&state=s";
 
-/** Ends a login in front of a server that answers with these, in turn. */
+/** Ends a login with a server that gives these answers in order. */
 function login(returned: string | null, ...answers: (Error | string)[]) {
   const POST = vi.fn(async (_path: string, _asked: { body: unknown }) => {
     const answer = answers.shift();
@@ -21,7 +21,7 @@ function login(returned: string | null, ...answers: (Error | string)[]) {
 
 const banner = (level: string, text: string) => ({ type: "banner", level, text });
 
-test("the whole address is sent once, and both tabs hear of it", async () => {
+test("the whole address is sent once, and both tabs are notified", async () => {
   const { end, POST, dispatch } = login(URL, "docs");
   const heard = vi.fn();
   const others = vi.fn();
@@ -35,7 +35,7 @@ test("the whole address is sent once, and both tabs hear of it", async () => {
   for (const stop of stops) stop();
 });
 
-test("the way back of a channel's login is sent where that one began", async () => {
+test("the redirect of a channel's login is sent to the channels' endpoint", async () => {
   const back = "https://sandbridge.example/?code=c&state=channel.s";
   const { end, POST, dispatch } = login(back, "lark");
   const [heard, others] = [vi.fn(), vi.fn()];
@@ -48,13 +48,13 @@ test("the way back of a channel's login is sent where that one began", async () 
   for (const stop of stops) stop();
 });
 
-test("without a way back nothing is sent", async () => {
+test("without a redirect nothing is sent", async () => {
   const { end, POST, dispatch } = login(null);
   await end();
   expect([POST.mock.calls, dispatch.mock.calls]).toEqual([[], []]);
 });
 
-test("a session that has ended keeps the way back for the next", async () => {
+test("if the session has ended, the redirect is kept for the next session", async () => {
   const { end, POST, dispatch } = login(URL, new ApiError(401, "unauthorized", "Sign in."), "docs");
   await end();
   expect(dispatch).not.toHaveBeenCalled();
@@ -63,7 +63,7 @@ test("a session that has ended keeps the way back for the next", async () => {
   expect(dispatch).toHaveBeenCalledWith(banner("info", "Logged in to docs."));
 });
 
-test("a login that failed says why and is not tried again", async () => {
+test("a failed login reports the reason and is not retried", async () => {
   const refused = login(URL, new ApiError(502, "mcp_failed", "the login failed: access_denied"));
   await refused.end();
   await refused.end();

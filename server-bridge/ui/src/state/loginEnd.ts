@@ -16,7 +16,7 @@ const CHANNEL_STATE = "channel.";
 /** The topic of a channel's logins: no MCP server has such a name. */
 export const channelTopic = (channel: string): string => `channel/${channel}`;
 
-/** Makes the function that ends the login for the user who is signed in, once; a way back that comes without a session waits for one. */
+/** Makes the function that ends the login, once, for the signed-in user; a redirect that arrives without a session waits for one. */
 export function loginEnd(client: Api["client"], dispatch: Dispatch<Action>, returned: string | null): () => Promise<void> {
   let address = returned;
   return async () => {
@@ -29,7 +29,7 @@ export function loginEnd(client: Api["client"], dispatch: Dispatch<Action>, retu
       dispatch({ type: "banner", level: "info", text: i18next.t("mcpLogin.ended", { ns: "frame", name }) });
       tell(topic);
     } catch (error) {
-      // The session ended meanwhile: the login ends once the next one has begun.
+      // The session has ended: the login is ended in the next session.
       if (error instanceof ApiError && error.status === 401) address = url;
       else dispatch({ type: "banner", level: "warning", text: problem(error) });
     }
@@ -46,7 +46,7 @@ async function ended(client: Api["client"], url: string, signal: AbortSignal): P
   return { name: server, topic: server };
 }
 
-/** The server's own words say what failed; a missing answer does not. */
+/** The message for a failed login: the server's, or if there was no response, one that names the login. */
 function problem(error: unknown): string {
   const why = errorText(error);
   return error instanceof ApiError && error.status !== 0 ? why : i18next.t("mcpLogin.lost", { ns: "frame", why });

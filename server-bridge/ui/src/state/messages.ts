@@ -3,7 +3,7 @@ import { LIVE_COMMANDS_COUNT } from "../limits";
 import type { Message, MessagePage, Piece } from "../types";
 import { addPiece, appendOutput, emptyOutput, type LiveOutput, loadPieces, markStale, restart, saysAllOf } from "./output";
 
-/** Live output by message id; it may arrive before its message is known. */
+/** Live output by message id; output may arrive before its message is known. */
 export type LiveOutputs = Record<number, LiveOutput>;
 
 export function isRunning(message: Message): boolean {
@@ -40,7 +40,7 @@ export function upsertMessage(messages: Message[], message: Message): Message[] 
   return messages[at]?.id === message.id ? messages.with(at, message) : messages.toSpliced(at, 0, message);
 }
 
-/** Adds messages from an answer: for those already known, the events have newer data. */
+/** Adds messages from a response, except known ones, for which events have brought newer data. */
 export function addUnknown(messages: Message[], more: Message[]): Message[] {
   const unknown = more.filter((message) => findMessage(messages, message.id) === undefined);
   if (unknown.length === 0) return messages;
@@ -49,7 +49,7 @@ export function addUnknown(messages: Message[], more: Message[]): Message[] {
 
 /**
  * Takes the newest page after a reload, except for messages that an event has brought since the request. Earlier messages stay only
- * if they certainly join on to it: after a long time without a connection there may be a gap between, which "earlier messages"
+ * if they certainly adjoin the page: after a long time without a connection there may be a gap, which loading earlier messages
  * fills.
  */
 export function joinNewest(known: Message[], page: MessagePage, told: ReadonlySet<number>): { messages: Message[]; joined: boolean } {
@@ -63,7 +63,7 @@ export function joinNewest(known: Message[], page: MessagePage, told: ReadonlySe
   return { messages, joined };
 }
 
-/** Output that arrived for a command. For a finished one it is late: its message holds the whole. */
+/** Adds output that arrived for a command. Output for a finished command is late and ignored, because its message has all of it. */
 export function addOutput(live: LiveOutputs, messages: Message[], output: Piece & { chat_id: string; message_id: number }): LiveOutputs {
   const message = findMessage(messages, output.message_id);
   if (message !== undefined && !isOpen(message)) return live;
@@ -72,8 +72,8 @@ export function addOutput(live: LiveOutputs, messages: Message[], output: Piece 
 }
 
 /**
- * Lets a message from an event replace its live output. Of a running command's stored text and its live buffer the more complete
- * one wins; a finished command's text wins unless the buffer says the same with the channels separated.
+ * Lets a message from an event replace its live output. For a running command, the more complete of the stored text and the
+ * live buffer wins; a finished command's text wins unless the buffer has the same text with the channels separated.
  */
 export function settleOutput(live: LiveOutputs, message: Message): LiveOutputs {
   const buffer = live[message.id];
@@ -82,7 +82,7 @@ export function settleOutput(live: LiveOutputs, message: Message): LiveOutputs {
     const stays = buffer === undefined || (message.agent?.kind !== "reply" && saysAllOf(buffer, text));
     return stays ? live : without(live, (id) => id === message.id);
   }
-  // The text in an answer's message is all there is: a failed attempt is void.
+  // The text in an answer's message is complete: live output of a failed attempt is void.
   const isVoid = message.agent?.kind === "reply" && (buffer !== undefined || text !== "");
   if (!isVoid && text.length <= (buffer?.received_chars ?? 0)) return live;
   const channel = message.agent?.kind === "reply" ? "text" : "stdout";
@@ -96,7 +96,7 @@ export function loadOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs
     if (!isOpen(message)) return buffer === undefined ? outputs : settleOutput(outputs, message);
     const { chat_id, text, live: pieces = [], agent } = message;
     if (agent?.kind === "reply" && text !== "") {
-      // Its words are in the message; later pieces are appended there.
+      // The message contains the answer so far; later pieces are appended to it.
       const base = { ...appendOutput(emptyOutput(chat_id), "text", text), first: buffer?.end ?? 0, end: buffer?.end ?? 0 };
       return { ...outputs, [message.id]: loadPieces(base, chat_id, pieces) ?? base };
     }
@@ -108,7 +108,7 @@ export function loadOutputs(live: LiveOutputs, messages: Message[]): LiveOutputs
   }, live);
 }
 
-/** After an interruption of the events every running message may lack something. */
+/** Marks all live output, since every running message may lack something after an interruption of the events. */
 export function markAllStale(live: LiveOutputs): LiveOutputs {
   return Object.fromEntries(Object.entries(live).map(([id, output]) => [id, markStale(output)]));
 }

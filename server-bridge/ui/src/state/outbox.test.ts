@@ -24,7 +24,7 @@ function memory(): Storage {
 const sent: [string, string, string][] = [];
 let shown: Pending[] = [];
 let failure: Error | null = null;
-/** A chat in which nothing fails. */
+/** A chat for which requests never fail. */
 let soundChat: string | null = null;
 
 function outbox(storage: Storage): Outbox {
@@ -55,7 +55,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-test("a message goes once, and is kept no longer than that", async () => {
+test("a message is sent once, and is not stored any longer", async () => {
   const storage = memory();
   const box = outbox(storage);
   box.load("ada");
@@ -64,7 +64,7 @@ test("a message goes once, and is kept no longer than that", async () => {
   expect([sent.length, shown, storage.length]).toEqual([1, [], 0]);
 });
 
-test("what could not be sent is sent again under the same id, over a reload, in its order", async () => {
+test("messages that could not be sent are sent again after a reload, in order and under the same ids", async () => {
   const storage = memory();
   failure = offline;
   const box = outbox(storage);
@@ -85,7 +85,7 @@ test("what could not be sent is sent again under the same id, over a reload, in 
   expect(storage.length).toBe(0);
 });
 
-test("it is tried again by itself after a while", async () => {
+test("a failed message is retried automatically after a while", async () => {
   failure = new ApiError(503, "offline", "later");
   const box = outbox(memory());
   box.load("ada");
@@ -96,7 +96,7 @@ test("it is tried again by itself after a while", async () => {
   expect([sent.length, shown]).toEqual([2, []]);
 });
 
-test("what the server refuses stays until its user says what to do, and holds up nothing", async () => {
+test("a message that the server refuses stays until the user decides, and holds up no other", async () => {
   const box = outbox(memory());
   box.load("ada");
   failure = refused;
@@ -111,7 +111,7 @@ test("what the server refuses stays until its user says what to do, and holds up
   expect(shown).toEqual([]);
 });
 
-test("the first messages of a new chat go to one chat", async () => {
+test("the first messages of a new chat are sent to the same chat", async () => {
   failure = offline;
   const box = outbox(memory());
   box.load("ada");
@@ -124,7 +124,7 @@ test("the first messages of a new chat go to one chat", async () => {
   expect(sent.map(([, chat]) => chat)).toEqual(["new", "new"]);
 });
 
-test("a message goes to its own chat, whichever is open", async () => {
+test("a message is sent to its own chat, whichever is open", async () => {
   const box = outbox(memory());
   box.load("ada");
   box.add("a", { open_chat_id: "b", messages: [message(7, "hello", "b")], messages_loaded: true }, "hello", []);
@@ -133,7 +133,7 @@ test("a message goes to its own chat, whichever is open", async () => {
   expect(sent.map(([, chat]) => chat)).toEqual(["a"]);
 });
 
-test("where the browser keeps nothing, a message is sent all the same, and once", async () => {
+test("a message is sent, once, even if the browser stores nothing", async () => {
   const full = { ...memory(), length: 0, setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
   const box = outbox(full);
   box.load("ada");
@@ -144,7 +144,7 @@ test("where the browser keeps nothing, a message is sent all the same, and once"
   expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
 });
 
-test("a chat in which the server fails holds up no other, and keeps its own order", async () => {
+test("a chat for which the server fails holds up no other chat, and keeps its order", async () => {
   [failure, soundChat] = [new ApiError(500, "internal", "broken"), "b"];
   const box = outbox(memory());
   box.load("ada");
@@ -158,7 +158,7 @@ test("a chat in which the server fails holds up no other, and keeps its own orde
   expect([sent.map(([, , text]) => text), shown]).toEqual([["one", "two"], []]);
 });
 
-test("when the session has ended nothing is tried until someone signs in", async () => {
+test("after the end of a session nothing is sent until someone signs in", async () => {
   failure = new ApiError(401, "unauthorized", "sign in");
   const box = outbox(memory());
   box.load("ada");
@@ -171,7 +171,7 @@ test("when the session has ended nothing is tried until someone signs in", async
   expect([sent.length, shown]).toEqual([2, []]);
 });
 
-test("another user's messages are not sent, and what is no message is passed over", async () => {
+test("another user's messages are not sent, and invalid stored data is ignored", async () => {
   const storage = memory();
   failure = offline;
   const box = outbox(storage);
@@ -185,7 +185,7 @@ test("another user's messages are not sent, and what is no message is passed ove
   expect(sent).toEqual([]);
 });
 
-test("a bubble goes when its message is there, one message for each", () => {
+test("a pending bubble disappears when its message arrives, one message for each", () => {
   const item = (id: string): Pending => {
     return { send_id: id, chat_id: "a", text: "y", attachments: [], created_at: 0, after_id: 5, status: "sending", error: null };
   };

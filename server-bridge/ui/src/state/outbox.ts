@@ -1,6 +1,6 @@
 /**
  * Messages that were sent and are not acknowledged yet. Each message has its own id, by which the server recognizes it: it is sent
- * until an answer comes, across a lost connection and a reload, and nothing is done twice.
+ * until an answer arrives, across a lost connection and a reload, and its effect happens only once.
  *
  * sending ──answer──► gone
  * ▲ └──no answer──► waiting ──the connection is back, a while, "retry"──► sending
@@ -13,11 +13,11 @@ import type { Message, SendResult } from "../types";
 
 export interface Pending {
   send_id: string;
-  /** Null where it creates a chat. */
+  /** Null if the message creates a chat. */
   chat_id: string | null;
   text: string;
   attachments: string[];
-  /** Unix milliseconds. */
+  /** The time of sending, in Unix milliseconds. */
   created_at: number;
   /** The newest message known at that time. */
   after_id: number;
@@ -40,7 +40,7 @@ export interface OutboxOptions {
   onSent: (pending: Pending, chatId: string, result: SendResult) => void;
 }
 
-/** The result of one attempt; `failed` says nothing about other chats, the last two hold up everything. */
+/** The result of one attempt; `failed` concerns only its chat, `offline` and `signed_out` hold up all chats. */
 type Outcome = "done" | "failed" | "offline" | "signed_out";
 
 const PREFIX = "sandbridge.outbox.";
@@ -115,7 +115,7 @@ export class Outbox {
   private async sendAll(): Promise<void> {
     this.flushing = true;
     let outcome: Outcome = "done";
-    // Chats for which the server failed: their messages keep their order.
+    // Chats for which the server failed: their later messages wait, to keep the order.
     const held = new Set<string | null>();
     try {
       while (outcome === "done" || outcome === "failed") {
@@ -138,7 +138,7 @@ export class Outbox {
       let chatId = item.chat_id;
       if (chatId === null) {
         chatId = await this.options.startChat();
-        // Messages after it belong in the same chat.
+        // Later messages without a chat belong in the same chat.
         for (const other of this.items) if (other.chat_id === null) this.change(other.send_id, { chat_id: chatId });
       }
       const result = await this.options.send(item, chatId);
@@ -168,7 +168,7 @@ export class Outbox {
     try {
       if (item !== undefined) this.options.storage.setItem(this.key(item.send_id), JSON.stringify(item));
     } catch {
-      // If the browser's storage is full, it is kept only as long as this page.
+      // If the browser's storage is full, the message is kept only as long as this page.
     }
     this.changed();
   }
@@ -188,7 +188,7 @@ export class Outbox {
   }
 }
 
-/** The pending messages of a chat that have no message yet: an event may bring one before its answer comes. */
+/** The pending messages of a chat that are not in the chat yet: an event may bring a message before the response to its request. */
 export function unsent(outbox: Pending[], chatId: string | null, messages: Message[]): Pending[] {
   const taken = new Set<number>();
   return outbox.filter((item) => {

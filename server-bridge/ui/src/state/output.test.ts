@@ -14,7 +14,7 @@ test("runs of one channel join, another channel starts a new run", () => {
   ]);
 });
 
-test("a colour cut between chunks holds for its channel, though the other channel speaks between", () => {
+test("a colour sequence cut between chunks applies to its channel, even with output of the other channel in between", () => {
   let output = appendOutput(emptyOutput("a"), "stdout", "x\u001b[3");
   output = appendOutput(output, "stderr", "e");
   output = appendOutput(output, "stdout", "1my");
@@ -30,7 +30,7 @@ test("a colour cut between chunks holds for its channel, though the other channe
   expect(saysAllOf(output, "xeyez")).toBe(true);
 });
 
-test("a large output keeps its end within the bound and says that it dropped", () => {
+test("a large output keeps its end within the bound, and records that output was dropped", () => {
   let output = emptyOutput("a");
   for (let line = 0; line < 60_000; line += 1) output = appendOutput(output, "stdout", `line ${line}\n`);
   expect(shown(output).length).toBeLessThanOrEqual(LIVE_OUTPUT_CHARS);
@@ -53,13 +53,13 @@ test("alternating channels do not grow the page without bound", () => {
   expect(output.dropped).toBe(true);
 });
 
-test("a progress bar takes the room of one line", () => {
+test("a progress bar takes up one line", () => {
   let output = emptyOutput("a");
   for (let at = 0; at <= 1_000; at += 1) output = appendOutput(output, "stdout", `\r${at} of 1000`);
   expect(shown(output)).toBe("1000 of 1000");
 });
 
-test("a buffer equals the final text only if it is whole", () => {
+test("a buffer equals the final text only if it is complete", () => {
   const whole = appendOutput(emptyOutput("a"), "stdout", "\u001b[1mdone\u001b[0m\n");
   expect(saysAllOf(whole, "\u001b[1mdone\u001b[0m\n")).toBe(true);
   expect(saysAllOf(whole, "begun\ndone\n")).toBe(false);
@@ -75,7 +75,7 @@ test("a gap is marked once, and not before any output", () => {
 const piece = (at: number, text: string) => ({ channel: "stdout" as const, at, text });
 const told = (...pieces: [number, string][]) => pieces.reduce((output, [at, text]) => addPiece(output, piece(at, text)), emptyOutput("a"));
 
-test("a piece that comes twice, whole or in part, is shown once", () => {
+test("a piece that arrives twice, whole or in part, is shown once", () => {
   expect(shown(told([0, "one "], [0, "one "], [2, "e two"], [7, " three"]))).toBe("one two three");
 });
 
@@ -83,27 +83,27 @@ test("a piece that is missing is marked", () => {
   expect(told([0, "a"], [5, "f"]).segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
 });
 
-test("a page that was read amid pieces joins on to them, wherever it was read", () => {
+test("a page loaded between pieces joins on to them, wherever it was cut", () => {
   const all = "abcdefghij";
   for (let read = 4; read <= all.length; read += 1) {
-    // Listening began after the fourth character.
+    // The page received events only from the fifth character on.
     const heard = told([4, "ef"], [6, "gh"], [8, "ij"]);
     expect(shown(loadPieces(heard, "a", [piece(0, all.slice(0, read))]) ?? emptyOutput("a"))).toBe(all);
   }
 });
 
-test("what was loaded before the events were interrupted gives way to what is loaded after", () => {
+test("output loaded before an interruption of the events is replaced by output loaded after it", () => {
   const stale = addPiece(markStale(told([0, "old half"])), piece(3, "new"));
   const loaded = loadPieces(stale, "a", [piece(0, "the"), piece(3, "n")]);
   expect(shown(loaded ?? emptyOutput("a"))).toBe("thenew");
 });
 
-test("an answer that starts over counts on", () => {
+test("an answer that starts over continues the offsets", () => {
   const output = addPiece(restart(told([0, "void"]), "a", "text", ""), piece(4, "whole"));
   expect(shown(output)).toBe("whole");
 });
 
-test("a long run goes on in a new element, from the beginning of a line", () => {
+test("a long run continues in a new element, at the beginning of a line", () => {
   let output = emptyOutput("a");
   for (let line = 0; line < 2_000; line += 1) output = appendOutput(output, "stdout", `line ${line}\n`);
   expect(output.segments.length).toBeGreaterThan(1);

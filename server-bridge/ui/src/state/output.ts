@@ -1,5 +1,5 @@
 /**
- * The bounded buffer of a running message's live output: a command's output, a model's words. Pure: every change makes a new value.
+ * The bounded buffer of a running message's live output: a command's output or a model's words. Pure: every change makes a new value.
  *
  * Each piece has its offset in the whole (`at`), so that a repeated one is shown once, a missing one is noticed, and a page of
  * messages loaded while pieces arrive joins on to them exactly.
@@ -13,9 +13,9 @@ import type { Channel, Piece } from "../types";
 export interface Segment {
   id: number;
   channel: Channel | "gap";
-  /** Includes its colours, if a command wrote it. */
+  /** The text, with colour sequences if a command wrote it. */
   text: string;
-  /** The colours at its beginning. */
+  /** The colours at the beginning of the text. */
   style?: string;
 }
 
@@ -25,12 +25,12 @@ export interface LiveOutput {
   next_id: number;
   /** Characters now in `segments`. */
   kept_chars: number;
-  /** Characters received in all, escapes included: shows which of two views of one output is more complete. */
+  /** Characters received in all, escapes included: used to compare the completeness of two copies of one output. */
   received_chars: number;
   /** The offsets, in the whole output, of the buffer's beginning and end. */
   first: number;
   end: number;
-  /** The newest pieces as they came. */
+  /** The newest pieces, as received. */
   tail: Piece[];
   /** True if the events were interrupted: data loaded next is newer. */
   stale: boolean;
@@ -56,7 +56,7 @@ export function emptyOutput(chatId: string): LiveOutput {
   };
 }
 
-/** Adds a piece where it belongs: the part that is already known is skipped. */
+/** Adds a piece at its offset, without the part that is already known. */
 export function addPiece(output: LiveOutput, piece: Piece): LiveOutput {
   const end = piece.at + piece.text.length;
   if (end <= output.end && output.end > 0) return output;
@@ -104,12 +104,12 @@ export function markGap(output: LiveOutput): LiveOutput {
   return { ...output, segments: [...output.segments, gap], next_id: output.next_id + 1 };
 }
 
-/** The events were interrupted: their numbers may start again, and pieces from meanwhile are missing. */
+/** Marks that the events were interrupted: offsets may start again, and pieces from the interruption are missing. */
 export function markStale(output: LiveOutput): LiveOutput {
   return { ...output, stale: true, tail: [], first: 0, end: 0 };
 }
 
-/** True if the buffer has all of `text`, the final output, and also separates its channels. */
+/** True if the buffer contains the complete final output `text`, and so adds the separation of its channels. */
 export function saysAllOf(output: LiveOutput, text: string): boolean {
   if (output.dropped || output.segments.some((segment) => segment.channel === "gap")) return false;
   return withoutColours(output.segments.map((segment) => segment.text).join("")) === plainText(text);
@@ -159,13 +159,13 @@ function push(output: LiveOutput, channel: Channel, text: string): void {
 function lineEnd(text: string): number {
   const newline = text.lastIndexOf("\n", LIVE_SEGMENT_CHARS - 1);
   if (newline > 0) return newline + 1;
-  // Not within a sequence of colours.
+  // Not within a colour sequence.
   const escape = text.lastIndexOf("\u001b", LIVE_SEGMENT_CHARS - 1);
   const isCut = escape > 0 && !text.slice(escape, LIVE_SEGMENT_CHARS).includes("m");
   return isCut ? escape : LIVE_SEGMENT_CHARS;
 }
 
-// Whole segments go, so that none is laid out again for it.
+// Drops whole segments, so that no remaining segment has to be laid out again.
 function trim(output: LiveOutput): void {
   let first = 0;
   for (const segment of output.segments) {

@@ -25,22 +25,22 @@ const ids = (state: State) => state.messages.map((known) => known.id);
 const shown = (state: State, id: number) => state.live[id]?.segments.map((segment) => segment.text).join("");
 
 describe("messages", () => {
-  test("are put in order of their ids, whatever order they come in", () => {
+  test("are sorted by id, in whatever order they arrive", () => {
     expect(ids(apply(openState(), said(message(3)), said(message(1)), said(message(2))))).toEqual([1, 2, 3]);
   });
 
-  test("that come twice are replaced, not doubled", () => {
+  test("that arrive twice are replaced, not duplicated", () => {
     const state = apply(openState([message(1, "old")]), said(message(1, "new")));
     expect(state.messages.map((known) => known.text)).toEqual(["new"]);
   });
 
-  test("an answer overtaken by the end of its command does not make it run again", () => {
+  test("are not set back to running by a response that is older than the end of their command", () => {
     const ended = apply(openState(), said(execMessage(1, "x", { status: "exited", exit_code: 0 })));
     const state = reduce(ended, { type: "messages_received", messages: [execMessage(1, "")] });
     expect(state.messages[0]?.exec?.status).toBe("exited");
   });
 
-  test("that were allowed go on, and a page from before does not take that back", () => {
+  test("that were allowed continue, even after an older page arrives", () => {
     const tool = (status: ToolStatus): Message => {
       return { ...message(1, ""), role: "assistant", agent: { kind: "tool", tool: "Shell", hint: "ls", place: null, status } };
     };
@@ -50,42 +50,42 @@ describe("messages", () => {
     expect(reduce(allowed, { type: "newest_loaded", chat_id: "a", page }).messages[0]?.agent?.status).toBe("running");
   });
 
-  test("of another chat do not show in the open one", () => {
+  test("of another chat are not shown in the open one", () => {
     expect(ids(apply(openState(), said(message(1, "hello", "b"))))).toEqual([]);
   });
 });
 
 describe("live output", () => {
-  test("may come before its message", () => {
+  test("may arrive before its message", () => {
     const state = apply(openState(), output(7, "early "), said(execMessage(7, "")), output(7, "late", 6));
     expect(shown(state, 7)).toBe("early late");
   });
 
-  test("goes on from the text a running command was loaded with", () => {
+  test("continues from the text with which a running command was loaded", () => {
     const page = { messages: [withLive(execMessage(7, "so far\n"), "so far\n")], more: false };
     const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
     expect(shown(apply(loaded, output(7, "and on\n", 7)), 7)).toBe("so far\nand on\n");
   });
 
-  test("that knows more than a loaded text stays", () => {
+  test("that is longer than a loaded text stays", () => {
     const live = apply(openState(), said(execMessage(7, "")), output(7, "a\nb\n"));
     const page = { messages: [execMessage(7, "a\n")], more: false };
     expect(shown(reduce(live, { type: "newest_loaded", chat_id: "a", page }), 7)).toBe("a\nb\n");
   });
 
-  test("gives way to the final text, unless it says the same", () => {
+  test("is replaced by the final text, unless both are the same", () => {
     const live = apply(openState(), said(execMessage(7, "")), output(7, "a\nb\n"));
     const exited = { status: "exited", exit_code: 0 } as const;
     expect(shown(apply(live, said(execMessage(7, "a\nb\n", exited))), 7)).toBe("a\nb\n");
     expect(apply(live, said(execMessage(7, "a\nb\nc\n", exited))).live).toEqual({});
   });
 
-  test("that is late for a finished command is passed over", () => {
+  test("that is late for a finished command is ignored", () => {
     const state = apply(openState([execMessage(7, "all", { status: "exited", exit_code: 0 })]), output(7, "late"));
     expect(state.live).toEqual({});
   });
 
-  test("is what the server has after the connection was lost, with what came meanwhile behind it", () => {
+  test("is the server's after a lost connection, followed by pieces that arrived meanwhile", () => {
     const live = apply(openState(), said(execMessage(7, "")), output(7, "a\n"));
     const state = apply(reduce(live, { type: "connection_restored" }), output(7, "z\n", 4));
     expect(state.live[7]?.segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
@@ -93,7 +93,7 @@ describe("live output", () => {
     expect(shown(reduce(state, { type: "newest_loaded", chat_id: "a", page }), 7)).toBe("a\nb\nz\n");
   });
 
-  test("of an answer under way is there after a reload, and goes on", () => {
+  test("of a running answer is shown after a reload, and continues", () => {
     const page = { messages: [withLive(reply(7, "", "running"), "half an ", "text")], more: false };
     const loaded = reduce(openState(), { type: "newest_loaded", chat_id: "a", page });
     const state = apply(loaded, { ...output(7, "answer", 8), channel: "text" } as EventBody);
@@ -101,38 +101,38 @@ describe("live output", () => {
     expect(apply(state, said(reply(7, "half an answer", "done"))).live).toEqual({});
   });
 
-  test("of one chatty command is one change for a whole batch", () => {
+  test("of a chatty command is one change for a whole batch", () => {
     const lines = Array.from({ length: 100 }, (_, at) => output(7, "x", at));
     expect(apply(openState(), ...lines).live[7]?.tail).toEqual([{ ...lines[0], text: "x".repeat(100), seq: 1 }]);
   });
 
-  test("of a command in another chat is there when that chat is opened", () => {
+  test("of a command in another chat is shown when that chat is opened", () => {
     const away = apply(openState(), output(9, "b's\n", 0, "b"), said(execMessage(9, "", {}, "b")));
     const opened = reduce(away, { type: "chat_opened", id: "b" });
     const page = { messages: [execMessage(9, "", {}, "b")], more: false };
     expect(shown(reduce(opened, { type: "newest_loaded", chat_id: "b", page }), 9)).toBe("b's\n");
   });
 
-  test("of a command that ended in another chat is let go", () => {
+  test("of a command that ended in another chat is dropped", () => {
     const away = apply(openState(), output(9, "x", 0, "b"), said(execMessage(9, "x", { status: "exited" }, "b")));
     expect(away.live).toEqual({});
   });
 });
 
 describe("loading", () => {
-  test("a page of a chat that is no longer open is passed over", () => {
+  test("a page of a chat that is no longer open is ignored", () => {
     const state = reduce(openState(), { type: "chat_opened", id: "b" });
     const page = { messages: [message(1)], more: false };
     expect(reduce(state, { type: "newest_loaded", chat_id: "a", page })).toBe(state);
   });
 
-  test("what is being written goes along from no chat, never from one chat to another", () => {
+  test("a draft moves from no chat to a chat, never from one chat to another", () => {
     const open = (state: State) => reduce(state, { type: "chat_opened", id: "b", along: true });
     expect(open({ ...openState(), open_chat_id: null }).view).toBe(openState().view);
     expect(open(openState()).view).not.toBe(openState().view);
   });
 
-  test("an event that came before the page is kept", () => {
+  test("an event that arrived before the page is kept", () => {
     const opened = reduce(openState(), { type: "chat_opened", id: "b" });
     const early = apply(opened, said(message(5, "new", "b")));
     const page = { messages: [message(3, "old", "b"), message(4, "old", "b")], more: true };
@@ -141,13 +141,13 @@ describe("loading", () => {
     expect(state.more_messages).toBe(true);
   });
 
-  test("a reload that joins on keeps the earlier messages", () => {
+  test("a reload that adjoins the earlier messages keeps them", () => {
     const known = { ...openState([message(1), message(2), message(3)]), more_messages: true };
     const page = { messages: [message(2), message(3), message(4)], more: true };
     expect(ids(reduce(known, { type: "newest_loaded", chat_id: "a", page }))).toEqual([1, 2, 3, 4]);
   });
 
-  test("a reload with a hole before it starts anew, even if an event came first", () => {
+  test("a reload with a gap before it drops the earlier messages, even if an event arrived first", () => {
     const known = openState([message(1), message(2), message(90)]);
     const page = { messages: [message(50), message(90)], more: true };
     const state = reduce(known, { type: "newest_loaded", chat_id: "a", page });
@@ -155,7 +155,7 @@ describe("loading", () => {
     expect(state.more_messages).toBe(true);
   });
 
-  test("earlier messages go before, and say whether there are more", () => {
+  test("earlier messages are put first, and record whether there are more", () => {
     const known = { ...openState([message(5)]), more_messages: true };
     const page = { messages: [message(3), message(4)], more: false };
     const state = reduce(known, { type: "older_loaded", chat_id: "a", page });
@@ -172,7 +172,7 @@ describe("chats, runners and settings", () => {
     expect(again.chats.map((known) => known.id)).toEqual(["a", "b"]);
   });
 
-  test("the open chat is known though it is in no list, and is not put there", () => {
+  test("the open chat is known even if it is not in the list, and is not added to it", () => {
     const bound = { ...chat("a", 1), runner: "laptop" };
     const state = reduce({ ...openState(), chats: [chat("b", 2)] }, { type: "chat_asked", chat: bound });
     expect([openChatOf(state)?.runner, state.chats.map((known) => known.id)]).toEqual(["laptop", ["b"]]);
@@ -180,14 +180,14 @@ describe("chats, runners and settings", () => {
     expect(openChatOf(apply(state, { type: "chat", chat: { ...bound, runner: null, updated_at: 3 } }))?.runner).toBe(null);
   });
 
-  test("an answer about the open chat does not take back what an event told since", () => {
+  test("an answer about the open chat does not undo a newer event", () => {
     const bound = { ...chat("a", 5), runner: "laptop" };
     const late = reduce({ ...openState(), chats: [bound] }, { type: "chat_asked", chat: chat("a", 4) });
     expect(openChatOf(late)?.runner).toBe("laptop");
     expect(openChatOf(reduce(late, { type: "chat_asked", chat: chat("a", 6) }))?.runner).toBe(null);
   });
 
-  test("a list loaded anew keeps the pages behind its first", () => {
+  test("reloading the list keeps the pages after the first", () => {
     const page = Array.from({ length: CHAT_PAGE_COUNT }, (_, at) => chat(`p${at}`, 1000 - at));
     const overview = (chats: Chat[]): Action => {
       const me = { active_runner: null } as Me;
@@ -205,7 +205,7 @@ describe("chats, runners and settings", () => {
     expect([state.open_chat_id, state.messages, state.chats]).toEqual([null, [], []]);
   });
 
-  test("the choices follow the runners", () => {
+  test("the choices of a place follow the runners", () => {
     const known = { ...openState(), settings: { active_runner: null, choices: [] } };
     const added = apply(known, { type: "runner", runner: runner("laptop") });
     expect(added.settings?.choices).toMatchObject([{ name: "laptop", online: true }]);
@@ -221,7 +221,7 @@ describe("chats, runners and settings", () => {
     expect(state.runners.map((value) => value.active)).toEqual([false, true]);
   });
 
-  test("a notice said again is shown once, and banners are few", () => {
+  test("a repeated notice is shown once, and the number of banners is limited", () => {
     const notices = [1, 2, 3, 4, 5, 6, 6].map((at): EventBody => ({ type: "notice", level: "info", text: `n${at}` }));
     expect(apply(openState(), ...notices).banners.map((banner) => banner.text)).toEqual(["n3", "n4", "n5", "n6"]);
   });
@@ -231,7 +231,7 @@ describe("chats, runners and settings", () => {
     expect(apply(state, { type: "sparkle" } as unknown as EventBody)).toBe(state);
   });
 
-  test("signing out forgets everything", () => {
+  test("signing out clears the state", () => {
     const state = reduce(openState([message(1)]), { type: "signed_out" });
     expect([state.session, state.messages, state.open_chat_id]).toEqual(["signed_out", [], null]);
   });

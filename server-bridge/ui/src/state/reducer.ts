@@ -1,4 +1,4 @@
-/** The one place where state changes; pure, so that a replayed list of actions gives the same page. */
+/** The only place where the state changes. Pure: replaying a list of actions gives the same page. */
 import { BANNERS_COUNT, CHAT_PAGE_COUNT } from "../limits";
 import type { Chat, Message, Runner, ServerEvent, Settings } from "../types";
 import { track } from "./activity";
@@ -133,12 +133,12 @@ function applyMessage(before: State, message: Message): State {
     const messages = upsertMessage(state.messages, message);
     return { ...state, messages, told_ids, live: settleOutput(state.live, message) };
   }
-  // Of other chats only a running command's output is kept, for when its chat is opened.
+  // For other chats, only the output of running commands is kept, for when the chat is opened.
   if (isOpen(message)) return state;
   return { ...state, live: without(state.live, (id) => id === message.id) };
 }
 
-// For a message that an event has brought since, the page still has the earlier live output.
+// A loaded page may have older live output of a message that an event has brought since.
 function loadLive(state: State, loaded: Message[]): State {
   const valid = loaded.map((message) => ({ ...(findMessage(state.messages, message.id) ?? message), live: message.live ?? [] }));
   return { ...state, live: loadOutputs(state.live, valid) };
@@ -178,7 +178,7 @@ function takeAsked(state: State, chat: Chat): State {
   return { ...state, asked_chat: chat, chats: newestFirst(chats) };
 }
 
-/** The first page of the list, and the known part of the pages after it. */
+/** The first page of the list, followed by the known chats of later pages. */
 function withOlder(state: State, page: Chat[]): Pick<State, "chats" | "more_chats"> {
   const last = page.at(-1);
   if (last === undefined || page.length < CHAT_PAGE_COUNT) return { chats: newestFirst(page), more_chats: false };
@@ -187,7 +187,7 @@ function withOlder(state: State, page: Chat[]): Pick<State, "chats" | "more_chat
   return { chats: newestFirst([...page, ...older]), more_chats: older.length === 0 || state.more_chats };
 }
 
-/** The next page of the list; one without new chats is its end. */
+/** Adds the next page of the list; a page that is not full of new chats is the last. */
 function addChats(state: State, page: Chat[]): State {
   const known = new Set(state.chats.map((chat) => chat.id));
   const fresh = page.filter((chat) => !known.has(chat.id));
@@ -204,7 +204,7 @@ function upsertRunner(state: State, runner: Runner): State {
   return { ...state, runners, settings: state.settings && offerRunner(state.settings, runner) };
 }
 
-// The choices follow the runners' events, so that nothing has to be loaded again.
+// Events about runners also update the choices, so that nothing has to be loaded again.
 function offerRunner(settings: Settings, runner: Runner): Settings {
   const choice = { name: runner.name, kind: "runner" as const, online: runner.online, available: true, note: null };
   const at = settings.choices.findIndex((known) => known.name === runner.name);

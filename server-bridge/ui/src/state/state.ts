@@ -25,17 +25,17 @@ export interface State {
   connection: ConnectionState;
   runners: Runner[];
   settings: Settings | null;
-  /** Newest first. */
+  /** The loaded chats, newest first. */
   chats: Chat[];
-  /** Null until a chat is open. */
+  /** The id of the open chat; null if no chat is open. */
   open_chat_id: string | null;
-  /** Changes whenever the user goes elsewhere: a draft stays in its field until then. */
+  /** Changes whenever the user opens another view: a draft stays in its field until then. */
   view: number;
-  /** The open chat as last loaded, which may be in no list; see `openChatOf`. */
+  /** The open chat as last loaded, which may not be in the list; see `openChatOf`. */
   asked_chat: Chat | null;
   /** The number of events about the open chat: its mode or its model may have been changed in another window. */
   open_chat_told: number;
-  /** Those of the open chat, oldest first. */
+  /** The messages of the open chat, oldest first. */
   messages: Message[];
   messages_loaded: boolean;
   /** True if the server has messages before the first. */
@@ -53,16 +53,16 @@ export interface State {
   next_banner_id: number;
   /** The activity in each chat, as far as the events reported it. */
   activity: Activities;
-  /** Chats with events since everything was loaded: answers about them from before may be older. */
+  /** Chats with events since everything was loaded: a response that was requested before may be older. */
   heard: ReadonlySet<string>;
   /** True if the server has chats after the last. */
   more_chats: boolean;
   /** The settings of the whole server from the last event; null before one came. */
   server_settings: ServerSettings | null;
-  /** The number of changes of each group that events reported, and of reconnections after which any may have changed. */
+  /** The number of changes of each group that events reported; `groups_told` counts reconnections, after which any may have changed. */
   group_news: Readonly<Record<number, number>>;
   groups_told: number;
-  /** When the next attempt to connect is made, as Unix milliseconds. */
+  /** The time of the next attempt to connect, in Unix milliseconds. */
   retry_at: number | null;
 }
 
@@ -123,7 +123,7 @@ export const INITIAL_STATE: State = {
   retry_at: null,
 };
 
-/** The open chat: one found by a search or by its address, and a sub-agent's, is not in the list. */
+/** The open chat, which may not be in the list: it was found by a search or by its address, or is a sub-agent's. */
 export function openChatOf({ chats, open_chat_id: id, asked_chat: asked }: State): Chat | null {
   return chats.find((chat) => chat.id === id) ?? (asked?.id === id ? asked : null);
 }

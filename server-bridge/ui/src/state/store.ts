@@ -8,7 +8,7 @@ import { type Action, INITIAL_STATE, type State } from "./state";
 export class Store {
   #state: State;
   readonly #listeners = new Set<() => void>();
-  /** The last answer for each list of parts, so that an unchanged one is the same object. */
+  /** The last result for each list of parts, so that an unchanged result is the same object. */
   readonly #parts = new Map<string, Partial<State>>();
 
   constructor(state: State = INITIAL_STATE) {

@@ -8,7 +8,7 @@ import type { Actions } from "./actions";
 import { EventBatch } from "./eventBatch";
 import type { Action } from "./state";
 
-/** Returns the function that connects at once. */
+/** Connects to the events while a user is signed in; returns a function that tries to connect at once. */
 export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions: Actions): () => void {
   const current = useRef<EventsClient | null>(null);
 
@@ -16,7 +16,7 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     if (!signedIn) return;
     const batch = new EventBatch((events) => dispatch({ type: "events", events }));
     let greeted = false;
-    // The `reset` after a `hello` that does not resume says the same again.
+    // A `reset` that follows a `hello` without resumption would cause a second reload.
     let loadsAnew = false;
     const loadAnew = () => {
       batch.flush();
@@ -40,7 +40,7 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     });
     current.current = client;
     client.connect();
-    // Where WebSockets are blocked, the page still shows its data.
+    // If WebSockets are blocked, the page still loads its data.
     const ungreeted = setTimeout(() => {
       if (!greeted) void batch.during(actions.refresh);
     }, GREETING_WAIT_MS);
@@ -57,10 +57,10 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
   return useCallback(() => current.current?.retry(), []);
 }
 
-/** Reacts to the network, to a laptop that wakes, and to the address. */
+/** Reacts to a returning network, to a page shown after a long time, and to changes of the address. */
 function watchPage(client: EventsClient, followAddress: () => void): () => void {
   let hiddenAt = 0;
-  // A socket of the previous network may be dead without knowing it; a new one continues from there.
+  // A socket from before the network change may be dead without knowing it; a new one resumes the events.
   const onOnline = () => client.connect();
   const onVisibility = () => {
     if (document.visibilityState === "hidden") hiddenAt = Date.now();

@@ -7,7 +7,7 @@ const laptop: Choice = { name: "laptop", kind: "runner", online: true, available
 const docker: Choice = { name: "__docker__", kind: "docker", online: true, available: true, note: null };
 const settings = (active: string | null, ...choices: Choice[]): Settings => ({ active_runner: active, choices });
 
-test("automatic is the only runner, and says so when it is offline", () => {
+test("automatic means the only runner, even if it is offline", () => {
   expect(where(settings(null, laptop), [runner("laptop")], null)).toMatchObject({ place: "laptop", by: "server", state: "online" });
   const offline = where(settings(null, laptop), [runner("laptop", false)], null);
   expect(offline).toMatchObject({ place: "laptop", state: "offline", hint: "offline" });
@@ -18,28 +18,28 @@ test("automatic with several runners asks to choose", () => {
   expect(several).toMatchObject({ place: null, state: "unclear", hint: "several" });
 });
 
-test("automatic without a runner is Docker only where it is offered", () => {
+test("automatic without a runner means Docker, if the server offers it", () => {
   expect(where(settings(null, docker), [], null).place).toBe("__docker__");
   expect(where(settings(null, { ...docker, available: false }), [], null).hint).toBe("noRunner");
 });
 
-test("a named runner that is offline stays the choice", () => {
+test("a chosen runner stays the choice while it is offline", () => {
   const offline = settings("laptop", { ...laptop, online: false });
   expect(where(offline, [runner("laptop", false), runner("desk")], null)).toMatchObject({ place: "laptop", by: "choice", state: "offline" });
 });
 
-test("a runner that lacks a required layer is refused, though it is connected", () => {
+test("a runner that lacks a required layer is refused, although it is connected", () => {
   const weak = { ...runner("laptop"), refused: ["landlock"] };
   expect(where(settings("laptop", laptop), [weak], null)).toMatchObject({ state: "refused", hint: "refused" });
   expect(options(settings("laptop", laptop), [weak], "laptop")[1]?.state).toBe("refused");
 });
 
-test("a chat that is bound goes where it says, whatever the active runner is", () => {
+test("a bound chat uses its place, whatever the active runner is", () => {
   const bound = where(settings("laptop", laptop, docker), [runner("laptop")], "__docker__");
   expect(bound).toMatchObject({ place: "__docker__", by: "chat", state: "online" });
 });
 
-test("this server is offered only if the server offers it", () => {
+test("the server is listed as a place only if it offers that", () => {
   const none: Choice = { name: "none", kind: "none", online: false, available: false, note: "not allowed" };
   expect(options(settings(null, laptop, docker, none), [], null).map((option) => option.kind)).toEqual(["automatic", "runner", "docker"]);
   expect(options(settings(null, laptop, none), [], "none").at(-1)).toMatchObject({ kind: "server", state: "offline", note: "not allowed" });

@@ -1,4 +1,4 @@
-/** Where the next command runs: the routing rules of the server. Pure; the words are those of the module `where`. */
+/** Where the next command runs: the routing rules of the server. Pure; the texts are in `i18n`, under `where`. */
 import i18next from "i18next";
 import { where as words } from "../i18n/en/where";
 import type { Choice, Runner, Settings } from "../types";
@@ -16,12 +16,12 @@ export function placeName(name: string): string {
   return name === NONE ? said("server") : name;
 }
 
-/** True if that place is a registered machine that is not connected; its commands wait until it is back. */
+/** True if the place is a registered machine that is offline; its commands wait until it is back. */
 export function isAway(runners: Runner[], place: string | null): boolean {
   return runners.some((runner) => runner.name === place && !runner.online);
 }
 
-/** `refused`: connected, and lacks a layer of confinement that the server requires. */
+/** `refused`: connected, but without a layer of confinement that the server requires. */
 export type PlaceState = "online" | "offline" | "refused" | "unclear";
 
 export interface Where {
@@ -30,9 +30,9 @@ export interface Where {
   /** The source of the choice: this chat, the user's choice, or nothing, so that the server chooses. */
   by: "chat" | "choice" | "server";
   state: PlaceState;
-  /** The obstacle. */
+  /** The reason why nothing can run at the place, or why no place is chosen; null if there is no obstacle. */
   hint: "gone" | "noRunner" | "several" | "offline" | "refused" | "unavailable" | null;
-  /** The same in the server's words, if it gave any. */
+  /** The server's explanation of the obstacle, if it gave one. */
   note: string | null;
 }
 
@@ -41,14 +41,14 @@ export interface Option {
   kind: "automatic" | "runner" | "docker" | "server" | "gone";
   state: PlaceState;
   note: string | null;
-  /** Its facts, for a registered machine. */
+  /** The registered machine; null for other places. */
   runner: Runner | null;
 }
 
-/** The possible choices, "automatic" first; a stored choice that is gone is marked as such. */
+/** The possible choices, "automatic" first; a stored choice that no longer exists is marked as such. */
 export function options(settings: Settings, runners: Runner[], chosen: string | null): Option[] {
   const automatic: Option = { value: AUTOMATIC, kind: "automatic", state: "online", note: null, runner: null };
-  // A place that this server does not offer is no choice, unless it was chosen before.
+  // A place that this server does not offer is listed only if it was chosen before.
   const offered = settings.choices.filter((choice) => choice.kind === "runner" || choice.available || choice.name === chosen);
   const listed = offered.map((choice) => optionOf(choice, runners));
   const gone = chosen !== null && chosen !== AUTOMATIC && !listed.some((option) => option.value === chosen);
@@ -68,7 +68,7 @@ function stateOf(choice: Choice, runner: Runner | null): PlaceState {
   return (runner?.refused.length ?? 0) > 0 ? "refused" : choice.available ? "online" : "offline";
 }
 
-/** The destination of the next command; `bound` is the open chat's binding, which overrides the user's choice. */
+/** The destination of the next command; `bound` is the open chat's binding, which has precedence over the user's choice. */
 export function where(settings: Settings, runners: Runner[], bound: string | null): Where {
   const chosen = bound ?? settings.active_runner;
   if (chosen === null || chosen === AUTOMATIC) return whereAutomatic(settings, runners);

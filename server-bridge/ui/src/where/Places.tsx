@@ -16,7 +16,7 @@ interface Props {
   onChoose: (value: string) => void;
 }
 
-/** Places to choose from, within a menu: each with its state, its machine and its profile. */
+/** The places to choose from in a menu, each with its state, machine and profile. */
 export function Places({ options, value, automatic, onChoose }: Props) {
   const { t } = useTranslation("where");
   return (

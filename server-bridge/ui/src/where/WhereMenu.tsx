@@ -12,7 +12,7 @@ import styles from "./where.module.css";
 import menus from "../kit/Menu.module.css";
 import marks from "../kit/marks.module.css";
 
-/** The place where the next command runs, always in view, and a menu to change it. */
+/** Shows the place where the next command runs, with a menu to change it. */
 export function WhereMenu() {
   const { t } = useTranslation("where");
   const { settings, runners } = useAppState("settings", "runners");

@@ -1,4 +1,4 @@
-//! The work of a user through the balancer, and the checks of it afterwards.
+//! The work of a user through the balancer, and the checks of its results.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -17,28 +17,28 @@ use tests::{Asked, Machine, Person, Reply, eventually};
 use super::terminal::typed;
 use crate::groups::tools::fresh;
 
-/// How long any answer may take during a fault.
+/// The timeout for any answer during a fault.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a request waits for its answer before it is repeated.
+/// The longest wait for the answer to a request before the request is repeated.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a request is repeated.
 const AGAIN: Duration = Duration::from_millis(200);
-/// How many kinds of work there are; each round has each of them, in any order.
+/// The number of kinds of work; each round contains each of them, in random order.
 const KINDS: usize = 7;
-/// The minimal number of rounds of each user, even if the faults are over sooner.
+/// The minimum number of rounds of each user, even if the faults end sooner.
 const ROUNDS_MIN: usize = 3;
-/// How many commands are given in one chat.
+/// The number of commands in one chat.
 const COMMANDS_PER_CHAT: usize = 20;
-/// The person on the phone.
+/// The Telegram id of the person on the phone.
 const PERSON: i64 = 4001;
-/// The chain of the group.
+/// The steps of the group's chain.
 const STEPS: &str = "1. @coder: part A\n2. @coder: part B\n";
 /// The states of a turn that has ended.
 const ENDED: [&str; 4] = ["done", "failed", "cancelled", "interrupted"];
 /// The size of an uploaded file, in bytes.
 const FILE_BYTES: u64 = 300_000;
 
-/// How many pieces of work were begun, and how many ended as they would without faults.
+/// The number of pieces of work that were begun, and of those that ended as they would without faults.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) begun: usize,
@@ -46,7 +46,7 @@ pub(super) struct Count {
 }
 
 /// Counts of a user's work: commands in chats, turns of agents, commands of the CLI and in terminals, runs of a chain, messages from a
-/// messenger, and files that were written and read.
+/// messenger, and files that were uploaded and read.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     commands: Count,
@@ -65,12 +65,12 @@ impl Tally {
     }
 }
 
-/// A user at work.
+/// A user with all clients that generate work.
 pub(super) struct Load {
     person: Person,
     machine: Machine,
     telegram: Telegram,
-    /// The chats that were begun here.
+    /// The chats that this test created.
     own: Mutex<HashSet<String>>,
     /// The id of a group with an agent of the user.
     group: String,
@@ -79,10 +79,10 @@ pub(super) struct Load {
     seen: Mutex<HashMap<String, Vec<i64>>>,
 }
 
-/// The model's script: for `turn N` and each step of a chain it runs a command, and answers `done N` if it sees the output.
+/// The model's script: for `turn N` and each step of a chain it runs a command, and answers `done N` if it gets the output.
 pub(super) fn script(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
-    // The group's log comes before the request.
+    // The group's log precedes the request.
     let said = said.rsplit("</log>").next().unwrap_or_default();
     let (mark, file) = if let Some((_, number)) = said.split_once("turn ") {
         (number.trim().to_owned(), "turns")
@@ -216,7 +216,7 @@ impl Load {
             let answer = self.client.try_send(method, path, body);
             match answer.as_ref().map(|answer| answer.status) {
                 Ok(200..=299) => return Some(answer.unwrap().body),
-                // The server is busy or away, or the runner is.
+                // The server or the runner is busy or unavailable.
                 Ok(409 | 429 | 500..=599) | Err(_) => std::thread::sleep(AGAIN),
                 Ok(_) => panic!("{method} {path}: {answer:?}"),
             }
@@ -303,7 +303,7 @@ impl Load {
         fs::remove_file(self.machine.workspace().join(format!("file-{number}"))).unwrap();
     }
 
-    /// How often a command with this number wrote its line.
+    /// The number of times that the command with this number wrote its line.
     fn lines(&self, file: &str, number: &str) -> usize {
         let content = fs::read_to_string(self.machine.workspace().join(file)).unwrap_or_default();
         content.lines().filter(|line| *line == number).count()
@@ -314,7 +314,7 @@ impl Load {
         assert_eq!(said.count(), 1, "{text} in {messages:?}");
     }
 
-    /// Checks that a command was posted once, ran at most once, and has the right end on record. True if it exited.
+    /// Checks that a command was posted once, ran at most once, and that its recorded end is right. True if it exited.
     fn check_command(&self, chat: &str, number: usize, text: &str) -> bool {
         let command = text.trim_start_matches('!');
         let (messages, exec) = eventually("the command's end is on record", PATIENCE, || {
@@ -366,7 +366,7 @@ impl Load {
         is_done
     }
 
-    /// Stops the runs that ask what to do after a failed step: a group has at most 20 runs that have not ended.
+    /// Stops the runs that wait for an answer about a failed step: a group has at most 20 runs that have not ended.
     fn stop_asking(&self) {
         let runs = self.json("GET", &format!("/groups/{}/runs", self.group), b"");
         for run in runs.as_array().unwrap().iter().filter(|run| !run["gate"].is_null()) {
@@ -395,8 +395,8 @@ impl Load {
             == marks.len()
     }
 
-    /// Checks that each message from the phone is in one chat, once, and was answered, except for answers whose sending has an unknown
-    /// outcome. Returns how many were answered.
+    /// Checks that each message from the phone is in one chat, once, and was answered, except for answers whose delivery has an
+    /// unknown outcome. Returns the number of answers.
     fn check_phone(&self, said: &[usize]) -> usize {
         let status = eventually("nothing waits to be sent", PATIENCE, || {
             let posted = self.posted();
@@ -436,7 +436,7 @@ impl Load {
     }
 }
 
-/// A messenger with a link for the user.
+/// A messenger that is linked with the user.
 fn phone(person: &Person) -> Telegram {
     let telegram = Telegram::start();
     telegram.unhurried();

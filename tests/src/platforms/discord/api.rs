@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{BOT, Fault, Inner, Message, TOKEN};
 use crate::platforms::serve::{Reply, Request, Service, Socket};
 
-/// Why a message would be refused.
+/// Checks a message against Discord's rules.
 ///
 /// # Errors
-/// The reason.
+/// The rule that it breaks.
 pub fn check_message(parameters: &Value) -> Result<(), String> {
     let content = parameters["content"].as_str().unwrap_or_default();
     if content.encode_utf16().count() > 2000 {
@@ -53,7 +53,7 @@ pub fn check_message(parameters: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The most embeds of a message are 10; a message of ours has one.
+/// Checks an embed. Discord allows 10 embeds in a message; messages of the server have one.
 fn check_embed(embed: &Value, is_shown: &dyn Fn(char) -> bool) -> Result<(), String> {
     let mut all = 0;
     let mut sized = |value: &Value, max: usize, what: &str| {
@@ -112,7 +112,7 @@ impl Service for Inner {
             return Reply::Is(403, Vec::new(), b"<html>blocked</html>".to_vec());
         }
         let parts: Vec<&str> = path.split('/').collect();
-        // What the token of a press is enough for.
+        // The requests for which the token of a press suffices.
         match parts[..] {
             ["interactions", id, _, "callback"] => {
                 self.state().callbacks.push((id.to_owned(), request.json()));

@@ -78,7 +78,7 @@ impl Talk<'_> {
                     Command::Close(code) => return self.close(code),
                 }
             }
-            // A client that does not beat is closed; Discord allows it some time.
+            // A client without heartbeats is disconnected; Discord allows it some time.
             if self.beat.elapsed() > Duration::from_millis(every * 2 + 10_000) {
                 return self.close(4009);
             }

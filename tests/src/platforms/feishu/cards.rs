@@ -1,14 +1,14 @@
-//! What the messenger refuses in a card.
+//! The messenger's rules for cards.
 
 use serde_json::Value;
 
-/// The longest card, in bytes of its JSON: documents of the API.
+/// The longest card, in bytes of its JSON, according to the API documentation.
 const CARD_MAX_BYTES: usize = 30 * 1024;
 
-/// The most elements of a card.
+/// The maximum number of elements of a card.
 const ELEMENTS_MAX: usize = 200;
 
-/// The colours of a title: documents of the component.
+/// The colours of a title, according to the documentation of the component.
 const TEMPLATES: &[&str] = &[
     "blue",
     "wathet",
@@ -25,10 +25,10 @@ const TEMPLATES: &[&str] = &[
     "default",
 ];
 
-/// The most tables of a card.
+/// The maximum number of tables of a card.
 const TABLES_MAX: usize = 5;
 
-/// What is wrong with a card of version 2.0: the code and a reason. `None` if it is taken.
+/// The error for an invalid card of version 2.0, as code and reason; `None` if the card is accepted.
 pub fn fault_of_card(text: &str) -> Option<(u64, String)> {
     if text.len() > CARD_MAX_BYTES {
         return Some((
@@ -93,7 +93,7 @@ pub fn fault_of_card(text: &str) -> Option<(u64, String)> {
     (tables > TABLES_MAX).then(|| (11310, "card table number over limit".to_owned()))
 }
 
-/// What is wrong with a table component; `None` if it is taken.
+/// The error for an invalid table component; `None` if it is accepted.
 fn fault_of_table(table: &Value) -> Option<String> {
     let columns = table["columns"].as_array().map_or(&[][..], Vec::as_slice);
     let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);

@@ -1,6 +1,6 @@
 //! The frames of the long connection: protocol buffers, version 2.
 
-/// A frame.
+/// A frame of the long connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Field 1.
@@ -60,7 +60,7 @@ impl Frame {
         bytes
     }
 
-    /// A frame from its bytes; `None` if they are none, or one of the four required fields is missing.
+    /// A frame from its bytes; `None` if they are not a frame, or one of the four required fields is missing.
     pub fn decode(mut bytes: &[u8]) -> Option<Self> {
         let mut frame = Self::default();
         let mut seen = [false; 10];

@@ -1,4 +1,4 @@
-//! What answers the application: the endpoint of connections, the API, and the long connection.
+//! The servers that the application talks to: the endpoint of connections, the API, and the long connection.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ use super::{APP_ID, APP_SECRET, BOT, Card, Delivery};
 use crate::platforms::lines::{self, Fault, Line, Order, Pace, Talk, Trick};
 use crate::platforms::serve::{Reply, Request, Service, Socket};
 
-/// How long an acknowledgement may take: documents of the long connection.
+/// How long an acknowledgement may take, according to the documentation of the long connection.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 
-/// Messages a second to one chat, and changes a second of one message: documents of the API.
+/// Messages a second to one chat, and changes a second of one message, according to the API documentation.
 const PER_SECOND: usize = 5;
 
 /// Requests a second of one application.
@@ -51,7 +51,7 @@ pub(super) struct Gateway {
 }
 
 impl State {
-    /// Sends an event in so many frames on one of the connections, in turn.
+    /// Sends an event in this many frames on one of the connections, in turn.
     pub(super) fn send(&mut self, index: usize, sum: usize) {
         if self.lines.is_empty() {
             return;
@@ -114,7 +114,7 @@ impl Gateway {
         Reply::json(200, &json!({"code": 0, "msg": "ok", "tenant_access_token": token, "expire": 7200}))
     }
 
-    /// What has to be wrong with a request, if something has to: `Err` at once, `Ok(true)` after it was taken.
+    /// Takes the next fault: `Err` is answered at once, any other after the request was carried out.
     fn fault(&self) -> Result<Option<Reply>, Reply> {
         match self.state().faults.pop_front() {
             None => Ok(None),

@@ -24,7 +24,7 @@ const SCOPES: [&str; 5] = ["offline_access", "bitable:app", "docx:document", "dr
 pub struct PersonsCall {
     /// The person whose token it had.
     pub person: String,
-    /// The method.
+    /// The HTTP method.
     pub method: String,
     /// The path with its query.
     pub target: String,
@@ -41,7 +41,7 @@ struct Code {
 
 /// The people's side of the stand-in.
 pub(super) struct People {
-    /// The person in front of the browser; without one, nobody agrees.
+    /// The person in front of the browser; without one, no one agrees.
     pub(super) person: Option<String>,
     /// The redirect URLs of the application.
     pub(super) redirects: Vec<String>,

@@ -15,7 +15,7 @@ use crate::platforms::serve::{Reply, Request, Service, Socket};
 /// The longest text, in characters.
 const TEXT_MAX_CHARS: usize = 4000;
 
-/// How many replies an event gets.
+/// How many replies an event may get.
 const REPLIES_MAX: usize = 5;
 
 /// The intents that the bot may have: groups and direct messages, presses, mentions, direct messages of channels.
@@ -226,7 +226,7 @@ impl Gateway {
         }
     }
 
-    /// A session begins or goes on.
+    /// Starts a session, or resumes it.
     fn join(&self, number: u64, line: &Line, frame: &Value) {
         let mut state = self.state();
         let token =

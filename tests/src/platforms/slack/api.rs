@@ -26,7 +26,7 @@ fn arguments(request: &Request) -> Value {
     if request.header("content-type").starts_with("application/json") {
         return request.json();
     }
-    // Lists stand in a form as JSON.
+    // Lists are JSON in a form.
     let is_list = |name: &str| matches!(name, "blocks" | "files");
     let fields = request.form().into_iter().map(|(name, value)| {
         let list = if is_list(&name) { serde_json::from_str(&value).ok() } else { None };
@@ -76,13 +76,13 @@ impl Service for Inner {
 }
 
 impl Inner {
-    /// What is no method: uploads, files, and answers to presses.
+    /// Answers requests that are not method calls: uploads, files, and answers to presses.
     fn other(&self, request: &Request) -> Option<Reply> {
         let mut state = self.state();
         let path = request.path.as_str();
         if let Some(id) = path.strip_prefix("/upload/") {
             let file = state.uploads.get_mut(id)?;
-            // As it is, or as the file of a form.
+            // The body is the file itself, or a form that contains the file.
             let sent = request.parts().into_iter().find(|part| part.file.is_some());
             let sent = sent.map_or_else(|| request.body.clone(), |part| part.bytes);
             if file.len() != sent.len() {
@@ -99,7 +99,7 @@ impl Inner {
             return Some(Reply::moved(to));
         }
         let (_, bytes) = state.offered.get(path)?;
-        // Without a token Slack shows its login page, and says 200.
+        // Without a token Slack returns its login page, with status 200.
         let is_known = request.header("authorization") == format!("Bearer {BOT_TOKEN}");
         let page = b"<!DOCTYPE html><title>Sign in</title>".to_vec();
         Some(Reply::Is(200, Vec::new(), if is_known { bytes.clone() } else { page }))

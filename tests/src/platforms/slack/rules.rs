@@ -1,4 +1,4 @@
-//! What a message has to be.
+//! The rules of messages.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,15 @@ const BLOCKS_TEXT_MAX: usize = 13_200;
 /// The longest header, and the longest field of a section, in characters.
 const HEADER_MAX: usize = 150;
 const FIELD_MAX: usize = 2000;
-/// How many fields a section has.
+/// How many fields a section may have.
 const FIELDS_MAX: usize = 10;
-/// How many blocks a message has.
+/// How many blocks a message may have.
 const BLOCKS_MAX: usize = 50;
 
-/// Why a message would be refused.
+/// Checks a message against Slack's rules.
 ///
 /// # Errors
-/// The reason.
+/// The rule that it breaks.
 pub fn check_message(parameters: &Value) -> Result<(), String> {
     let text = parameters["text"].as_str().unwrap_or_default();
     if text.chars().count() > TEXT_MAX {

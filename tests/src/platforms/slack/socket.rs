@@ -9,7 +9,7 @@ use tungstenite::Message as Frame;
 use super::{Envelope, Inner};
 use crate::platforms::serve::{Polled, Request, Socket, poll};
 
-/// An envelope that is not acknowledged within this time comes again.
+/// An envelope that is not acknowledged within this time is sent again.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 /// How often Slack pings.
 const PING_EVERY: Duration = Duration::from_secs(5);
@@ -51,7 +51,7 @@ impl Inner {
         loop {
             if self.state().is_deaf {
                 std::thread::sleep(Duration::from_millis(20));
-                // A reader is gone for good only when it closes.
+                // Only the end of the connection ends this loop.
                 if socket.get_ref().peek(&mut [0]).is_ok_and(|read| read == 0) {
                     return Ok(());
                 }
@@ -79,7 +79,7 @@ impl Inner {
             }
             let next = {
                 let mut state = self.state();
-                // One that leaves gets nothing new once another one is there.
+                // A connection that is being replaced gets nothing new once another one exists.
                 let takes = !is_leaving || state.sockets == 1;
                 takes
                     .then(|| state.waiting.pop_front())

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{BOT, Fault, File, Inner, Message, State, TOKEN, USERNAME, check_message};
 use crate::platforms::serve::{Reply, Request, Service};
 
-/// A longer poll is cut short: tests have no minute.
+/// A longer poll is shortened, since tests cannot wait a minute.
 const POLL_MAX: Duration = Duration::from_secs(30);
 
 pub(super) fn me() -> Value {
@@ -85,7 +85,7 @@ fn parameters(request: &Request) -> (Value, Option<(String, Vec<u8>)>) {
     let mut all = Map::new();
     let mut file = None;
     let mut put = |name: String, value: String| {
-        // Objects and numbers come as texts there; a text stays one.
+        // Objects and numbers arrive as texts there; a message's text stays one.
         let parsed =
             serde_json::from_str(&value).ok().filter(|_| !matches!(name.as_str(), "text" | "caption"));
         all.insert(name, parsed.unwrap_or(Value::String(value)));

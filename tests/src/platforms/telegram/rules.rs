@@ -1,10 +1,10 @@
-//! What a text message has to be.
+//! The rules of text messages.
 
 use serde_json::Value;
 
 /// The longest text, in code units of UTF-16: never less than what Telegram counts.
 const TEXT_MAX: usize = 4096;
-/// Telegram drops what is beyond; here it is refused.
+/// The maximum number of entities. Telegram drops further ones; here they are refused.
 const ENTITIES_MAX: usize = 100;
 /// The types that a bot may send.
 const TYPES: [&str; 10] = [
@@ -20,10 +20,10 @@ const TYPES: [&str; 10] = [
     "text_mention",
 ];
 
-/// Why a message would be refused.
+/// Checks a message against Telegram's rules.
 ///
 /// # Errors
-/// The reason.
+/// The rule that it breaks.
 pub fn check_message(parameters: &Value) -> Result<(), String> {
     let text = parameters["text"].as_str().ok_or("message text is empty")?;
     if !parameters["parse_mode"].is_null() {

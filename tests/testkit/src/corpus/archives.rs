@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     // Names.
     attack("an entry with dots", NOTHING, unpack![Member::File(PLANTED)], b"to", Archive),
     attack("an entry with dots in a mirror", NOTHING, Mirror(&[Member::File(PLANTED)]), b"to", Archive),
-    attack("an entry with dots behind a folder", NOTHING, unpack![Member::Directory("d", 0o755), Member::File("d/../../../outside/planted")], b"to", Archive),
+    attack("an entry with dots after a folder", NOTHING, unpack![Member::Directory("d", 0o755), Member::File("d/../../../outside/planted")], b"to", Archive),
     attack("an entry with an absolute name", NOTHING, unpack![Member::File("{base}/outside/planted")], b"to", Archive),
     attack("a folder with dots", NOTHING, unpack![Member::Directory("../../outside/made", 0o755)], b"to", Archive),
     attack("a link with dots", NOTHING, unpack![Member::Symlink("../../outside/link", "secret")], b"to", Archive),

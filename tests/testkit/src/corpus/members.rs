@@ -31,15 +31,15 @@ pub enum Member {
     LongLink(&'static str),
     /// A file whose size is in a record, while its header says 0; its content looks like an entry of this name.
     SizeInRecord(&'static str),
-    /// The same the other way round.
+    /// A file whose size is in its header, while a record says 0; its content looks like an entry of this name.
     SizeInHeader(&'static str),
     /// A file with seven bytes, and with this text in the field for its size.
     Size(&'static str, [u8; 12]),
     /// An entry of any kind without content.
     Kind(u8, &'static str),
-    /// An entry with content that is no file.
+    /// An entry with content that is not a file.
     Full(u8, &'static str),
-    /// The end, before the end.
+    /// Ends the archive early, without its end blocks.
     End,
 }
 

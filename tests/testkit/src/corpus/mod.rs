@@ -50,7 +50,7 @@ pub enum Attempt {
     /// An archive of everything below.
     Pack,
     Unpack(&'static [Member]),
-    /// The same, and entries missing in the archive are removed.
+    /// An archive that is unpacked; existing entries that it does not contain are removed.
     Mirror(&'static [Member]),
     /// From an address where nothing listens: refused before that shows.
     Download,

@@ -73,9 +73,9 @@ pub(super) const CASES: &[Case] = &[
     manners("a file on the way to a new one", &[File("f")], WriteWithParents, b"f/x", NotDirectory),
     manners("a file packed as a folder", &[File("f")], Pack, b"f", NotDirectory),
     manners("a file unpacked into", &[File("f")], Unpack(&[Member::File("x")]), b"f", NotDirectory),
-    manners("a file read with a slash behind it", &[File("f")], Read, b"f/", NotDirectory),
-    manners("a file written with a slash behind it", &[File("f")], Write, b"f/", IsDirectory),
-    manners("a file removed with a slash behind it", &[File("f")], RemoveAll, b"f/", NotDirectory),
+    manners("a file read with a slash after it", &[File("f")], Read, b"f/", NotDirectory),
+    manners("a file written with a slash after it", &[File("f")], Write, b"f/", IsDirectory),
+    manners("a file removed with a slash after it", &[File("f")], RemoveAll, b"f/", NotDirectory),
 
     // Names.
     manners("no name", &[], Read, b"", Invalid),

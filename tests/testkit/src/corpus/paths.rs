@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     attack("dots in and out of the root", &[], Read, b"../{name}/../{name}/../outside/secret", Escapes),
     attack("dots after a name with a newline", &[Directory("a\n")], Read, b"a\n/../../outside/secret", Escapes),
     manners("dots after a missing folder", &[], Read, b"missing/../../outside/secret", Missing),
-    manners("dots with a slash behind them", &[], Read, b"../outside/secret/", Escapes),
+    manners("dots with a slash after them", &[], Read, b"../outside/secret/", Escapes),
     manners("dots for another system", &[], Read, b"..\\outside\\secret", Missing),
     manners("dots percent-encoded", &[], Read, b"..%2foutside%2fsecret", Missing),
     manners("dots in overlong UTF-8", &[], Read, b"\xc0\xae\xc0\xae/outside/secret", Missing),

@@ -31,20 +31,20 @@ What is done, what is in progress at this moment, what comes next.
 Results that were put aside or masked and may be needed again: each by its id (like ol_1a2b3c4d or mk_1a2b3c4d), with what is in it. \
 Results that are not named here can no longer be read. Keep those of an earlier summary that still matter.";
 
-/// How the summary begins.
+/// The beginning of each stored summary.
 const HEAD: &str = "[The conversation so far, as a summary that you wrote; the messages themselves are no longer shown.]\n\n";
 
-/// Added after it where the user's last message was part of what was cut.
+/// Added after the summary if the user's last message was part of the removed text.
 const QUOTE: &str = "\n\n[The last message of the user, word for word:]\n";
 
-/// How much of a conversation the model sees when it writes the summary; each is tried if the one before was too long.
+/// How much of a conversation the model sees when it writes the summary; each extent is tried if the one before was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it, beginning as the earlier requests did: a provider's cache has that.
+    /// All of it, with the same beginning as the earlier requests, which a provider's cache holds.
     Whole,
     /// All of it, with long texts cut.
     Shortened,
-    /// The later half of that.
+    /// The later half of the shortened conversation.
     Half,
 }
 
@@ -56,8 +56,8 @@ pub fn is_due(conversation: &Conversation) -> bool {
     tokens * 100 >= window * COMPRESS_AT_PERCENT && is_cool
 }
 
-/// The first item that stays: enough for a fifth of the conversation, and the last one with its group in any case. `None` if
-/// nothing would be left to summarise.
+/// The index of the first item that stays: enough for a fifth of the conversation stays, and in any case the last group of calls and
+/// results. `None` if nothing would be left to summarise.
 pub fn cut(conversation: &Conversation) -> Option<usize> {
     let items = conversation.items();
     let budget = conversation.estimate() * COMPRESS_TAIL_PERCENT / 100;
@@ -77,7 +77,7 @@ pub fn cut(conversation: &Conversation) -> Option<usize> {
     cut.filter(|at| *at > 0)
 }
 
-/// The extent to try first, and those after it, for a summary of all before `cut`.
+/// The extent to try first and those to try after it, for a summary of everything before `cut`.
 pub fn extents(conversation: &Conversation, cut: usize) -> &'static [Extent] {
     let head: usize = conversation.shown_before(cut).iter().map(tokens::of_message).sum();
     let (system, tools) = conversation.base();
@@ -88,7 +88,7 @@ pub fn extents(conversation: &Conversation, cut: usize) -> &'static [Extent] {
     }
 }
 
-/// The request for a summary of all before `cut`.
+/// The request for a summary of everything before `cut`.
 pub fn request(conversation: &Conversation, cut: usize, extent: Extent) -> Request {
     let mut messages = conversation.shown_before(cut);
     if extent != Extent::Whole {
@@ -98,7 +98,7 @@ pub fn request(conversation: &Conversation, cut: usize, extent: Extent) -> Reque
         let half = messages.len() / 2;
         let begins = |message: &Message| !matches!(message, Message::Tool(_));
         let from = (half..messages.len()).find(|at| begins(&messages[*at])).unwrap_or(half);
-        // The summary of the part before that stays.
+        // The summary of the part before is kept.
         let from_first = usize::from(conversation.summary().is_some());
         messages.drain(from_first.min(from)..from);
         if !matches!(messages.first(), Some(Message::User(_))) {
@@ -120,7 +120,7 @@ fn shorten(message: &mut Message) {
             result.content.iter_mut().for_each(|content| shorten_content(content, SHORTENED_RESULT_CHARS));
         }
         Message::Assistant(said) => {
-            // Reasoning may only be sent back whole.
+            // Reasoning may only be sent back unchanged.
             said.reasoning.clear();
             said.text = shortened(&said.text, SHORTENED_CHARS);
             for call in said.tool_calls.iter_mut().filter(|call| call.arguments.len() > SHORTENED_CHARS) {
@@ -144,7 +144,7 @@ fn shortened(text: &str, chars: usize) -> String {
     }
 }
 
-/// The compaction that replaces all before `cut`.
+/// The compaction that replaces everything before `cut`.
 pub fn compaction(conversation: &Conversation, cut: usize, said: &str) -> NewCompaction {
     let (head, tail) = conversation.items().split_at(cut);
     let has_user = tail.iter().any(|item| matches!(item.message, Message::User(_)));
@@ -180,7 +180,7 @@ pub fn compaction(conversation: &Conversation, cut: usize, said: &str) -> NewCom
     }
 }
 
-/// True if the compression saves enough to be worth it.
+/// True if the compression saves enough to be worthwhile.
 pub fn saves_enough(new: &NewCompaction) -> bool {
     let NewCompaction { tokens_before, tokens_after, .. } = new;
     (tokens_before - tokens_after) * 100 >= tokens_before * COMPRESS_SAVES_PERCENT
@@ -197,7 +197,7 @@ fn last_of_user(items: &[Item]) -> Option<String> {
 
 /// The ids with this prefix that a text contains.
 fn ids<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-    /// The digits after the prefix.
+    /// The number of digits after the prefix.
     const DIGITS: usize = 8;
     text.match_indices(prefix).filter_map(move |(at, _)| {
         let id = text.get(at..at + prefix.len() + DIGITS)?;
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!((new.compaction.up_to_item, new.compaction.last_item), (ItemId(7), ItemId(9)));
         assert_eq!(new.forgotten_offloads, ["ol_22222222"]);
         assert_eq!(new.named_masks, ["mk_0000000a"]);
-        // The next summary need not name what the first one did.
+        // The next summary need not name the results that the first one named.
         let mut later = of(1_000, &messages);
         later.compact(new.compaction);
         let newer = compaction(&later, 1, "nothing matters");

@@ -1,4 +1,4 @@
-//! The request that a turn repeats, and how much of the window it takes.
+//! The request that a turn repeats, and how much of the window it uses.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use records::{BegunCall, Compaction, ContextEdit, ItemId, Mask, PromptCount, Sto
 use super::{history, tokens};
 use crate::models::forget_foreign_thoughts;
 
-/// One item as the conversation's model sees it, before masks.
+/// An item in the form that the conversation's model sees, before masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The item.
+    /// The item's id.
     pub id: ItemId,
-    /// Its turn.
+    /// The turn that it belongs to.
     pub turn: TurnId,
     /// The message as the model sees it.
     pub message: Message,
@@ -25,22 +25,22 @@ pub struct Item {
 /// The last answer of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastAnswer<'a> {
-    /// Its item.
+    /// The item of the answer.
     pub item: ItemId,
-    /// The answer.
+    /// The answer itself.
     pub answer: &'a Assistant,
-    /// For each of its calls, true if it has no result.
+    /// For each call of the answer, true if it has no result.
     pub open: Vec<bool>,
 }
 
-/// A conversation.
+/// A conversation with its model.
 ///
 /// Its request's messages are its items with all edits, masks and summaries applied; they grow with [`Conversation::push`]
 /// and are rebuilt by [`Conversation::load`].
 #[derive(Debug)]
 pub struct Conversation {
     request: Request,
-    /// The part of the request that is serialised already: each request costs only what is new in it.
+    /// The part of the request that is already serialised, so that each request only costs what is new in it.
     draft: Draft,
     window_tokens: usize,
     items: Vec<Item>,
@@ -53,11 +53,11 @@ pub struct Conversation {
     base: (usize, usize),
     /// The documents in the system prompt, by name, with their approximate tokens.
     documents: Vec<(String, usize)>,
-    /// The same of the messages.
+    /// The approximate tokens of the messages.
     messages_tokens: usize,
-    /// The size of the last request.
+    /// The provider's count of the last request.
     count: Option<PromptCount>,
-    /// The model whose reasoning it holds: that of other models is not sent to it.
+    /// The model whose reasoning the conversation holds; reasoning of other models is not sent to it.
     origin: String,
 }
 
@@ -84,7 +84,7 @@ impl Conversation {
         conversation
     }
 
-    /// A stored conversation, for inspection only: it has no full request, so the base size is taken from the stored count.
+    /// A stored conversation, only for inspection: it has no full request, so the base size is taken from the stored count.
     pub fn of_stored(window_tokens: u32, stored: StoredContext) -> Self {
         let empty = Request {
             model: String::new(),
@@ -103,7 +103,7 @@ impl Conversation {
         Self { base, documents, ..Self::new(empty, "", window_tokens, stored) }
     }
 
-    /// Names the documents in the system prompt, with their approximate tokens.
+    /// Sets the documents in the system prompt, with their approximate tokens.
     pub(crate) fn names_documents(&mut self, documents: Vec<(String, usize)>) {
         self.documents = documents;
     }
@@ -135,14 +135,14 @@ impl Conversation {
         self.show();
     }
 
-    /// Rebuilds the messages.
+    /// Rebuilds the request's messages.
     fn show(&mut self) {
         let messages = self.shown(&self.items);
         self.messages_tokens = messages.iter().map(tokens::of_message).sum();
         self.request.messages = messages.into_iter().map(Arc::new).collect();
     }
 
-    /// The first items, or all, as the model sees them.
+    /// The given items, in the form that the model sees.
     fn shown(&self, items: &[Item]) -> Vec<Message> {
         let summary = self.compaction.iter().map(|compaction| Message::user(&compaction.summary));
         let mut messages: Vec<Message> =
@@ -158,12 +158,12 @@ impl Conversation {
         &self.request
     }
 
-    /// The next request, and the draft of it that is serialised already.
+    /// The next request, and the serialised draft of it.
     pub fn draft(&mut self) -> (&Request, &mut Draft) {
         (&self.request, &mut self.draft)
     }
 
-    /// Declares more tools to the model, at the end; one that is declared already is replaced in its place.
+    /// Declares more tools to the model, at the end; a tool that is already declared is replaced where it stands.
     pub fn declare(&mut self, tools: Vec<llm::Tool>) {
         if tools.is_empty() {
             return;
@@ -188,7 +188,7 @@ impl Conversation {
         self.window_tokens = usize::try_from(window_tokens).unwrap_or(usize::MAX).max(1);
         aim(&mut self.request);
         self.show();
-        // Within a turn: some providers refuse to continue reasoning after a call that no reasoning of theirs led to.
+        // This happens within a turn: some providers refuse to continue reasoning after a call that their own reasoning did not lead to.
         if self.request.messages.last().is_some_and(|last| matches!(**last, Message::Tool(_))) {
             self.request.thinking_tokens = None;
         }
@@ -218,7 +218,7 @@ impl Conversation {
         self.items.push(Item { id, turn, message, is_journaled: true });
     }
 
-    /// The size of the next request in tokens, if the provider counts so many; `None` if it does not count.
+    /// The size of the next request if the provider counts this many tokens for it; `None` if the provider does not count.
     pub fn count_of(&self, tokens: u64) -> PromptCount {
         let signed = |tokens: usize| i64::try_from(tokens).unwrap_or(i64::MAX);
         let estimate = signed(self.estimate());
@@ -235,18 +235,18 @@ impl Conversation {
         }
     }
 
-    /// Remembers the size of the last request.
+    /// Stores the provider's count of the last request.
     pub fn counted(&mut self, count: PromptCount) {
         self.count = Some(count);
     }
 
-    /// Replaces results by lines.
+    /// Replaces results with lines.
     pub fn mask(&mut self, masks: Vec<Mask>) {
         self.masks.extend(masks.into_iter().map(|mask| (mask.item, mask)));
         self.show();
     }
 
-    /// Replaces everything up to and including an item by a summary.
+    /// Replaces everything up to and including an item with a summary.
     pub fn compact(&mut self, compaction: Compaction) {
         self.items.retain(|item| item.id > compaction.up_to_item);
         let left: HashSet<ItemId> = self.items.iter().map(|item| item.id).collect();
@@ -256,23 +256,22 @@ impl Conversation {
         self.show();
     }
 
-    /// Remembers that compressing failed.
+    /// Records that compressing failed at the last item.
     pub fn compaction_failed(&mut self) {
         self.compaction_tried_at = self.last_item();
     }
 
-    /// Our estimate of the request.
+    /// Our estimate of the request's size, in tokens.
     pub fn estimate(&self) -> usize {
         self.base.0 + self.base.1 + self.messages_tokens
     }
 
-    /// The approximate tokens of the next request: the provider's last count, corrected by our estimate of what was added or
-    /// removed since.
+    /// The approximate tokens of the next request: the provider's last count, corrected by our estimate of what was added or removed since.
     pub fn tokens(&self) -> usize {
         self.tokens_at(self.estimate())
     }
 
-    /// The same for a request that we estimate at this many tokens.
+    /// The approximate tokens of a request that we estimate at this many tokens.
     pub fn tokens_at(&self, estimate: usize) -> usize {
         let Some(count) = self.count.as_ref().filter(|count| count.estimate > 0) else { return estimate };
         let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
@@ -301,14 +300,14 @@ impl Conversation {
         (tried > ItemId(0)).then(|| answers.filter(|id| *id > tried).count())
     }
 
-    /// Our estimate of the request if a summary replaced the first items.
+    /// Our estimate of the request's size if a summary replaced the first items, in tokens.
     pub fn estimate_behind(&self, cut: usize, summary: &str) -> usize {
         let left: usize =
             history::shown(&self.items[cut..], &self.masks, &self.begun).iter().map(tokens::of_message).sum();
         self.base.0 + self.base.1 + tokens::of_message(&Message::user(summary)) + left
     }
 
-    /// About how many tokens the system prompt and the tools are.
+    /// The approximate tokens of the system prompt and of the tools.
     pub fn base(&self) -> (usize, usize) {
         self.base
     }
@@ -328,7 +327,7 @@ impl Conversation {
         self.compaction.as_ref().map(|compaction| compaction.summary.as_str())
     }
 
-    /// A turn's last answer, unless something was said since that is no result of it.
+    /// A turn's last answer, unless the conversation continues with something that is not a result of it.
     pub fn last_answer(&self, turn: TurnId) -> Option<LastAnswer<'_>> {
         let mut results: Vec<&str> = Vec::new();
         for item in self.items.iter().rev().take_while(|item| item.turn == turn) {
@@ -344,18 +343,18 @@ impl Conversation {
         None
     }
 
-    /// True if a call of a turn was about to take effect.
+    /// True if it is on record that a call of a turn was about to take effect.
     pub fn has_begun(&self, turn: TurnId, call_id: &str) -> bool {
         self.begun.contains(&BegunCall { turn, call_id: call_id.to_owned() })
     }
 
-    /// The last item; 0 if there is none.
+    /// The id of the last item; 0 if there is none.
     pub fn last_item(&self) -> ItemId {
         let last = self.items.last().map(|item| item.id);
         last.or(self.compaction.as_ref().map(|compaction| compaction.last_item)).unwrap_or(ItemId(0))
     }
 
-    /// The same request with other messages, for a summary.
+    /// The same request with different messages, for a summary.
     pub fn request_of(&self, messages: Vec<Message>) -> Request {
         let Request { model, tools, system, max_tokens, thinking_tokens, .. } = &self.request;
         Request {
@@ -369,7 +368,7 @@ impl Conversation {
         }
     }
 
-    /// The first items as the model sees them: the beginning of the request's messages, byte for byte.
+    /// The items before `cut` as the model sees them: the beginning of the request's messages, byte for byte.
     pub fn shown_before(&self, cut: usize) -> Vec<Message> {
         self.shown(&self.items[..cut])
     }
@@ -444,7 +443,7 @@ pub(super) mod tests {
         conversation.push(ItemId(2), TurnId(1), said(&"y".repeat(40)));
         let added = conversation.estimate() - first;
         assert_eq!(conversation.tokens(), 300 + added);
-        // The removed part was counted in the same measure.
+        // The removed part is counted by the same factor.
         assert_eq!(conversation.tokens_at(first / 2), 300 * (first / 2) / first);
         // A provider that does not count changes nothing.
         assert_eq!(conversation.count_of(0).tokens, 300 + added as i64);

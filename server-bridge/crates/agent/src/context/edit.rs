@@ -8,19 +8,19 @@ use super::conversation::Item;
 use super::{Conversation, groups, history};
 use crate::limits::{EDIT_PROTECTED_MESSAGES, EDIT_REPLACEMENT_BYTES, REGEX_BYTES};
 
-/// Replaces a message that cannot be removed without a substitute.
+/// Replaces the text of a message that cannot be removed completely.
 const DELETED: &str = "(deleted)";
 
 /// An action on a message.
 #[derive(Clone, Debug)]
 pub enum Action<'a> {
-    /// Removes it with the rest of its turn.
+    /// Removes the message with the rest of its turn.
     DeleteTurn,
-    /// Removes it.
+    /// Removes the message.
     Delete,
-    /// Keeps this many characters of it.
+    /// Keeps this many characters of the message.
     Truncate(usize),
-    /// Replaces a text in it by another one, everywhere.
+    /// Replaces a text everywhere in the message.
     Replace {
         /// The text to search for.
         old: &'a str,
@@ -31,10 +31,10 @@ pub enum Action<'a> {
     },
 }
 
-/// The edits that this makes to the one message that contains a text.
+/// The edits that this action makes to the one message that contains a text.
 ///
-/// Fails with a text for the model: no such message, several of them, one of the last three, a bad expression, nothing to
-/// change.
+/// Fails with a text for the model: no message contains the text, several do, it is one of the last three, the expression is invalid, or
+/// nothing would change.
 pub fn edits(
     conversation: &Conversation,
     contains: &str,
@@ -94,20 +94,20 @@ fn texts(message: &Message) -> Box<dyn Iterator<Item = &str> + '_> {
     }
 }
 
-/// From a user's message up to the next one.
+/// The range from a user's message up to the next one.
 fn turn_of(items: &[Item], at: usize) -> std::ops::Range<usize> {
     let is_user = |at: &usize| matches!(items[*at].message, Message::User(_));
     let first = (0..=at).rev().find(is_user).unwrap_or(0);
     first..(at + 1..items.len()).find(is_user).unwrap_or(items.len())
 }
 
-/// An answer with the results of its calls; any other item alone.
+/// The range of an answer with the results of its calls; any other item is alone in its range.
 fn group_of(items: &[Item], at: usize) -> std::ops::Range<usize> {
     let group = groups::of(items).into_iter().find(|group| group.answer == at);
     group.map_or(at..at + 1, |group| at..group.results.end)
 }
 
-/// The remains of a deleted message; a result stays as long as its call does, and a user's message always stays.
+/// The substitute for a deleted message; a result stays as long as its call does, and a user's message always stays.
 fn deleted(message: &Message, is_with_others: bool) -> Option<Message> {
     let content = vec![Content::Text(DELETED.to_owned())];
     match message {
@@ -119,7 +119,7 @@ fn deleted(message: &Message, is_with_others: bool) -> Option<Message> {
     }
 }
 
-/// The same message with changed texts.
+/// The message with changed texts.
 fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> Result<Message, String> {
     let mut changed = message.clone();
     let content = |content: &mut Vec<Content>| -> Result<(), String> {
@@ -141,7 +141,7 @@ fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> 
     Ok(changed)
 }
 
-/// A text that remains: providers refuse an empty one.
+/// A text that may remain in a message: providers refuse an empty one.
 fn kept(text: String) -> String {
     if text.trim().is_empty() { DELETED.to_owned() } else { text }
 }
@@ -160,7 +160,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
     if new.len() > EDIT_REPLACEMENT_BYTES {
         return Err(format!("the new text is longer than {EDIT_REPLACEMENT_BYTES} bytes"));
     }
-    // An edit has to save space.
+    // An edit is meant to save space, so the growth is limited.
     let most = text.len() + EDIT_REPLACEMENT_BYTES;
     let too_long = || "the message would become longer; an edit is meant to save room".to_owned();
     if !is_regex {

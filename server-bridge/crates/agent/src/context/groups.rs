@@ -9,13 +9,13 @@ use super::conversation::Item;
 /// A group's position among the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Group {
-    /// The answer.
+    /// The index of the answer.
     pub(super) answer: usize,
-    /// The results; fewer than calls where some are missing.
+    /// The indexes of the results; there are fewer than calls if some are missing.
     pub(super) results: Range<usize>,
 }
 
-/// All groups, in order.
+/// All groups of a conversation, in order.
 pub(super) fn of(items: &[Item]) -> Vec<Group> {
     let mut groups = Vec::new();
     for (answer, item) in items.iter().enumerate() {
@@ -30,7 +30,7 @@ pub(super) fn of(items: &[Item]) -> Vec<Group> {
 }
 
 impl Group {
-    /// The calls.
+    /// The answer's calls.
     pub(super) fn calls<'a>(&self, items: &'a [Item]) -> &'a [ToolCall] {
         match &items[self.answer].message {
             Message::Assistant(Assistant { tool_calls, .. }) => tool_calls,
@@ -51,7 +51,7 @@ impl Group {
     }
 }
 
-/// The file that a call is about, if any: its `path`.
+/// The file that a call concerns, from its argument `path`, if it has one.
 pub(super) fn path(call: &ToolCall) -> Option<String> {
     call.parse().ok()?.get("path")?.as_str().map(str::to_owned)
 }

@@ -7,11 +7,11 @@ use records::{BegunCall, ItemId, Mask, TurnId};
 
 use super::conversation::Item;
 
-/// Stands for a result that was not recorded: the server was killed, or the turn ended, during the call.
+/// Replaces a result that was not recorded: the server was killed, or the turn ended, during the call.
 pub(crate) const NO_RESULT: &str =
     "Error: this was interrupted. It is not known whether it took effect: check before you do it again.";
 
-/// Stands for the result of a call that changes something and never began, or of one that only reads.
+/// Replaces the result of a call that changes something but never began, or of a call that only reads.
 const NOT_BEGUN: &str =
     "Error: this was interrupted before it changed anything. Do it again if it is still wanted.";
 
@@ -29,8 +29,8 @@ pub fn from_json(json: &str) -> Option<Message> {
         .ok()
 }
 
-/// A conversation from its items, with lines in place of the masked ones. Every call has one result after its answer, in the
-/// order of the calls: providers refuse anything else.
+/// A conversation from its items, with lines in place of the masked results. Every call has one result after its answer, in the order of
+/// the calls: providers refuse anything else.
 pub(super) fn shown(
     items: &[Item],
     masks: &HashMap<ItemId, Mask>,
@@ -64,7 +64,7 @@ pub(super) fn shown(
     messages
 }
 
-/// For each of an answer's calls, true if it has none of these results; an id that comes twice has as many.
+/// For each of an answer's calls, true if it has none of these results; an id that occurs twice needs two results.
 pub fn open_calls<'a>(answer: &Assistant, results: impl IntoIterator<Item = &'a str>) -> Vec<bool> {
     let mut results: Vec<&str> = results.into_iter().collect();
     let mut is_open = |id: &str| {
@@ -74,16 +74,16 @@ pub fn open_calls<'a>(answer: &Assistant, results: impl IntoIterator<Item = &'a 
     answer.tool_calls.iter().map(|call| is_open(&call.id)).collect()
 }
 
-/// An answer that still collects results.
+/// An answer whose results are still being collected.
 struct Open {
     /// The id of each call.
     calls: Vec<String>,
     turn: TurnId,
     is_journaled: bool,
     results: HashMap<String, ToolResult>,
-    /// The lines that replace results.
+    /// The lines that replace masked results.
     lines: Vec<String>,
-    /// True if the answer consists of calls only, so that dropping all but one of them loses nothing.
+    /// True if the answer consists only of calls, so that dropping all but one of them loses nothing.
     is_pure: bool,
 }
 
@@ -113,7 +113,7 @@ fn close(open: Option<Open>, begun: &HashSet<BegunCall>, messages: &mut Vec<Mess
     let Some(Open { calls, turn, is_journaled, mut results, lines, is_pure }) = open else { return };
     let is_masked = calls.len() > 1 && lines.len() == calls.len() && results.len() == calls.len();
     if let (true, true, Some(Message::Assistant(said))) = (is_masked, is_pure, messages.last_mut()) {
-        // One pair of messages replaces all of them.
+        // One call with its result replaces all of them.
         said.tool_calls.truncate(1);
         let (call_id, content) = (calls[0].clone(), vec![Content::Text(lines.join("\n"))]);
         messages.push(Message::Tool(ToolResult { call_id, content, is_error: false }));
@@ -208,7 +208,7 @@ mod tests {
         let whole = masked(&group, &[3, 4]);
         let expected = [group[0].clone(), reads(&["1"]), result("1", "line 3\nline 4"), group[4].clone()];
         assert_eq!(whole, expected);
-        // Its reasoning and its text belong to all of its calls.
+        // An answer's reasoning and text belong to all of its calls, so no call is dropped.
         let mut thinking = group.clone();
         if let Message::Assistant(said) = &mut thinking[1] {
             said.reasoning.push(Reasoning::default());

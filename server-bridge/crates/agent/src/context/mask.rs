@@ -1,4 +1,4 @@
-//! Masking old results: which ones are replaced by a line, and by which line.
+//! Masking old results: which results are replaced with a line, and the text of that line.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use crate::limits::{
     MASKED_GROUPS_KEPT,
 };
 
-/// The results that are masked now, with their lines; none while there is room, or if it would save too little to be worth what
-/// the provider's cache loses.
+/// The results to mask now, with their lines. None while there is enough room, or if masking would save too little to justify that the
+/// provider's cache loses everything after them.
 pub fn due(conversation: &Conversation) -> Vec<Mask> {
     let (tokens, window) = (conversation.tokens(), conversation.window_tokens());
     if tokens * 100 < window * MASK_AT_PERCENT {
@@ -44,7 +44,7 @@ pub fn due(conversation: &Conversation) -> Vec<Mask> {
     if saved * 100 < window * MASK_SAVES_PERCENT { Vec::new() } else { masks }
 }
 
-/// How many groups keep their results: the fuller the window, the fewer.
+/// The number of groups that keep their results: the fuller the window, the fewer.
 fn groups_kept(tokens: usize, window: usize) -> usize {
     let (fullest, others) = (MASKED_GROUPS_KEPT.0, MASKED_GROUPS_KEPT.1);
     let fits = others.iter().find(|(percent, _)| tokens * 100 <= window * percent);
@@ -58,7 +58,7 @@ fn long_text(result: &ToolResult) -> Option<(&str, i64)> {
     (chars >= MASK_MIN_CHARS).then(|| (text.as_str(), i64::try_from(chars).unwrap_or(i64::MAX)))
 }
 
-/// The line that replaces a result. A result that was put aside keeps its id, so that it is found in one step.
+/// The line that replaces a result. For a result that was put aside, it contains that id too, so that the model finds it in one step.
 fn placeholder(id: &str, call: &ToolCall, text: &str) -> String {
     let arguments: String = call.arguments.chars().take(MASK_ARGUMENTS_CHARS).collect();
     let cut = if arguments.len() < call.arguments.len() { "…" } else { "" };
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn nothing_is_masked_below_60_percent() {
         let tokens = conversation(1, 20, 1_000).tokens();
-        // Just below, and at it.
+        // Just below the threshold, and at it.
         let below = u32::try_from(tokens * 100 / MASK_AT_PERCENT + 1).unwrap();
         assert!(due(&conversation(below, 20, 1_000)).is_empty());
         assert_eq!(due(&conversation(below - 2, 20, 1_000)).len(), 20 - 12);
@@ -116,7 +116,7 @@ mod tests {
             };
             messages.extend([reads(&[path]), result(path, text)]);
         }
-        // The last three of the kept groups show what is being worked on.
+        // The last three of the kept groups show which files are being worked on.
         for path in ["old", "1", "worked_on", "3"] {
             messages.extend([reads(&[path]), result(path, &text)]);
         }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_saves_too_little_is_left_alone() {
-        // 20 groups, of which eight are old, and save about a tenth of the window or a little less.
+        // There are 20 groups, of which eight are old; masking them saves about a tenth of the window or a little less.
         let text_tokens = 500;
         let line_tokens = {
             let text = "abcd".repeat(text_tokens);
@@ -143,7 +143,7 @@ mod tests {
         let window = saved * 100 / MASK_SAVES_PERCENT;
         let at = |window: usize| {
             let mut conversation = conversation(u32::try_from(window).unwrap(), 20, text_tokens);
-            // At the threshold, whatever its size.
+            // At the threshold, regardless of the window's size.
             let count = conversation.count_of((window * 65 / 100) as u64);
             conversation.counted(count);
             due(&conversation).len()

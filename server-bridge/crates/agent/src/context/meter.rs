@@ -1,4 +1,4 @@
-//! A summary for people of what fills the window.
+//! A summary, for people, of what fills the window.
 
 use llm::{Content, Message};
 
@@ -6,7 +6,7 @@ use super::{ContextMode, Conversation, offload, tokens};
 use crate::grouped::grouped;
 use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
 
-/// The kind of content whose documents are named.
+/// The kind of content whose documents are listed by name.
 const SYSTEM_PROMPT: &str = "the system prompt";
 
 /// A bar, the approximate tokens of each kind, and how the server reacts.
@@ -37,7 +37,7 @@ pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     lines.join("\n")
 }
 
-/// The kinds of content, by our estimate.
+/// The kinds of content with their tokens, by our estimate.
 fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
     let (system, tools) = conversation.base();
     let summary = conversation.summary().map(tokens::of_text).unwrap_or(0);

@@ -6,20 +6,20 @@
 //! | trigger | action | module |
 //! |---|---|---|
 //! | one long result | it is put aside; a summary and an id stay | `offload`, `summary` |
-//! | 60 % of the window | lines replace old results | `mask` |
-//! | 75 % of the window, or when the provider says that it is full | a summary replaces all but the end | `compress` |
+//! | at 60 % of the window | lines replace old results | `mask` |
+//! | at 75 % of the window, or when the provider reports that it is full | a summary replaces all but the end | `compress` |
 //! | a request of the model | messages are deleted, cut, changed | `edit` |
 //!
 //! | module | holds |
 //! |---|---|
 //! | `mode` | [`ContextMode`]: which of these layers are on |
-//! | `conversation` | [`Conversation`]: the request that grows, and how much of the window it takes |
-//! | `history` | items as they are kept; every call with one result |
+//! | `conversation` | [`Conversation`]: the request that grows, and how much of the window it uses |
+//! | `history` | stored items as the model sees them, with one result for every call |
 //! | `groups` | an answer that calls tools, with their results: never split |
 //! | `tokens` | token estimates |
 //! | `meter` | a summary for people of what fills the window |
 //!
-//! Nothing here asks a model or depends on turns: `engine` does.
+//! Nothing in this module asks a model or depends on turns; `engine` does that.
 
 pub mod compress;
 pub mod conversation;

@@ -1,4 +1,4 @@
-//! The layers that are on.
+//! The modes that determine which layers change a conversation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,17 +7,17 @@ use std::str::FromStr;
 /// `/compress` always works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContextMode {
-    /// All of them.
+    /// All layers are on.
     #[default]
     Full,
-    /// All but summaries: long results are put aside, old ones masked, and the model may edit.
+    /// All layers except summaries are on: long results are put aside, old ones masked, and the model may edit.
     NoCompression,
-    /// None: the model sees all that was said, as long as that fits its window.
+    /// No layer is on: the model sees everything that was said, as long as it fits the window.
     None,
 }
 
 impl ContextMode {
-    /// All of them, the one with most layers first.
+    /// All modes, the one with most layers first.
     pub const ALL: [Self; 3] = [Self::Full, Self::NoCompression, Self::None];
 
     /// The mode's name in settings and documents.
@@ -29,7 +29,7 @@ impl ContextMode {
         }
     }
 
-    /// True if a long result is put aside.
+    /// True if long results are put aside.
     pub fn offloads(self) -> bool {
         self != Self::None
     }
@@ -71,7 +71,7 @@ impl fmt::Display for ContextMode {
     }
 }
 
-/// A word that names no mode.
+/// The error for a word that names no mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be full, no-compression or none")]
 pub struct UnknownContextMode;

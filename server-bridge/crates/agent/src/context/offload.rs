@@ -1,9 +1,9 @@
-//! Long tool results, put aside: the conversation keeps a summary of a few lines and an id to ask for the rest by.
+//! Long tool results, put aside: the conversation keeps a summary of a few lines, and an id by which the model can read the rest.
 
 use super::{summary, tokens};
 use crate::limits::{OFFLOAD_BYTES, OFFLOAD_TOKENS};
 
-/// The beginning of the summary of such a result.
+/// The beginning of the summary of a result that was put aside.
 const MARK: &str = "📂 [offload:";
 
 /// True if a result is too long to stay in the conversation.

@@ -1,4 +1,4 @@
-//! A result in one line, and in a few lines: rules for each tool.
+//! Summaries of a result, in one line and in a few lines, with rules for each tool.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use crate::limits::{
     OFFLOAD_LINE_CHARS, OFFLOAD_SHOWN_LINES, SUMMARY_ERRORS, SUMMARY_LINE_CHARS, SUMMARY_ROWS,
 };
 
-/// The result of a tool in one line.
+/// Summarises the result of a tool in one line.
 pub(super) fn line(tool: &str, text: &str) -> String {
     let lines = number(text.lines().count(), "line");
     match tool {
@@ -18,7 +18,7 @@ pub(super) fn line(tool: &str, text: &str) -> String {
     }
 }
 
-/// The long result of a tool in a few lines.
+/// Summarises the long result of a tool in a few lines.
 pub(super) fn lines(tool: &str, text: &str) -> String {
     match tool {
         "Read" => read(text),
@@ -29,7 +29,7 @@ pub(super) fn lines(tool: &str, text: &str) -> String {
     }
 }
 
-/// The first lines of a file, and later lines that begin something.
+/// The first lines of a file, and later lines that begin a new part of it.
 fn read(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let (first, rest) = lines.split_at(lines.len().min(OFFLOAD_SHOWN_LINES));
@@ -71,7 +71,7 @@ fn begins_something(line: &str) -> bool {
     ];
     let code = line.split_once('\t').map_or(line, |(_, code)| code);
     let indent = code.len() - code.trim_start().len();
-    /// A method is indented no deeper than this.
+    /// The deepest indentation of a method's head, in characters.
     const DEEPEST: usize = 4;
     indent <= DEEPEST && HEADS.iter().any(|head| code.trim_start().starts_with(head))
 }
@@ -117,7 +117,7 @@ fn glob(text: &str) -> String {
     format!("{}{rows}\n… the first ones:\n{}", counted(folders.len(), "folders"), beginning(text))
 }
 
-/// Both ends of an output, and the lines between them that mention errors.
+/// The beginning and the end of an output, and the lines between them that mention errors.
 fn shell(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= 2 * OFFLOAD_SHOWN_LINES {
@@ -153,18 +153,18 @@ fn both_ends(text: &str) -> String {
     format!("{}\n… {between} lines …\n{}", joined(head), joined(tail))
 }
 
-/// `1 line`, `2 lines`.
+/// A count with its noun: `1 line`, `2 lines`.
 pub(super) fn number(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// Adds the total where not all are shown.
+/// A heading with the total, if not all entries are shown; otherwise empty.
 fn counted(count: usize, what: &str) -> String {
     if count > SUMMARY_ROWS { format!("{count} {what}, the first {SUMMARY_ROWS}:\n") } else { String::new() }
 }
 
 fn beginning(text: &str) -> String {
-    /// This many lines are enough for an example.
+    /// The number of lines that are enough for an example.
     const LINES: usize = 5;
     joined(&text.lines().take(LINES).collect::<Vec<_>>())
 }

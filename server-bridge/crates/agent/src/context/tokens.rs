@@ -4,7 +4,7 @@ use llm::{Assistant, Content, Message, SystemPart, Tool};
 
 use crate::limits::{ASCII_PER_TOKEN, IMAGE_TOKENS, MESSAGE_TOKENS};
 
-/// Of a text: one token for four ASCII letters, and one for every other character.
+/// The estimate for a text: one token for four ASCII letters, and one for every other character.
 pub fn of_text(text: &str) -> usize {
     /// The first byte of a multi-byte character has at least this value.
     const FIRST_OF_SEVERAL: u8 = 0xc0;
@@ -13,7 +13,7 @@ pub fn of_text(text: &str) -> usize {
     ascii.div_ceil(ASCII_PER_TOKEN) + others
 }
 
-/// Of a message of a conversation.
+/// The estimate for a message of a conversation.
 pub fn of_message(message: &Message) -> usize {
     MESSAGE_TOKENS
         + match message {
@@ -34,12 +34,12 @@ fn of_content(content: &[Content]) -> usize {
     content.iter().map(|content| content.text().map_or(IMAGE_TOKENS, of_text)).sum()
 }
 
-/// Of the system prompt.
+/// The estimate for the system prompt.
 pub fn of_system(parts: &[SystemPart]) -> usize {
     parts.iter().map(|part| of_text(&part.text)).sum()
 }
 
-/// Of the declared tools.
+/// The estimate for the declared tools.
 pub fn of_tools(tools: &[Tool]) -> usize {
     tools
         .iter()

@@ -1,18 +1,18 @@
-//! The turn: a model is asked and its calls are run until it is done. It reaches everything around it through ports, and
-//! depends on neither the database nor the clients' documents.
+//! The turn: a model is asked and its calls are run until it is done. A turn reaches everything around it through ports, and depends on
+//! neither the database nor the clients' documents.
 //!
 //! ```text
 //! turn: [ ask the model ─▶ keep and show the answer ─▶ run its tools ─▶ keep the results ]* ─▶ end
 //! ```
-//! Everything is recorded before the next step begins, so that a killed server loses nothing and repeats nothing: the next one
-//! goes on with the turn from its record (`turn/go_on`).
+//! Everything is recorded before the next step begins, so that a killed server loses nothing and repeats nothing: the next run of the
+//! server resumes the turn from its record (`turn/go_on`).
 //!
 //! | module | holds |
 //! |---|---|
 //! | `ports` | the turn's interface to the server around it |
 //! | `turn` | the loop, the choice of the model, and the wait to begin |
 //! | `tools_of_reply` | which calls of one answer run side by side |
-//! | `pipeline/` | the prompt before and beside the conversation |
+//! | `pipeline/` | the system prompt, and the notes within the conversation |
 //! | `agents/` | sub-agents: turns below a turn |
 
 mod agents;

@@ -31,29 +31,29 @@ use crate::library::Library;
 use crate::models::{ModelChain, NoModel, Place, Tier};
 use crate::tool::{CallKey, Failure, Looked, Outcome, SubAgentState, Subject, TurnCost};
 
-/// The result of a port's method; it fails if the store does, or the chat is gone.
+/// The result of a port's method. The method fails if the store does, or if the chat was deleted.
 pub type Asked<'a, T> = BoxFuture<'a, crate::PortResult<T>>;
 
 /// The ports of a turn. Cheap to clone.
 #[derive(Clone)]
 pub struct Ports {
-    /// See [`Journal`].
+    /// The record of the turn; see [`Journal`].
     pub journal: Arc<dyn Journal>,
-    /// See [`Display`].
+    /// The people's view of the turn; see [`Display`].
     pub display: Arc<dyn Display>,
-    /// See [`Permissions`].
+    /// The user's permissions; see [`Permissions`].
     pub permissions: Arc<dyn Permissions>,
-    /// See [`ModelPool`].
+    /// The models; see [`ModelPool`].
     pub models: Arc<dyn ModelPool>,
-    /// See [`Workplace`].
+    /// The machine; see [`Workplace`].
     pub workplace: Arc<dyn Workplace>,
-    /// See [`SubAgents`].
+    /// The sub-agents; see [`SubAgents`].
     pub sub_agents: Arc<dyn SubAgents>,
-    /// See [`BackgroundAgents`].
+    /// The sub-agents in the background; see [`BackgroundAgents`].
     pub background: Arc<dyn BackgroundAgents>,
     /// The roles that sub-agents can have.
     pub library: Library,
-    /// Puts a text of the server into the language of those who see the turn.
+    /// Translates a text of the server into the language of the people who see the turn.
     pub say: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
@@ -65,7 +65,7 @@ pub trait Journal: Send + Sync {
     /// The conversation up to and including the turn.
     fn load(&self) -> Asked<'_, StoredContext>;
 
-    /// Adds an entry to the conversation; returns the message that it became.
+    /// Adds an entry to the conversation; returns the message that it became, with its item.
     fn append<'a>(&'a self, entry: Entry<'a>) -> Asked<'a, (ItemId, Message)>;
 
     /// Changes how the model sees the conversation.
@@ -74,46 +74,45 @@ pub trait Journal: Send + Sync {
     /// Records the cost of a request that left no entry.
     fn spend<'a>(&'a self, spent: Spent<'a>) -> Asked<'a, ()>;
 
-    /// Records that a call that may change something is about to take effect: after a crash, a call without this record did
-    /// not begin.
+    /// Records that a call that may change something is about to take effect. After a crash, a call without this record is known not to have begun.
     fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()>;
 
     /// True if the command that a call began under this key is on record.
     fn has_command(&self, call: CallKey) -> Asked<'_, bool>;
 
-    /// Records how the turn ended, and shows it in the turn's first message: as one change, since nobody corrects the message of a
-    /// turn that has ended.
+    /// Records how the turn ended, and shows it in the turn's first message. Both are one change, because no later run would correct the
+    /// message of a turn that has ended.
     fn end<'a>(&'a self, first: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()>;
 }
 
-/// How a turn begins.
+/// The way in which a turn begins.
 pub enum Begins {
-    /// It was queued.
+    /// The turn was queued, and begins for the first time.
     First,
-    /// An earlier server began it, and it goes on from its record.
+    /// An earlier run of the server began the turn; it continues from its record.
     Again(Box<Left>),
-    /// Not at all: it was ended elsewhere.
+    /// The turn does not begin: it was ended elsewhere.
     Over,
 }
 
-/// What an earlier server left of a turn, beside its conversation.
+/// The record that an earlier run of the server left of a turn, in addition to its conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     /// The number of answers on record.
     pub answers: usize,
-    /// The text of the first of them, and its reasoning as it is shown.
+    /// The text of the first answer, and its reasoning as it is shown.
     pub first: (String, String),
-    /// The text of the last one that says something.
+    /// The text of the last answer that has any.
     pub words: Option<String>,
-    /// The names of the tools that they call.
+    /// The names of the tools that the answers call.
     pub called: Vec<String>,
     /// The message of an answer that was cut off, unless it is the turn's first message; the next answer is shown there.
     pub void: Option<MessageId>,
-    /// The cost on record.
+    /// The recorded cost.
     pub cost: TurnCost,
     /// True if the turn waits for a sub-agent that was called while a machine was connected.
     pub needs_machine: bool,
-    /// True if the recorded answer replaces a message of the user, and its call's result is the final answer: no model was asked.
+    /// True if the recorded answer was made from a user's message, and its call's result is the final answer: no model was asked.
     pub is_relay: bool,
 }
 
@@ -141,7 +140,7 @@ pub enum Change<'a> {
 
 /// A turn as people see it: a message for each answer, and a card for each call of a tool.
 pub trait Display: Send + Sync {
-    /// Adds the message of an answer that begins; the turn's first one already exists.
+    /// Adds the message of an answer that begins; the turn's first message already exists.
     fn add_reply(&self) -> Asked<'_, MessageId>;
 
     /// Changes the message of an answer.
@@ -150,10 +149,10 @@ pub trait Display: Send + Sync {
     /// Streams more text to the end of a message, until the message is changed.
     fn stream(&self, message: MessageId, what: Stream, text: String);
 
-    /// Adds a notice of the server.
+    /// Adds a notice from the server.
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()>;
 
-    /// Adds the card of a call, without an event until [`Display::tell`]; the card that an earlier server made stays as it is.
+    /// Adds the card of a call, without an event until [`Display::tell`]; a card that an earlier run of the server made stays as it is.
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId>;
 
     /// Sends the event of a card that was added.
@@ -166,7 +165,7 @@ pub trait Display: Send + Sync {
     fn settle(&self, first: MessageId) -> Asked<'_, ()>;
 }
 
-/// More of a message's content.
+/// The kind of content that is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The model's text.
@@ -186,14 +185,14 @@ pub struct ReplyState<'a> {
     pub reasoning: &'a str,
     /// The reason why the turn did not end well, and what to do.
     pub error: Option<&'a str>,
-    /// The cost of the turn, once it is over.
+    /// The cost of the turn, once it has ended.
     pub cost: Option<TurnCost>,
-    /// True if it is queued with other users' answers ahead of it.
+    /// True if it is queued because other answers are ahead of it.
     pub waits: bool,
 }
 
 impl ReplyState<'_> {
-    /// A state that has nothing but its status.
+    /// A state with a status and nothing else.
     pub fn of(status: TurnStatus) -> Self {
         Self { status, reasoning: "", error: None, cost: None, waits: false }
     }
@@ -202,9 +201,9 @@ impl ReplyState<'_> {
 /// A tool call as people see it.
 #[derive(Clone, Copy)]
 pub struct Card<'a> {
-    /// The tool's name, as it is shown.
+    /// The tool's name in the form that people see.
     pub tool: &'a str,
-    /// The subject of the call.
+    /// The subject of the call, for people.
     pub hint: &'a str,
     /// The place where it runs.
     pub place: Option<&'a str>,
@@ -217,30 +216,30 @@ pub struct Card<'a> {
 /// The state of a call.
 #[derive(Clone, Copy)]
 pub enum CallState<'a> {
-    /// It asks its user for permission.
+    /// The call waits for the user's permission.
     Asks(&'a Looked, Access),
-    /// It asks its user a question, with or without answers to choose from.
+    /// The call asks the user a question, with or without options to choose from.
     Questions(&'a str, &'a [String]),
-    /// It is running.
+    /// The call is running.
     Runs,
-    /// It is running, and this is its sub-agent's state.
+    /// The call is running; this is the state of its sub-agent.
     Delegates(&'a SubAgentState),
-    /// It was asked for here and ran elsewhere.
+    /// The permission was asked for with this card, and the call ran elsewhere.
     Settled(CallStatus),
-    /// It is over. The duration is in milliseconds, if it ran.
+    /// The call has ended. The duration is in milliseconds, if it ran.
     Ended(CallStatus, &'a Outcome, Option<u64>),
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStatus {
-    /// It succeeded.
+    /// The call succeeded.
     Done,
-    /// It failed.
+    /// The call failed.
     Failed,
-    /// It was not allowed.
+    /// The call was not allowed.
     Denied,
-    /// Its user stopped it.
+    /// The user stopped the call.
     Cancelled,
 }
 
@@ -259,61 +258,60 @@ pub trait Permissions: Send + Sync {
     /// True if the user allowed calls of a tool with this subject for good.
     fn is_allowed<'a>(&'a self, tool: &'a str, subject: &'a str) -> Asked<'a, bool>;
 
-    /// Allows calls of a tool with this subject for good; `scope` says what that covers, in the words that the user agreed to.
+    /// Allows calls of a tool with this subject for good; `scope` describes what that covers, in the words that the user agreed to.
     fn allow_for_good<'a>(&'a self, tool: &'a str, subject: &'a str, scope: &'a str) -> Asked<'a, ()>;
 
-    /// Called when a file is about to be changed without a question: a command that was allowed for good may do something
-    /// else now, and is asked about again.
+    /// Called when a file is about to be changed without a question. A command that was allowed for good may do something else
+    /// afterwards, so it is asked about again.
     fn files_change(&self) -> Asked<'_, ()>;
 
-    /// Asks the user with a message, which shows the question only once this waits for its answer: no answer comes too
-    /// early.
+    /// Asks the user with a message that shows the question only once this waits for the answer, so that no answer can arrive too early.
     fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking>;
 
-    /// True if the user asked for the conversation to be compressed. Asking resets the request.
+    /// True if the user asked for the conversation to be compressed. Reading this resets the request.
     fn wants_room(&self) -> bool;
 }
 
 /// The choice of the model that answers, and the wait for it.
 pub trait ModelPool: Send + Sync {
-    /// The model that the user's chat uses now, or one of that tier from the same subscription, with its stand-ins.
+    /// The model that the user's chat uses now, or one of this tier from the same subscription, with its stand-ins.
     ///
     /// Fails with a text for the user if there is none.
     fn chain(&self, tier: Option<Tier>) -> BoxFuture<'_, Result<ModelChain, NoModel>>;
 
-    /// The queue seat for calls of a model.
+    /// The place in the queue for calls of a model.
     fn seat(&self, kind: Kind) -> Seat;
 
     /// The retries and timeouts of requests to a model.
     fn patience(&self) -> Patience;
 
-    /// A place among the answers in progress, not taken yet.
+    /// A place among the answers in progress; it is not taken yet.
     fn place(&self, kind: Kind) -> Place;
 }
 
 /// The machine on which the work is done, chosen when the turn first needs it.
 pub trait Workplace: Send + Sync {
-    /// A fresh handle.
+    /// A fresh handle of the machine.
     ///
     /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
 
-    /// The name of the place, if there is one.
+    /// The name of the place of work, if there is one.
     fn name(&self) -> Asked<'_, Option<String>>;
 
     /// The chat's directory, relative to the workspace; empty for the workspace.
     fn cwd(&self) -> Asked<'_, String>;
 
-    /// A reminder for the model: which files changed since it saw them.
+    /// A reminder for the model that lists the files that changed since it saw them.
     fn news(&self) -> Asked<'_, Option<String>>;
 }
 
-/// Agents that the turn's agent calls.
+/// The agents that the turn's agent calls.
 pub trait SubAgents: Send + Sync {
     /// Takes the name of a sub-agent; `None` while another call has it.
     fn take_name(&self, name: &str) -> Option<Name>;
 
-    /// The sub-agent that the turn's agent calls by that name.
+    /// The sub-agent that the turn's agent calls by this name.
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named>;
 
     /// The recorded state of the turn's next call without a result, which must be a call of a sub-agent.
@@ -322,22 +320,22 @@ pub trait SubAgents: Send + Sync {
     /// True if the user's sub-agent with this chat is at work.
     fn is_at_work(&self, chat: &ChatId) -> bool;
 
-    /// The machine of this name, as a place for a sub-agent; `None` if the turn's agent works there itself.
+    /// The place for a sub-agent on the machine with this name; `None` if the turn's agent works there itself.
     ///
     /// Fails with [`Failure::Told`] if it is not a machine of the user, cannot be reached, or is closed to this chat.
     fn place<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
-    /// Makes a new one with an empty conversation.
+    /// Creates a sub-agent with an empty conversation.
     fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent>;
 
-    /// Gives a sub-agent a task, and runs its turn to the end. If the task `goes_on`, the turn resumes from its record; the task is
+    /// Gives a sub-agent a task, and runs its turn to the end. If the task `goes_on`, the turn resumes from its record, and the task is
     /// posted only if the server died before it did so. If the turn has already ended, this only returns its end.
     ///
     /// Fails with [`Failure::Told`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>>;
 }
 
-/// Sub-agents that the turn's agent calls and does not wait for.
+/// The sub-agents that the turn's agent calls and does not wait for.
 pub trait BackgroundAgents: Send + Sync {
     /// Fails with [`Failure::Told`] if the turn cannot call a sub-agent in the background: too many are at work, or the chat may have
     /// none. Called before anything is created for the call.
@@ -361,9 +359,9 @@ pub trait BackgroundAgents: Send + Sync {
 
 /// A message to a sub-agent in the background.
 pub struct BackgroundMessage<'a> {
-    /// Its chat.
+    /// The sub-agent's chat.
     pub chat: &'a ChatId,
-    /// Shows the call in its parent's chat.
+    /// The message that shows the call in the parent's chat.
     pub card: MessageId,
     /// The whole text.
     pub text: &'a str,
@@ -371,9 +369,9 @@ pub struct BackgroundMessage<'a> {
 
 /// A task for a sub-agent in the background.
 pub struct BackgroundTask<'a> {
-    /// Its chat.
+    /// The sub-agent's chat.
     pub chat: &'a ChatId,
-    /// Shows the call in its parent's chat.
+    /// The message that shows the call in the parent's chat.
     pub card: MessageId,
     /// The whole task text.
     pub text: &'a str,
@@ -383,13 +381,13 @@ pub struct BackgroundTask<'a> {
 
 /// The data of a new sub-agent.
 pub struct NewSubAgent<'a> {
-    /// Shows the call.
+    /// The message that shows the call.
     pub card: MessageId,
-    /// The role that it takes.
+    /// The role that it takes, if one was named.
     pub role: Option<&'a str>,
-    /// The name by which it can be called again.
+    /// The name by which it can be called again, if it has one.
     pub instance: Option<&'a str>,
-    /// The machine that it works on, if not its parent's.
+    /// The machine that it works on, if that differs from its parent's.
     pub place: Option<&'a str>,
     /// The names of the tools that it may use, as [`crate::tool::Toolbox::to_json`] writes them.
     pub tools_json: &'a str,
@@ -397,19 +395,19 @@ pub struct NewSubAgent<'a> {
 
 /// A task for a sub-agent.
 pub struct SubAgentTask<'a> {
-    /// Its chat.
+    /// The sub-agent's chat.
     pub chat: &'a ChatId,
-    /// Shows the call in its parent's chat.
+    /// The message that shows the call in the parent's chat.
     pub card: MessageId,
     /// The whole task text.
     pub text: &'a str,
-    /// True if it is to work in a git worktree of its own, from this call on.
+    /// True if it is to work in its own git worktree from this call on.
     pub worktree: bool,
     /// True if the sub-agent was already called for this card before a restart.
     pub goes_on: bool,
     /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
-    /// Cancelled when its user stops it.
+    /// Cancelled when the user stops the sub-agent.
     pub cancelled: &'a CancellationToken,
 }
 
@@ -427,11 +425,11 @@ pub enum Called {
 /// A sub-agent that was called before a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledAgent {
-    /// The sub-agent.
+    /// The sub-agent that was called.
     pub agent: SubAgent,
-    /// How many tool calls it made for this task.
+    /// The number of tool calls that it made for this task.
     pub steps: u32,
-    /// True if it has ended, but its parent does not know yet.
+    /// True if the sub-agent has ended, but its parent has not been informed yet.
     pub is_over: bool,
 }
 
@@ -440,19 +438,19 @@ pub struct CalledAgent {
 pub struct SubAgentEnd {
     /// The end of its turn.
     pub turn: TurnEnd,
-    /// What became of its worktree, in words for its parent.
+    /// What happened to its worktree, in words for its parent.
     pub worktree: Option<String>,
 }
 
 /// The end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnEnd {
-    /// The status it ended with.
+    /// The status that the turn ended with.
     pub status: TurnStatus,
-    /// The reason why it did not end well.
+    /// The reason why the turn did not end well.
     pub error: Option<String>,
-    /// Its cost.
+    /// The cost of the turn.
     pub cost: TurnCost,
-    /// The last text of its model, if any.
+    /// The last text of the turn's model, if any.
     pub words: Option<String>,
 }

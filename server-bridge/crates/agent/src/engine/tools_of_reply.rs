@@ -1,12 +1,12 @@
-//! The calls of one answer that run side by side: consecutive calls that change nothing, and consecutive sub-agents. A call
-//! that changes something waits for all before it, and all after it wait for it.
+//! Determines which calls of one answer run concurrently: consecutive calls that change nothing, and consecutive sub-agents. A call that
+//! changes something waits for all calls before it, and all calls after it wait for it.
 
 use std::ops::Range;
 
 use crate::limits::{SUB_AGENTS_AT_ONCE, TOOLS_AT_ONCE};
 use crate::tool::Beside;
 
-/// How many such calls run at once.
+/// The limit on calls of this kind that run at once.
 pub(super) fn at_once(beside: Beside) -> usize {
     match beside {
         Beside::Nothing => 1,
@@ -15,7 +15,7 @@ pub(super) fn at_once(beside: Beside) -> usize {
     }
 }
 
-/// Groups of calls; each group runs at once, one group after the other.
+/// Groups of calls: the calls of a group run at once, and the groups one after the other.
 pub(super) fn groups(calls: &[Beside]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     for (at, beside) in calls.iter().enumerate() {

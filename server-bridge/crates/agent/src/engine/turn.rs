@@ -5,7 +5,7 @@
 //!             ▲  └──calls──▶ run them ─┐        cancelled, failed: at any point, with what was done so far kept
 //!             └────────────────────────┘
 //! ```
-//! A turn that a server's end cuts off stays as it is on record, and the next server goes on with it: see `go_on`.
+//! A turn that is cut off when a server ends stays on record as it is, and the next run of the server resumes it: see `go_on`.
 
 mod approve;
 mod ask;
@@ -44,29 +44,29 @@ use run_tools::Calls;
 pub struct Turn<'a> {
     /// The interface to everything around it.
     pub ports: &'a Ports,
-    /// The parts of its prompt.
+    /// The parts of the turn's prompt.
     pub parts: &'a PromptParts,
-    /// The hooks that it runs.
+    /// The hooks that the turn runs.
     pub hooks: &'a Hooks,
     /// The user whose agent answers.
     pub user: &'a User,
-    /// The chat that it is a turn of.
+    /// The chat that the turn belongs to.
     pub chat: &'a ChatId,
     /// The turn's id.
     pub turn: TurnId,
-    /// The message that shows its first answer.
+    /// The message that shows the turn's first answer.
     pub message: MessageId,
-    /// Cancelled when its user stops it.
+    /// Cancelled when the turn's user stops it.
     pub cancelled: &'a CancellationToken,
     /// Cancelled when the server stops.
     pub stop: &'a CancellationToken,
     /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
-    /// The layers that change its conversation automatically.
+    /// The layers that change the conversation automatically.
     pub context: ContextMode,
 }
 
-/// A turn's surroundings at its beginning.
+/// The surroundings of a turn at its beginning.
 struct Setting {
     conversation: Conversation,
     /// The note for the model, with the next message.
@@ -82,9 +82,9 @@ enum End {
     Failed(String),
     /// The model did not answer; another one may.
     NotAnswered(llm::Error),
-    /// The provider reports that the conversation is too long; with its message.
+    /// The provider reports that the conversation is too long; with the provider's message.
     TooLong(String),
-    /// The chat is gone, or the store fails.
+    /// The chat was deleted, or the store fails.
     Port(PortError),
 }
 
@@ -97,31 +97,31 @@ impl From<PortError> for End {
 /// The turn's progress so far.
 #[derive(Default)]
 struct Progress {
-    /// The text of the message that stands for the turn.
+    /// The text of the message that represents the turn.
     text: String,
     reasoning: String,
     has_first: bool,
     /// The message of an answer that was discarded; the next answer is shown there.
     void: Option<MessageId>,
-    /// The answer in progress, as it is shown.
+    /// The answer in progress, in the form that is shown.
     shown: Option<Shown>,
     /// The model's last text.
     words: Option<String>,
     usage: Usage,
     cost_micros: u64,
-    /// The number of compressions because the window was full.
+    /// The number of compressions that were forced because the window was full.
     forced: usize,
 }
 
 impl Progress {
-    /// Adds the cost of a request; returns the same for the store.
+    /// Adds the cost of a request; returns the same cost for the store.
     fn took<'a>(&mut self, setup: &'a ModelSetup, usage: Usage) -> Spent<'a> {
         self.usage = self.usage.plus(usage);
         self.cost_micros += setup.price.cost_micros(usage);
         setup.spent(usage)
     }
 
-    /// The last tool result of the message is the answer.
+    /// Takes the last tool result of the conversation as the turn's answer.
     fn relayed(&mut self, conversation: &Conversation) {
         if let Some(Message::Tool(result)) = conversation.items().last().map(|item| &item.message) {
             self.text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
@@ -129,7 +129,7 @@ impl Progress {
         }
     }
 
-    /// Remembers the model's text.
+    /// Stores the model's text, if it has any.
     fn said(&mut self, text: &str) {
         let text = text.trim();
         if !text.is_empty() {
@@ -145,8 +145,8 @@ const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 const CANCELLED: &str = "Cancelled by the user";
 
 impl Turn<'_> {
-    /// Runs it to its end, which is stored and shown. `None` if the server stops before: the turn stays on record as it is, for
-    /// the server's next run.
+    /// Runs the turn to its end, which is stored and shown. `None` if the server stops before the end: the turn stays on record as it is,
+    /// for the server's next run.
     pub async fn run(self) -> Option<TurnEnd> {
         let mut progress = Progress::default();
         let mut chain = self.chain().await;
@@ -177,7 +177,7 @@ impl Turn<'_> {
             Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
             Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
             Err(End::Port(error)) => {
-                tracing::error!(%error, turn = %self.turn, "a turn ended: the store failed, or the turn's chat is gone");
+                tracing::error!(%error, turn = %self.turn, "a turn ended because the store failed or the turn's chat was deleted");
                 let told = "the server could not store the conversation; its log says why";
                 (TurnStatus::Failed, Some(told.to_owned()))
             }
@@ -199,7 +199,7 @@ impl Turn<'_> {
         self.ports.journal.end(self.message, &progress.text, state).await
     }
 
-    /// The rulings of hooks at a place. A cancel does not wait for them, and denies what is about to happen.
+    /// The rulings of hooks at a place. A cancelled turn does not wait for them, and denies the action that they were asked about.
     async fn words(&self, place: Place<'_>) -> Words {
         tokio::select! {
             biased;
@@ -208,7 +208,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The turn as hooks see it.
+    /// The turn in the form that hooks see.
     fn hooked(&self) -> HookedTurn<'_> {
         let (root, turn) = (self.ancestry.root(), self.turn);
         HookedTurn { user: self.user, chat: self.chat, root, turn }
@@ -278,11 +278,11 @@ impl Turn<'_> {
                 self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
-        Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
+        Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it continue")))
     }
 
-    /// Carries out the calls that a message of its user stands for, such as one to a sub-agent: their last result is the answer,
-    /// and no model is asked.
+    /// Carries out the calls that a message of the turn's user stands for, such as a call of a sub-agent. The result of the last one is
+    /// the answer, and no model is asked.
     async fn relay(
         &self,
         away: Option<&str>,
@@ -298,7 +298,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Asks the hooks about the turn, and puts the note in front of the message that it answers.
+    /// Asks the hooks about the turn, and puts the note before the message that it answers.
     async fn first_words(&self, note: String, conversation: &mut Conversation) -> Result<(), End> {
         let words = self.begins(conversation).await?;
         let note = [vec![note], words.notes].concat().join("\n");
@@ -324,7 +324,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Asks the hooks about the end of a model's work; returns the reason why it goes on, if it does.
+    /// Asks the hooks about the end of a model's work; returns the reason why the model is to continue, if it is.
     async fn stops(&self, text: &str, denied: usize) -> Result<Option<String>, End> {
         let place = Place::Stops { text, is_again: denied > 0 };
         let Some(why) = self.words(place).await.denied else { return Ok(None) };
@@ -333,20 +333,19 @@ impl Turn<'_> {
         }
         if denied == STOPS_DENIED {
             let text = format!(
-                "⚠️ A hook wants the model to go on, but the model has already done so {STOPS_DENIED} times: {why}"
+                "⚠️ A hook wants the model to continue, but the model has already done so {STOPS_DENIED} times: {why}"
             );
             self.display().notice(&text).await?;
             return Ok(None);
         }
-        self.display().notice(&format!("A hook makes the model go on: {why}")).await?;
+        self.display().notice(&format!("A hook makes the model continue: {why}")).await?;
         Ok(Some(why))
     }
 
     /// The conversation after the system prompt, and the note for the next message.
     async fn conversation(&self, setup: &ModelSetup) -> Result<Setting, End> {
         let (prompt, away) = self.surroundings().await?;
-        // Tools are declared even without a machine: the conversation calls them, and providers refuse calls of undeclared
-        // tools.
+        // Tools are declared even without a machine: the conversation contains calls of them, and providers refuse calls of undeclared tools.
         let tools = self.ancestry.tools().catalogue();
         let stored = self.ports.journal.load().await?;
         let request = request(setup, prompt.system, tools);
@@ -399,7 +398,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Adds the news of the background to the conversation: for the parent, sub-agents that have ended; for a sub-agent, messages to it.
+    /// Adds the news of background work to the conversation: for a parent, sub-agents that have ended; for a sub-agent, messages to it.
     /// Returns true if there was any.
     async fn hear(&self, conversation: &mut Conversation) -> Result<bool, End> {
         let mut has_heard = false;
@@ -415,7 +414,7 @@ impl Turn<'_> {
         Ok(self.ancestry.delegation().is_some() && self.hear(conversation).await?)
     }
 
-    /// Adds an item to the conversation, after recording it.
+    /// Records an entry, and then adds it to the conversation.
     async fn append(&self, conversation: &mut Conversation, entry: Entry<'_>) -> Result<(), End> {
         let (item, message) = self.ports.journal.append(entry).await?;
         conversation.push(item, self.turn, message);
@@ -429,7 +428,7 @@ fn text_of(message: &Message) -> String {
     content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n")
 }
 
-/// The request, without the messages.
+/// The request to a model, without messages.
 fn request(setup: &ModelSetup, system: Vec<SystemPart>, tools: Vec<llm::Tool>) -> Request {
     Request {
         model: setup.name.clone(),
@@ -455,6 +454,6 @@ fn reply_tokens(setup: &ModelSetup) -> u32 {
 
 fn log(told: crate::PortResult<()>) {
     if let Err(error) = told {
-        tracing::error!(%error, "the end of a turn cannot be stored; the server goes on with it at its next start");
+        tracing::error!(%error, "the end of a turn cannot be stored; the server resumes the turn at its next start");
     }
 }

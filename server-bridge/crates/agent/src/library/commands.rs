@@ -1,4 +1,4 @@
-//! The slash commands of a workspace: prompts that people start, in `NAME.md` of a directory of commands, or of a directory in it.
+//! The slash commands of a workspace: prompts that people start, each in a file `NAME.md` in a directory of commands or in one of its subdirectories.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use sandbox::{FileKind, Sandbox, SandboxError};
 use super::{beginning, beginnings, is_name, names};
 use crate::limits::{COMMAND_BYTES, LIBRARY_ENTRIES, LIBRARY_HEAD_BYTES};
 
-/// The directories of a workspace that hold commands; of two with the same name the first one is used.
+/// The directories of a workspace that contain commands; if two have a command with the same name, the first one is used.
 const DIRECTORIES: [&str; 2] = [".sandbridge/commands", ".claude/commands"];
 
-/// All commands of a workspace, in the order of their names; of their texts only the beginnings.
+/// All commands of a workspace, sorted by name, with only the beginnings of their texts.
 ///
 /// Fails if the place cannot be reached.
 pub async fn heads(sandbox: &Sandbox) -> Result<Vec<Command>, SandboxError> {
@@ -26,7 +26,7 @@ pub async fn heads(sandbox: &Sandbox) -> Result<Vec<Command>, SandboxError> {
     Ok(texts.iter().filter_map(|(name, text)| parsed(DIRECTORIES[0], name, text)).collect())
 }
 
-/// A command of a workspace with its whole text; `None` if there is none with that name.
+/// A command of a workspace with its whole text; `None` if no command has this name.
 ///
 /// Fails if the place cannot be reached.
 pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Command>, SandboxError> {
@@ -41,7 +41,7 @@ pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Command>, Sand
     Ok(None)
 }
 
-/// The commands in a directory and in the directories in it: their names, and their files.
+/// The commands in a directory and in its subdirectories: their names and their files.
 async fn of_directory(sandbox: &Sandbox, directory: &str) -> Result<Vec<(String, String)>, SandboxError> {
     let below = names(sandbox, directory, FileKind::Directory).await?;
     let mut found: Vec<(String, String)> = Vec::new();

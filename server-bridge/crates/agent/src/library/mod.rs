@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!   .sandbridge/skills/NAME/SKILL.md    how to do something; read when it is needed   ┐
-//!   .sandbridge/agents/NAME.md          who a sub-agent can be                        ├─▶ Library: by name, the workspace's first
-//!   Shelf                               those of others, named PLUGIN:NAME            ┘
+//!   .sandbridge/agents/NAME.md          the role that a sub-agent can have            ├─▶ Library: by name, the workspace's first
+//!   Shelf                               those of other sources, named PLUGIN:NAME     ┘
 //! ```
 //! The directories of other products are read as well: `.agents/skills`, `.claude/skills`, `skills`, `.claude/agents`,
 //! `.claude/commands`.
-//! The catalogues are read again at each turn, only the heads, side by side. Entries that are too long, too many or not text
-//! are left out. What a workspace has is trusted no more than its other files.
+//! The catalogues are read again at each turn, concurrently, and only the heads of the files. Entries that are too long, too many or not
+//! text are left out. Skills and roles of a workspace are trusted no more than its other files.
 //!
 //! | module | holds |
 //! |---|---|
@@ -34,16 +34,16 @@ pub struct Shelved {
     /// Skills with their whole text. Their directories are paths in a workspace, once [`Shelf::bring`] has brought them
     /// there.
     pub skills: Vec<Skill>,
-    /// Roles, whole.
+    /// Roles with their whole text.
     pub roles: Vec<Role>,
 }
 
 /// Skills and roles that do not come from a workspace.
 pub trait Shelf: Send + Sync {
-    /// A user's.
+    /// The skills and roles of a user.
     fn of<'a>(&'a self, user: &'a User) -> BoxFuture<'a, Arc<Shelved>>;
 
-    /// Brings the files of a skill to a machine.
+    /// Puts the files of a skill on a machine.
     ///
     /// Fails with the reason in words.
     fn bring<'a>(
@@ -54,9 +54,9 @@ pub trait Shelf: Send + Sync {
     ) -> BoxFuture<'a, Result<(), String>>;
 }
 
-/// Looks up which needs of skills a machine lacks.
+/// Determines which requirements of skills a machine lacks.
 pub trait Needs: Send + Sync {
-    /// Those of these programs and `$VARIABLES` that a machine lacks; `None` if that is not known.
+    /// The given programs and `$VARIABLES` that a machine lacks; `None` if that is unknown.
     fn lacking<'a>(
         &'a self,
         user: &'a User,
@@ -65,7 +65,7 @@ pub trait Needs: Send + Sync {
     ) -> BoxFuture<'a, Option<Vec<String>>>;
 }
 
-/// All skills and roles. Cheap to clone; every clone is the same.
+/// All skills and roles. Cheap to clone; all clones share the same shelves.
 #[derive(Clone, Default)]
 pub struct Library(Arc<RwLock<Shelves>>, Arc<OnceLock<Arc<dyn Needs>>>);
 
@@ -79,12 +79,12 @@ impl Library {
         *shelves = shelves.iter().cloned().chain([Arc::new(shelf) as Arc<dyn Shelf>]).collect();
     }
 
-    /// Sets the object that looks up the needs of skills; only the first call has an effect.
+    /// Sets the object that looks up the requirements of skills; only the first call has an effect.
     pub fn set_needs(&self, needs: impl Needs + 'static) {
         let _ = self.1.set(Arc::new(needs));
     }
 
-    /// The programs and `$VARIABLES` that these skills need and a machine lacks; `None` if that is not known.
+    /// The programs and `$VARIABLES` that these skills need and a machine lacks; `None` if that is unknown.
     pub async fn lacking(
         &self,
         user: &User,
@@ -107,8 +107,8 @@ impl Library {
         shelves.iter().cloned().zip(shelved).collect()
     }
 
-    /// The names of all skills that models may read by themselves, each with its purpose; `None` if there are none. `of_workspace` are
-    /// those of [`skills::heads`]. What the machine lacks of what a skill needs is told with it.
+    /// The names of all skills that models may read by themselves, each with its purpose; `None` if there are none. `of_workspace` lists
+    /// those of [`skills::heads`]. For each skill, the missing requirements of the machine are named.
     pub async fn skills(
         &self,
         user: &User,
@@ -137,7 +137,7 @@ impl Library {
         lines(described.iter().map(|(name, description)| (*name, description.as_str())))
     }
 
-    /// A skill with its whole text, and its files on the machine; `None` if there is none with that name.
+    /// A skill with its whole text, with its files put on the machine; `None` if no skill has this name.
     ///
     /// Fails if the place cannot be reached.
     pub async fn skill(
@@ -177,7 +177,7 @@ impl Library {
         Ok(lines(all.map(|role| (role.name.as_str(), role.description.as_str()))))
     }
 
-    /// A role with its whole text; `None` if there is none with that name.
+    /// A role with its whole text; `None` if no role has this name.
     ///
     /// Fails if the place cannot be reached.
     pub async fn role(
@@ -211,7 +211,7 @@ pub async fn beginning(
     Ok((!text.is_empty()).then_some(text))
 }
 
-/// These files are optional.
+/// Treats a missing file as `None`, because these files are optional.
 fn absent<T>(error: SandboxError) -> Result<Option<T>, SandboxError> {
     match error {
         SandboxError::Offline { .. } | SandboxError::Lost { .. } => Err(error),
@@ -219,7 +219,7 @@ fn absent<T>(error: SandboxError) -> Result<Option<T>, SandboxError> {
     }
 }
 
-/// The names in a directory that have this kind and could be listed in a catalogue, sorted.
+/// The names in a directory that have this kind and are valid in a catalogue, sorted.
 async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec<String>, SandboxError> {
     let mut reader = match sandbox.read_dir(directory.as_bytes()).await {
         Ok(reader) => reader,
@@ -231,10 +231,10 @@ async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec
             Ok(entries) => entries,
             Err(error) => return Ok(absent::<Vec<String>>(error)?.unwrap_or_default()),
         };
-        // The runner decides where a link may lead.
+        // The runner decides where a symbolic link may lead.
         let found = entries.into_iter().filter(|entry| entry.kind == kind || entry.kind == FileKind::Symlink);
         names.extend(found.filter_map(|entry| String::from_utf8(entry.name).ok()));
-        // Dropping the reader stops the runner: a directory may be made to be endless.
+        // Dropping the reader stops the runner: a directory may be made to appear endless.
         if names.len() > LIBRARY_ENTRIES * LIBRARY_ENTRIES {
             break;
         }
@@ -245,7 +245,7 @@ async fn names(sandbox: &Sandbox, directory: &str, kind: FileKind) -> Result<Vec
     Ok(names)
 }
 
-/// True if something may have this name: a file name that needs no quoting in a path or in a line of text.
+/// True if a skill or role may have this name: a file name that needs no quoting in a path or in a line of text.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty()
@@ -268,7 +268,7 @@ async fn beginnings(
     found.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Lines of a catalogue: `- NAME: DESCRIPTION`; `None` without entries.
+/// The lines of a catalogue: `- NAME: DESCRIPTION`; `None` if there are no entries.
 fn lines<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let line = |(name, about): (&str, &str)| {
         let about: String = about.chars().take(LIBRARY_DESCRIPTION_CHARS).collect();

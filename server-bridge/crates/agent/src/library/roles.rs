@@ -1,4 +1,4 @@
-//! The roles of a workspace: who a sub-agent can be, in `NAME.md` of a directory of roles.
+//! The roles that a sub-agent can have, from a workspace: each in a file `NAME.md` in a directory of roles.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use sandbox::{FileKind, Sandbox, SandboxError};
 use super::{beginning, beginnings, is_name, names};
 use crate::limits::{LIBRARY_ENTRIES, LIBRARY_HEAD_BYTES, ROLE_BYTES};
 
-/// The directories of a workspace that hold roles; of two with the same name the first one is used.
+/// The directories of a workspace that contain roles; if two have a role with the same name, the first one is used.
 const DIRECTORIES: [&str; 2] = [".sandbridge/agents", ".claude/agents"];
 
-/// All roles of a workspace, in the order of their names; of their texts only the beginnings.
+/// All roles of a workspace, sorted by name, with only the beginnings of their texts.
 ///
 /// Fails if the place cannot be reached.
 pub(super) async fn heads(sandbox: &Sandbox) -> Result<Vec<Role>, SandboxError> {
@@ -28,7 +28,7 @@ pub(super) async fn heads(sandbox: &Sandbox) -> Result<Vec<Role>, SandboxError> 
     Ok(texts.iter().filter_map(|(name, text)| parsed(DIRECTORIES[0], name, text)).collect())
 }
 
-/// A role of a workspace with its whole text; `None` if there is none with that name.
+/// A role of a workspace with its whole text; `None` if no role has this name.
 ///
 /// Fails if the place cannot be reached.
 pub(super) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, SandboxError> {
@@ -43,7 +43,7 @@ pub(super) async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Role>, 
     Ok(None)
 }
 
-/// A role is called by the name of its file.
+/// Parses a role; its name is the name of its file.
 fn parsed(directory: &str, name: &str, text: &str) -> Option<Role> {
     Some(Role::of_text(name, PluginPath::parse(&file(directory, name)).ok()?, text))
 }

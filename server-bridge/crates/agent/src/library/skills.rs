@@ -1,4 +1,4 @@
-//! The skills of a workspace: how to do something, in `NAME/SKILL.md` of a directory of skills.
+//! The skills of a workspace: instructions on how to do something, each in a file `NAME/SKILL.md` in a directory of skills.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use sandbox::{FileKind, Sandbox, SandboxError};
 use super::{beginning, beginnings, is_name, names};
 use crate::limits::{LIBRARY_ENTRIES, LIBRARY_HEAD_BYTES, SKILL_BYTES};
 
-/// The directories of a workspace that hold skills; of two with the same name the first one is used.
+/// The directories of a workspace that contain skills; if two have a skill with the same name, the first one is used.
 const DIRECTORIES: [&str; 4] = [".sandbridge/skills", ".agents/skills", ".claude/skills", "skills"];
 
-/// All skills of a workspace, in the order of their names; of their texts only the beginnings.
+/// All skills of a workspace, sorted by name, with only the beginnings of their texts.
 ///
 /// Fails if the place cannot be reached.
 pub async fn heads(sandbox: &Sandbox) -> Result<Vec<Skill>, SandboxError> {
@@ -33,7 +33,7 @@ pub async fn heads(sandbox: &Sandbox) -> Result<Vec<Skill>, SandboxError> {
     Ok(skills)
 }
 
-/// A skill of a workspace with its whole text; `None` if there is none with that name.
+/// A skill of a workspace with its whole text; `None` if no skill has this name.
 ///
 /// Fails if the place cannot be reached.
 pub async fn read(sandbox: &Sandbox, name: &str) -> Result<Option<Skill>, SandboxError> {

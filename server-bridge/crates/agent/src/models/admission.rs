@@ -1,6 +1,6 @@
-//! How many answers may be under way: in the whole server, and of one user on the server's model or on their own.
+//! Limits on the answers in progress: in the whole server, and per user on the server's model and on their own.
 //!
-//! A turn that waits for a person holds no place meanwhile.
+//! A turn that waits for a person gives up its place meanwhile.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,50 +11,47 @@ use records::UserId;
 use super::gate::{Gate, Permit};
 use crate::limits::{PERSONAL_TURNS, SHARED_TURNS};
 
-/// Admission of answers.
+/// Admits answers as long as the limits allow it.
 #[derive(Debug)]
 pub struct Admission {
     all: Arc<Gate>,
-    /// By user, and by the use of a model of their own.
+    /// The users' gates, by user and by whether they use a model of their own.
     users: Mutex<HashMap<(UserId, bool), Weak<Gate>>>,
 }
 
-/// A place among the answers in progress, for a turn and all sub-agents below it; freed when this is dropped. By default it holds
-/// no gates.
+/// A place among the answers in progress, for a turn and all sub-agents below it; freed when this is dropped. By default, it has no gates.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// In the order in which they are waited for: a user who waits for their own limit does not block others.
+    /// The gates in the order in which they are waited for: a user who waits for their own limit does not block others.
     wanted: Vec<Arc<Gate>>,
     held: Mutex<Held>,
-    /// Held by the task that takes the place again, so that only one does: two that each got a half of it would wait for
-    /// each other.
+    /// Held by the task that takes the place again, so that only one does: two tasks that each got half of the permits would wait for each other.
     taking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     permits: Vec<Permit>,
-    /// How many times the permits were given back and not yet taken again; a turn may wait for several answers at once.
+    /// The number of times that the permits were given back and not yet taken again; a turn may wait for several answers at once.
     absences: usize,
 }
 
-/// A wait for a person, during which the place is free for others. Dropping it ends the wait, and leaves it to the turn to
-/// take the place again.
+/// A wait for a person, during which the place is free for others. Dropping it ends the wait, and leaves it to the turn to take the place again.
 #[derive(Debug)]
 pub struct Away<'a>(&'a Place);
 
 impl Admission {
-    /// An admission for this many answers in all.
+    /// An admission with this limit on answers in progress in the whole server.
     pub fn new(turns_at_once: usize) -> Self {
         Self { all: Gate::new(turns_at_once), users: Mutex::default() }
     }
 
-    /// Changes the total from now on; answers in progress stay.
+    /// Changes the limit for the whole server from now on; answers in progress continue.
     pub fn resize(&self, turns_at_once: usize) {
         self.all.resize(turns_at_once);
     }
 
-    /// A place, not taken yet.
+    /// A place, not yet taken.
     pub fn place(&self, user: UserId, kind: Kind) -> Place {
         Place { wanted: vec![self.of(user, kind), Arc::clone(&self.all)], ..Place::default() }
     }
@@ -74,7 +71,7 @@ impl Admission {
 }
 
 impl Place {
-    /// Takes the place if it is free now.
+    /// Takes the place if it is free now; returns true if it was taken.
     pub fn try_take(&self) -> bool {
         let taken = self.wanted.iter().map(Gate::try_enter);
         let Some(taken) = taken.collect::<Option<Vec<_>>>() else { return false };
@@ -95,7 +92,7 @@ impl Place {
         }
     }
 
-    /// Gives the place back while a person is waited for.
+    /// Gives the place back while the turn waits for a person.
     pub fn leave(&self) -> Away<'_> {
         let mut held = self.held();
         held.absences += 1;
@@ -103,7 +100,7 @@ impl Place {
         Away(self)
     }
 
-    /// Takes the place again if it was given back and no person is waited for any more.
+    /// Takes the place again if it was given back and the turn no longer waits for a person.
     pub async fn resume(&self) {
         let _alone = self.taking.lock().await;
         let is_due = {

@@ -4,19 +4,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A limit on concurrent entries. Growing admits waiting ones; shrinking takes nothing away: the next ones wait until enough
-/// have left.
+/// A limit on concurrent entries. Growing admits waiting entries; shrinking takes no permit away: the next entries wait until enough have left.
 #[derive(Debug)]
 pub(super) struct Gate {
     semaphore: Arc<Semaphore>,
     size: Mutex<Size>,
 }
 
-/// A permit to be inside; freed when this is dropped.
+/// A permit to enter; freed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     gate: Arc<Gate>,
-    /// `None` only while it is dropped.
+    /// `None` only during the drop.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -24,7 +23,7 @@ pub(super) struct Permit {
 struct Size {
     /// The intended number of permits.
     wanted: usize,
-    /// The existing permits, held or free; more than wanted until enough held ones came back.
+    /// The number of existing permits, held or free; larger than `wanted` until enough held ones have come back.
     existing: usize,
 }
 
@@ -48,7 +47,7 @@ impl Gate {
         }
     }
 
-    /// A permit if one is free now.
+    /// Takes a permit if one is free now.
     pub(super) fn try_enter(self: &Arc<Self>) -> Option<Permit> {
         let permit = Arc::clone(&self.semaphore).try_acquire_owned().ok()?;
         Some(Permit { gate: Arc::clone(self), permit: Some(permit) })
@@ -138,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// However it is resized while permits come and go, never more than allowed enter, and no permit is lost.
+        /// However the gate is resized while permits come and go, it never admits more than allowed, and no permit is lost.
         #[test]
         fn permits_are_neither_lost_nor_too_many(steps in prop::collection::vec((0_u8..3, 1_usize..6), 1..60)) {
             let gate = Gate::new(3);

@@ -1,4 +1,4 @@
-//! The models of a turn: one that answers, and its stand-ins.
+//! The models of a turn: the model that answers, and its stand-ins.
 //!
 //! The choice of a chat's model, and of the key to use, is made behind the port [`crate::engine::ModelPool`].
 //!

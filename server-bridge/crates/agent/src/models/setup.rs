@@ -7,34 +7,34 @@ use records::{Spent, TurnUsage};
 
 use crate::PortError;
 
-/// A model that answers.
+/// A model that can be asked.
 #[derive(Clone, Debug)]
 pub struct ModelSetup {
-    /// The client that asks it.
+    /// The client for requests to the model.
     pub model: Model,
-    /// The provider's name for it.
+    /// The provider's name for the model.
     pub name: String,
-    /// Its owner: `server`, or the user's name for the subscription.
+    /// The model's owner: `server`, or the user's name for the subscription.
     pub subscription: String,
-    /// The owner's kind, for the slots.
+    /// The owner's kind, which determines the slots that are used.
     pub kind: Kind,
-    /// The size of its window in tokens, conversation and answer together.
+    /// The size of the window in tokens, for conversation and answer together.
     pub window_tokens: u32,
     /// The maximum number of tokens of one answer.
     pub reply_tokens: u32,
-    /// The tokens it may use for reasoning.
+    /// The number of tokens that the model may use for reasoning.
     pub thinking_tokens: Option<u32>,
-    /// The price of its tokens.
+    /// The price of the model's tokens.
     pub price: Price,
 }
 
 impl ModelSetup {
-    /// Its unique name among all models of its user.
+    /// A name that is unique among all models of its user.
     pub fn origin(&self) -> String {
         format!("{}/{}", self.subscription, self.name)
     }
 
-    /// The cost of a request to it, for the store.
+    /// The cost of a request to the model, for the store.
     pub fn spent(&self, usage: Usage) -> Spent<'_> {
         let usage = TurnUsage {
             input_tokens: usage.input_tokens.cast_signed(),
@@ -50,7 +50,7 @@ impl ModelSetup {
 /// A chat's model, and its stand-ins in order.
 #[derive(Clone, Debug)]
 pub struct ModelChain {
-    /// The model that is asked.
+    /// The model that is asked first.
     pub setup: ModelSetup,
     /// The stand-ins, in order.
     pub others: Vec<ModelSetup>,
@@ -59,15 +59,15 @@ pub struct ModelChain {
 /// The reason why no model can be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum NoModel {
-    /// It could not be looked up.
+    /// The model could not be looked up.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// There is none; with a text for the user.
+    /// No model is available; with a text for the user.
     #[error("{0}")]
     Told(String),
 }
 
-/// Removes the reasoning of models other than `origin`: only the provider it came from can read it, and others refuse it.
+/// Removes the reasoning of models other than `origin`: only the provider that produced it can read it, and others refuse it.
 pub fn forget_foreign_thoughts(messages: &mut [Message], origin: &str) {
     for message in messages {
         if let Message::Assistant(said) = message {

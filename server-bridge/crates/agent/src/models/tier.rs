@@ -1,26 +1,26 @@
-//! The capability and cost of a model.
+//! Tiers of models by capability and cost.
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The capability and cost of a model.
+/// A tier of models, by capability and cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// The ablest.
+    /// The most capable models.
     Vanguard,
-    /// For everyday work.
+    /// Models for everyday work.
     Balance,
-    /// Fast and cheap: for summaries, searches, titles.
+    /// Fast and cheap models: for summaries, searches and titles.
     Swift,
 }
 
 impl Tier {
-    /// All, the most capable first.
+    /// All tiers, the most capable first.
     pub const ALL: [Self; 3] = [Self::Vanguard, Self::Balance, Self::Swift];
 
-    /// The tier's word in settings and documents.
+    /// The tier's name in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Vanguard => "vanguard",
@@ -29,8 +29,8 @@ impl Tier {
         }
     }
 
-    /// The order in which tiers substitute for this one if a subscription has no model of it: the nearest first, the cheaper
-    /// one of two.
+    /// This tier and its substitutes, in the order in which they are tried if a subscription has no model of the tier: the nearest first,
+    /// and of two equally near ones the cheaper.
     pub fn nearest(self) -> [Self; 3] {
         match self {
             Self::Vanguard => [Self::Vanguard, Self::Balance, Self::Swift],

@@ -1,15 +1,16 @@
-//! [`CallKey`]: the name of one call, the same before and after a restart of the server.
+//! [`CallKey`]: a call's identifier, which stays the same after a restart of the server.
 
 use records::{ChatId, ItemId};
 use sha2::{Digest, Sha256};
 
-/// The name of one call of a tool. What a tool begins under this name, it finds again when an earlier server was cut off during the
-/// call: ids of providers may come twice in a turn, and a chat's own id keeps two servers with one runner apart.
+/// The identifier of one call of a tool. Work that a tool begins under this key can be found again if the server was cut off during the
+/// call. An id from the provider would not be enough, because it may occur twice in a turn; the chat's own id keeps two servers that
+/// share a runner apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallKey(pub [u8; 16]);
 
 impl CallKey {
-    /// The key of the call number `at`, from 0, of an answer on record.
+    /// The key of call number `at`, counted from 0, of an answer on record.
     pub fn of(chat: &ChatId, answer: ItemId, at: usize) -> Self {
         let named = format!("call {chat} {} {at}", answer.0);
         let hash = Sha256::digest(named);

@@ -1,4 +1,4 @@
-//! The context of a tool call.
+//! The context in which a tool call runs.
 
 use futures_util::future::BoxFuture;
 use records::{ChatId, TurnId, User};
@@ -12,21 +12,21 @@ use super::{Bound, CallKey, Failure, Outcome, Question};
 pub trait Host: Send + Sync {
     /// A fresh handle of the machine that the turn works on.
     ///
-    /// Fails with [`Failure::Away`] if none can be reached.
+    /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
 
-    /// Asks the user a question and waits for the answer; `None` if nobody gives one. An option that the user chose is returned as
-    /// it was written, also if it was shown in another language. Dropping the future withdraws the question.
+    /// Asks the user a question and waits for the answer; `None` if there is no answer. An option that the user chose is returned as it
+    /// was written, even if it was shown in another language. Dropping the future withdraws the question.
     ///
     /// Fails if the question cannot be shown.
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
     /// For each of these paths below `base` that a tool found, true if its caller may not read it.
     ///
-    /// Fails if that cannot be found out.
+    /// Fails if that cannot be determined.
     fn hidden<'a>(&'a self, base: &'a str, paths: &'a [String]) -> BoxFuture<'a, Result<Vec<bool>, Failure>>;
 
-    /// Asks the chat's model for one answer, outside of the conversation; what it costs counts for the turn.
+    /// Asks the chat's model for one answer, outside of the conversation; the cost counts for the turn.
     ///
     /// Fails with [`Failure::Told`] if there is no model, or it does not answer.
     fn sample(&self, request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>>;
@@ -49,7 +49,7 @@ pub trait Host: Send + Sync {
     }
 }
 
-/// The place and the user of a call.
+/// The context of a call: its user, its caller, and the engine's services.
 pub struct ToolContext<'a> {
     /// The engine's services.
     pub host: &'a dyn Host,
@@ -57,13 +57,13 @@ pub struct ToolContext<'a> {
     pub user: &'a User,
     /// The caller, acting for that user.
     pub caller: ToolCaller<'a>,
-    /// Cancelled when its user stops it.
+    /// Cancelled when the user stops the call.
     pub cancelled: &'a CancellationToken,
-    /// True if nothing may be changed.
+    /// True if nothing may be changed, as in plan mode.
     pub is_plan: bool,
     /// The user's permission for this call to run as the privileged user, if they gave it.
     pub approval: Option<Approval>,
-    /// The state that was looked at before the user was asked.
+    /// The state that was examined before the user was asked.
     pub bound: Bound,
 }
 
@@ -76,50 +76,50 @@ pub enum ToolCaller<'a> {
     Program(Program<'a>),
 }
 
-/// The turn that an agent calls a tool in.
+/// The turn in which an agent calls a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentTurn<'a> {
     /// The agent's own chat.
     pub chat: &'a ChatId,
     /// The chat that the user talks in: differs from `chat` only if a sub-agent calls.
     pub root: &'a ChatId,
-    /// The turn of that chat: an undo of it takes back the call's changes.
+    /// The turn of the root chat: an undo of it reverts the call's changes.
     pub turn: TurnId,
-    /// The call's key; `None` for one that no conversation has on record.
+    /// The call's key; `None` if no conversation has the call on record.
     pub call: Option<CallKey>,
-    /// True if an earlier server was cut off during this call, after it had begun: only a tool that `takes_up` sees this. It runs
-    /// nothing anew, but waits for the end of what it finds by its key.
+    /// True if an earlier run of the server was cut off during this call, after the call had begun: only a tool that `takes_up` sees
+    /// this. It runs nothing again, but waits for the end of the work that it finds by the call's key.
     pub is_taken_up: bool,
 }
 
 /// A program that calls a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
-    /// The place that it names, in place of the user's active one.
+    /// The place that the program names, which replaces the user's active one.
     pub on: Option<&'a str>,
-    /// True if it may do all that its user may, including joining their terminals.
+    /// True if the program may do everything that its user may, including joining their terminals.
     pub is_trusted: bool,
 }
 
 /// A tool's request for one answer of a model.
 #[derive(Clone, Debug)]
 pub struct SampleRequest {
-    /// The instructions; empty for none.
+    /// The instructions; empty if there are none.
     pub system: String,
     /// The conversation, which ends with a message of the user.
     pub messages: Vec<llm::Message>,
-    /// The most tokens of the answer.
+    /// Limit on the answer, in tokens.
     pub max_tokens: u32,
 }
 
 /// A model's answer to a tool.
 #[derive(Clone, Debug)]
 pub struct Sampled {
-    /// Its text.
+    /// The text of the answer.
     pub text: String,
     /// The provider's name for the model.
     pub model: String,
-    /// True if the answer was cut off at its limit.
+    /// True if the answer was cut off at the token limit.
     pub is_cut: bool,
 }
 
@@ -129,19 +129,19 @@ pub struct DelegationRequest<'a> {
     pub tool: &'static str,
     /// The subject of the call, for people.
     pub hint: String,
-    /// The whole text of its task.
+    /// The whole text of the task.
     pub task: &'a str,
-    /// The role that it takes.
+    /// The role that the sub-agent takes, if one is named.
     pub role: Option<&'a str>,
-    /// The tools it may use; limited to those of its parent and its role.
+    /// The tools that the sub-agent may use; limited to those of its parent and its role.
     pub tools: Option<&'a [String]>,
-    /// The tier of the model it asks.
+    /// The tier of the sub-agent's model, if one is named.
     pub model: Option<&'a str>,
-    /// The name by which it can be called again.
+    /// The name by which the sub-agent can be called again, if it gets one.
     pub instance: Option<&'a str>,
-    /// The machine that it works on, if not its parent's.
+    /// The machine that it works on, if that differs from its parent's.
     pub on: Option<&'a str>,
-    /// True if it works in a git worktree of its own.
+    /// True if it works in its own git worktree.
     pub worktree: bool,
     /// True if the call does not wait for the sub-agent to end.
     pub background: bool,
@@ -155,9 +155,9 @@ impl ToolContext<'_> {
         self.host.sandbox().await
     }
 
-    /// The turn that an agent calls it in.
+    /// The turn in which an agent makes this call.
     ///
-    /// Fails with a text for a program, which has none.
+    /// Fails with a text if a program makes it, because programs have no turn.
     pub fn agent(&self) -> Result<AgentTurn<'_>, Failure> {
         match self.caller {
             ToolCaller::Agent(turn) => Ok(turn),
@@ -165,7 +165,7 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The program that calls it; `None` if an agent does.
+    /// The program that makes this call; `None` if an agent does.
     pub fn program(&self) -> Option<Program<'_>> {
         match self.caller {
             ToolCaller::Agent(_) => None,
@@ -173,7 +173,7 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The file's SHA-256 at the time its change was allowed.
+    /// The SHA-256 of the file's content at the time its change was allowed.
     pub fn bound_content(&self) -> Option<[u8; 32]> {
         match self.bound.file.as_ref()?.present {
             sandbox::Present::Content(sha256) => Some(sha256),

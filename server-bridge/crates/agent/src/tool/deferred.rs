@@ -1,12 +1,12 @@
-//! Deferred tools: those that a model is told of only once it found them, since the schemas of hundreds of tools would fill its
-//! window.
+//! Deferred tools: those that are declared to a model only after it found them, because the schemas of hundreds of tools would fill the
+//! model's window.
 //!
 //! ```text
 //!   a tool that finds tools ─▶ Outcome::found ─▶ declared with the next request, at the end: the provider's cache holds
 //!                                 └─ its text names each on a line of its own ─▶ declared in later turns too, until 5 answers
 //!                                                                               passed without a call of it
 //! ```
-//! Which of them are in use follows from the conversation alone, so that a server that starts again declares the same ones.
+//! The deferred tools in use are determined from the conversation alone, so that a restarted server declares the same ones.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ use crate::limits::{DEFERRED_ANSWERS, GONE_TOOLS, TOOL_NAME_CHARS};
 /// The description of a removed tool for the model.
 const GONE: &str = "This tool is no longer available; calls to it fail.";
 
-/// The line of a result that names a tool that was found.
+/// The line that names a found tool in a result.
 pub fn found_line(name: &str, description: &str) -> String {
     format!("{name}: {description}")
 }
@@ -60,7 +60,7 @@ pub fn in_use<'a>(
     tools.deferred(named)
 }
 
-/// The messages since the last answers that count.
+/// The messages since the last [`DEFERRED_ANSWERS`] answers.
 fn recent<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>) -> Vec<&'a Message> {
     let mut answers = 0;
     let mut recent: Vec<&Message> = messages
@@ -74,9 +74,9 @@ fn recent<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>) -> Vec<&'a
     recent
 }
 
-/// Declarations of the tools that were called in a conversation, that had a result, and that are not declared: 32 at most, by name.
-/// Some providers refuse a conversation with calls of undeclared tools. A name that never worked in any call was the model's
-/// mistake, and is no tool.
+/// Declarations of the tools that were called in a conversation, have a result, and are not declared otherwise: 32 at most, by name. Some
+/// providers refuse a conversation with calls of undeclared tools. A name that never worked in any call was the model's mistake, and gets
+/// no declaration.
 pub fn stubs<'a>(
     messages: impl Iterator<Item = &'a Message>,
     tools: &Toolbox,
@@ -108,7 +108,7 @@ pub fn stubs<'a>(
     names.into_iter().take(GONE_TOOLS).map(declare).collect()
 }
 
-/// True if providers accept it as a tool's name.
+/// True if providers accept this as a tool's name.
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     !name.is_empty() && name.len() <= TOOL_NAME_CHARS && name.chars().all(is_plain)

@@ -1,7 +1,7 @@
 //! Images for models.
 //!
-//! An image that a provider rejects stays in the conversation and would break every later call, so an image is checked
-//! first: its type by its own bytes, its size, and that it is complete.
+//! An image that a provider rejects stays in the conversation and would make every later request fail, so an image is checked first: its
+//! type by its own bytes, its size, and that it is complete.
 
 use bytes::Bytes;
 use llm::Content;
@@ -9,17 +9,17 @@ use sandbox::{Range, Sandbox};
 
 use crate::limits::{IMAGE_BYTES, IMAGE_SIDE_PIXELS};
 
-/// An image's kind and size.
+/// An image's type and dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Image {
     media_type: &'static str,
     width: u32,
     height: u32,
-    /// True if its end has come.
+    /// True if the data contains the image's end.
     is_whole: bool,
 }
 
-/// A file as an image for the model; `None` if it is not a supported image, or cannot be read.
+/// A file as an image for the model; `None` if it is not a supported image or cannot be read.
 pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
     let mut reader = sandbox.read_file(path.as_bytes(), Range::default()).await.ok()?;
     if reader.size_bytes() > IMAGE_BYTES as u64 {
@@ -37,9 +37,9 @@ pub async fn of_file(sandbox: &Sandbox, path: &str) -> Option<Content> {
     shown(&content)?.ok().map(|(_, image)| image)
 }
 
-/// An image for the model with a note about it; `None` if it is not one.
+/// An image for the model with a note about it; `None` if the content is not an image.
 ///
-/// Fails with the reason why it cannot be shown.
+/// Fails with the reason why the image cannot be shown.
 pub fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
     let image = look(content)?;
     let Image { media_type, width, height, is_whole } = image;
@@ -83,9 +83,9 @@ fn png(content: &[u8]) -> Image {
     Image { media_type: "image/png", width: side(16), height: side(20), is_whole }
 }
 
-/// Goes from segment to segment until the one with the size.
+/// Goes from segment to segment until the one with the dimensions.
 fn jpeg(content: &[u8]) -> Image {
-    // Some writers add a few bytes after the end.
+    // Some programs add a few bytes after the end.
     let tail = &content[content.len().saturating_sub(64)..];
     let is_whole = tail.windows(2).any(|two| two == [0xff, 0xd9]);
     let broken = Image { media_type: "image/jpeg", width: 0, height: 0, is_whole };
@@ -97,7 +97,7 @@ fn jpeg(content: &[u8]) -> Image {
             let (height, width) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
             return Image { width: width.into(), height: height.into(), ..broken };
         }
-        // Padding is one byte; a segment contains its length.
+        // Padding is one byte; a segment's length is stored in the segment.
         at += if marker == 0xff { 1 } else { 2 + usize::from(u16::from_be_bytes([high, low])) };
     }
     broken

@@ -1,5 +1,4 @@
-//! Looking at what a call would do before its user is asked: where its path leads, the current content, and what is
-//! remembered.
+//! Determines what a call would do before its user is asked: where its path leads, the current content, and what a permission for good would cover.
 
 use std::path::Path;
 
@@ -10,10 +9,10 @@ use super::{CardData, Failure, Proposal, ProposalPart, ProposalPlace, path, visi
 /// The error if a runner is too old to resolve paths.
 const UNRESOLVED: &str = "this machine's runner is an older version that does not resolve paths: symbolic links may lead elsewhere; update it";
 
-/// A call's place, as it was looked at.
+/// A call's place, with the state that was found there.
 pub struct Ground {
     sandbox: Sandbox,
-    /// The chat's directory as the model named it, and, relative to the workspace, as the machine resolves it.
+    /// The chat's directory as the model named it; the next field is relative to the workspace, as the machine resolved it.
     cwd: String,
     resolved_cwd: String,
     is_resolved: bool,
@@ -23,48 +22,48 @@ pub struct Ground {
 /// The effect that a call would have.
 #[derive(Debug, Default)]
 pub struct Looked {
-    /// The proposal that its user is asked about.
+    /// The proposal that the user is asked about.
     pub proposal: Proposal,
-    /// The change that is shown with it.
+    /// The change that is shown with the proposal.
     pub edit: Option<CardData>,
-    /// The subject that is stored if it is allowed for good.
+    /// The subject that is stored if the call is allowed for good.
     pub subject: String,
-    /// The state that still has to hold when it is carried out.
+    /// The state that must not have changed when the call is carried out.
     pub bound: Bound,
 }
 
-/// The state that was looked at, which still has to hold when an allowed call begins.
+/// The state that was found, which must be the same when an allowed call begins.
 #[derive(Clone, Debug, Default)]
 pub struct Bound {
     /// The directory that commands begin in, relative to the workspace.
     pub directory: Option<String>,
-    /// The file that is changed.
+    /// The file that the call changes.
     pub file: Option<BoundFile>,
 }
 
 /// A file whose change was allowed.
 #[derive(Clone, Debug)]
 pub struct BoundFile {
-    /// Its path, relative to the workspace.
+    /// The file's path, relative to the workspace.
     pub path: String,
-    /// Its content.
+    /// The file's content.
     pub present: Present,
-    /// True if the machine itself pins the change to that place; otherwise the server looks again before the change.
+    /// True if the machine itself binds the change to this path; otherwise the server checks again before the change.
     pub is_resolved: bool,
 }
 
-/// A file as it was looked at.
+/// A file and the state in which it was found.
 pub struct Target {
-    /// The file.
+    /// The file, with its path and content.
     pub file: BoundFile,
     /// True if the file exists.
     pub exists: bool,
-    /// Its size in bytes; 0 if it does not exist.
+    /// The file's size in bytes; 0 if it does not exist.
     pub size_bytes: u64,
 }
 
 impl Ground {
-    /// Looks at a chat's directory.
+    /// Examines a chat's directory.
     ///
     /// Fails if the machine cannot be reached, or the directory does not exist.
     pub async fn of(sandbox: Sandbox, cwd: String, named: Option<&str>) -> Result<Self, Failure> {
@@ -88,7 +87,7 @@ impl Ground {
         Ok(Self { sandbox, cwd, resolved_cwd, is_resolved, user })
     }
 
-    /// The machine.
+    /// The machine on which the call runs.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
@@ -98,7 +97,7 @@ impl Ground {
         self.sandbox.place()
     }
 
-    /// The machine's user that the call runs as, if that is known.
+    /// The machine's user that the call runs as, if it is known.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
@@ -108,7 +107,7 @@ impl Ground {
         self.absolute(&self.resolved_cwd)
     }
 
-    /// A proposal that names the place.
+    /// A proposal that names this place.
     pub fn proposal(&self, effect: String) -> Proposal {
         let place = ProposalPlace {
             machine: visible::line(self.machine()),
@@ -119,14 +118,14 @@ impl Ground {
         Proposal { effect, place: Some(place), note, ..Proposal::default() }
     }
 
-    /// The state that has to hold when a command begins.
+    /// The state that must not have changed when a command begins.
     pub fn bound(&self) -> Bound {
         Bound { directory: Some(self.resolved_cwd.clone()), file: None }
     }
 
-    /// Looks at the file that the model's path leads to.
+    /// Examines the file that the model's path leads to.
     ///
-    /// Fails if the path is wrong, leads to something other than a regular file, or cannot be looked at.
+    /// Fails if the path is wrong, leads to something other than a regular file, or cannot be examined.
     pub async fn target(&self, given: &str) -> Result<Target, Failure> {
         path::readable(given)?;
         let lexical = path::join(&self.cwd, given);
@@ -164,7 +163,7 @@ impl Ground {
         }
     }
 
-    /// The proposal for a file's change, and what is stored of it.
+    /// The proposal for a file's change, and what is stored if it is allowed for good.
     pub fn file_change(&self, target: Target, effect: String, parts: Vec<ProposalPart>) -> Looked {
         let machine = self.machine();
         let proposal = Proposal {
@@ -182,13 +181,13 @@ impl Ground {
 }
 
 impl Looked {
-    /// For an action that has no place.
+    /// A proposal for an action that has no place.
     pub fn words(effect: impl Into<String>, parts: Vec<ProposalPart>) -> Self {
         let proposal = Proposal { effect: effect.into(), parts, ..Proposal::default() };
         Self { proposal, ..Self::default() }
     }
 
-    /// The same, with its place.
+    /// The same proposal with its place.
     pub fn at(mut self, ground: Option<&Ground>) -> Self {
         if let Some(ground) = ground {
             let Proposal { place, note, .. } = ground.proposal(String::new());
@@ -197,13 +196,13 @@ impl Looked {
         self
     }
 
-    /// The same for a call that needs its user's permission each time, with the reason.
+    /// The same proposal for a call that needs its user's permission each time, with the reason.
     pub fn only_once(mut self, why: &str) -> Self {
         (self.proposal.always, self.proposal.only_once) = (None, Some(why.to_owned()));
         self
     }
 
-    /// The same for a call that a hook wants the user asked about, with the reason; it is asked about each time.
+    /// The same proposal for a call that a hook wants the user asked about, with the reason; the user is asked each time.
     pub fn asked_for(mut self, why: &str) -> Self {
         let why = visible::line(why);
         self.proposal.note = Some(match self.proposal.note {
@@ -213,24 +212,24 @@ impl Looked {
         self.only_once(&why)
     }
 
-    /// How much of it the user is shown, in bytes.
+    /// The number of bytes of the call that the user is shown.
     pub fn shown_bytes(&self) -> usize {
         self.proposal.to_text().len()
     }
 
-    /// The same, with the subject that is stored if it is allowed for good.
+    /// The same proposal, with the subject that is stored if the call is allowed for good.
     pub fn always(mut self, subject: &[&str], words: String) -> Self {
         (self.subject, self.proposal.always) = (key(subject), Some(words));
         self
     }
 }
 
-/// A text of the model, as a part of a proposal.
+/// A text of the model as a part of a proposal.
 pub fn part(label: &str, text: &str) -> ProposalPart {
     ProposalPart { label: label.to_owned(), text: visible::whole(text), is_in_edit: false }
 }
 
-/// The same for a change that is shown beside it.
+/// Like [`part`], for a text that the shown change contains as well.
 pub fn edited(label: &str, text: &str) -> ProposalPart {
     ProposalPart { is_in_edit: true, ..part(label, text) }
 }
@@ -244,14 +243,14 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Several words combined into one key that no other words give.
+/// Several words combined into one key; different words always give a different key.
 fn key(words: &[&str]) -> String {
     serde_json::to_string(words).expect("texts are always JSON")
 }
 
-/// The words that a key combines, as people may see them.
+/// The words that a key combines, in the form that people may see.
 pub fn words_of(subject: &str) -> Vec<String> {
-    // A key of another version is shown as it is.
+    // A key of another version is shown unchanged.
     let words: Vec<String> = serde_json::from_str(subject).unwrap_or_else(|_| vec![subject.to_owned()]);
     words.iter().map(|word| visible::whole(word)).collect()
 }

@@ -1,5 +1,4 @@
-//! Tools as the engine sees them: a name, a description and a schema for models, rules for the loop, and calls that are parsed,
-//! looked at and run.
+//! Tools as the engine sees them: a name, a description and a schema for models, rules for the loop, and calls that are parsed, examined and run.
 //!
 //! ```text
 //!   Registry ──snapshot──▶ Toolbox (of one turn) ──understand──▶ Understood ──look, run──▶ Outcome
@@ -14,13 +13,13 @@
 //! | `subject` | the part of a call that permission rules look at |
 //! | `typed` | tools whose arguments are a type: its doc comments are what the model reads |
 //! | `registry` | all tools of the server, and the sources of those that depend on the user |
-//! | `toolbox` | those of a turn |
-//! | [`deferred`] | tools that a model is told of only once it found them |
-//! | `context`, `call_key` | the context of a call, and its name |
+//! | `toolbox` | the tools of a turn |
+//! | [`deferred`] | tools that are declared to a model only after it found them |
+//! | `context`, `call_key` | the context of a call, and its identifier |
 //! | `outcome` | a call's result, or its failure |
 //! | `proposal` | the user's question, and the content of its card |
 //! | `question` | a question that a running call asks |
-//! | [`look`] | looking at a call before its user is asked |
+//! | [`look`] | determining what a call would do before its user is asked |
 //! | [`image`] | images that a provider accepts |
 //! | [`path`], [`visible`] | paths as a model writes them; text made safe to show to people |
 
@@ -67,19 +66,19 @@ pub type Live<'a> = &'a mut (dyn FnMut(&str) + Send);
 
 /// A tool that models may call.
 pub trait Tool: Send + Sync + 'static {
-    /// The name that models call it by: `[a-zA-Z0-9_-]{1,64}`.
+    /// The name by which models call the tool: `[a-zA-Z0-9_-]{1,64}`.
     fn name(&self) -> &str;
 
-    /// The words that tell models what it does and when to use it.
+    /// A description for models: what the tool does and when to use it.
     fn description(&self) -> &str;
 
-    /// The JSON schema of its arguments, an object; the same bytes each time.
+    /// The JSON schema of the arguments, an object; the same bytes each time.
     fn parameters(&self) -> Value;
 
-    /// The rules that hold for every call of it.
+    /// The rules that apply to every call of the tool.
     fn rules(&self) -> Rules;
 
-    /// The JSON schema of the data that programs get from it, an object; `None` if they only get text.
+    /// The JSON schema of the data that programs get from the tool, an object; `None` if they only get text.
     fn output_schema(&self) -> Option<Value> {
         None
     }
@@ -99,31 +98,30 @@ pub trait Tool: Send + Sync + 'static {
 
 /// One call of a tool, with parsed arguments.
 pub trait Call: Send + Sync {
-    /// This call's access to the place; no more than its tool's rules say.
+    /// This call's access to the place; no more than the tool's rules state.
     fn access(&self) -> Access;
 
-    /// The user of the machine that it names to run as.
+    /// The user account of the machine that the call names to run as.
     fn run_as(&self) -> Option<&str> {
         None
     }
 
-    /// Its subject, for people.
+    /// The call's subject, for people.
     fn hint(&self) -> &str;
 
-    /// Its subject, for permission rules.
+    /// The call's subject, for permission rules.
     fn subject(&self) -> Subject<'_> {
         Subject::Nothing
     }
 
-    /// Looks at what it would do, without doing it: the basis of the question to its user. The ground is `None` if no machine
-    /// can be reached.
+    /// Determines what the call would do, without doing it: the basis of the question to the user. The ground is `None` if no machine can be reached.
     ///
     /// Fails as [`Call::run`] does, if the call would fail anyway.
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>>;
 
-    /// Does it; `live` is called with its output while it is written.
+    /// Carries the call out; `live` is called with its output while it is written.
     ///
-    /// Fails with [`Failure::Told`] or [`Failure::Refused`] for errors that the model gets, otherwise if the turn cannot go on.
+    /// Fails with [`Failure::Told`] or [`Failure::Refused`] for errors that the model gets, otherwise if the turn cannot continue.
     fn run<'a>(
         &'a self,
         context: &'a ToolContext<'_>,
@@ -131,53 +129,53 @@ pub trait Call: Send + Sync {
     ) -> BoxFuture<'a, Result<Outcome, Failure>>;
 }
 
-/// A parsed call of a tool, and the tool's rules.
+/// A parsed call of a tool, with the tool's rules.
 pub struct Understood {
     rules: Rules,
     call: Box<dyn Call>,
 }
 
 impl Understood {
-    /// The rules of its tool.
+    /// The rules of the call's tool.
     pub fn rules(&self) -> Rules {
         self.rules
     }
 
-    /// True if it calls a sub-agent.
+    /// True if the call is one of a sub-agent.
     pub fn is_sub_agent(&self) -> bool {
         self.rules.beside == Beside::SubAgents
     }
 
-    /// Its access to the place it works in.
+    /// The call's access to the place it works in.
     pub fn access(&self) -> Access {
         self.call.access()
     }
 
-    /// The user of the machine that it names to run as.
+    /// The user account of the machine that the call names to run as.
     pub fn run_as(&self) -> Option<&str> {
         self.call.run_as()
     }
 
-    /// Its subject, for permission rules.
+    /// The call's subject, for permission rules.
     pub fn subject(&self) -> Subject<'_> {
         self.call.subject()
     }
 
-    /// Looks at what it would do; see [`Call::look`].
+    /// Determines what the call would do; see [`Call::look`].
     ///
-    /// Fails with a text for the model if it would fail anyway.
+    /// Fails with a text for the model if the call would fail anyway.
     pub async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
         self.call.look(ground).await
     }
 
-    /// Its subject, in a few words for people.
+    /// The call's subject, in a few words for people.
     pub fn hint(&self) -> String {
         shortened(self.call.hint())
     }
 
-    /// Does it; `live` is called with a command's output while it is written.
+    /// Carries the call out; `live` is called with a command's output while it is written.
     ///
-    /// Fails only if the turn cannot go on.
+    /// Fails only if the turn cannot continue.
     pub async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
         match self.call.run(context, live).await {
             Err(Failure::Told(text) | Failure::Refused { text, .. }) => Ok(Outcome::failed(&text)),
@@ -186,7 +184,7 @@ impl Understood {
     }
 }
 
-/// A hint, cut to the length that people are shown.
+/// A hint, shortened to the length that people are shown.
 pub fn shortened(hint: &str) -> String {
     visible::whole(&hint.chars().take(TOOL_HINT_CHARS).collect::<String>())
 }

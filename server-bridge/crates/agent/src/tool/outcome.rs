@@ -13,34 +13,34 @@ use crate::PortError;
 pub struct Outcome {
     /// The text that the model reads.
     pub text: String,
-    /// True if it failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// True if it was denied.
+    /// True if the call was denied.
     pub is_denied: bool,
-    /// True if a long text may be put aside; false for what was asked for in parts.
+    /// True if a long text may be put aside; false for text that was requested in parts.
     pub may_be_offloaded: bool,
-    /// Images for the model beside the text.
+    /// Images for the model in addition to the text.
     pub images: Vec<Content>,
-    /// The card's data beside the text.
+    /// The card's data in addition to the text.
     pub data: Option<CardData>,
     /// The sub-agent that was called.
     pub sub_agent: Option<SubAgentState>,
-    /// The file whose content it is.
+    /// The file whose content the text is.
     pub file: Option<FileSeen>,
-    /// Data for programs beside the text.
+    /// Data for programs in addition to the text.
     pub for_programs: Option<Box<ForPrograms>>,
-    /// The deferred tools that it found: the model is told of them with its next request.
+    /// The names of the deferred tools that the call found: they are declared to the model with its next request.
     pub found: Vec<String>,
 }
 
-/// The part of an outcome that only programs get, beside its text.
+/// The part of an outcome that only programs get, in addition to the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForPrograms {
-    /// Bytes that are not UTF-8, in place of the text, which is empty then.
+    /// Bytes that are not UTF-8; they replace the text, which is then empty.
     pub bytes: Option<FileBytes>,
-    /// A second text about the first one.
+    /// A second text, with a note about the first one.
     pub note: Option<String>,
-    /// The outcome as data, in the tool's output schema if it has one.
+    /// The outcome as data, matching the tool's output schema if there is one.
     pub structured: Option<Value>,
 }
 
@@ -53,22 +53,22 @@ pub struct FileBytes {
     pub bytes: Vec<u8>,
 }
 
-/// A sub-agent that was called, as people see it.
+/// The state of a sub-agent that was called, as people see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubAgentState {
-    /// Its own chat, whose messages show its whole work.
+    /// The sub-agent's own chat, whose messages show its whole work.
     pub chat: ChatId,
-    /// Its role.
+    /// The sub-agent's role, if it has one.
     pub role: Option<String>,
-    /// The name by which it can be called again.
+    /// The name by which it can be called again, if it has one.
     pub instance: Option<String>,
-    /// The machine that it works on, if not its parent's.
+    /// The machine that it works on, if that differs from its parent's.
     pub place: Option<String>,
     /// The number of tool calls so far in this call.
     pub steps: u32,
-    /// The latest of those, with its subject.
+    /// The latest of these tool calls, with its subject.
     pub doing: String,
-    /// The cost of this call, once it is over.
+    /// The cost of this call, once it has ended.
     pub cost: Option<TurnCost>,
     /// True if the call does not wait for the sub-agent to end.
     pub is_background: bool,
@@ -77,22 +77,22 @@ pub struct SubAgentState {
 /// The cost of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TurnCost {
-    /// Tokens, of all its requests.
+    /// The tokens of all requests of the turn.
     pub usage: Usage,
-    /// Millionths of a US dollar, if a price is known.
+    /// The cost in millionths of a US dollar; 0 if no price is known.
     pub cost_micros: u64,
 }
 
-/// A file at the time it was read; without a hash if none could be made.
+/// A file at the time it was read; the hash is empty if none could be made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSeen {
-    /// Its path, relative to the workspace.
+    /// The file's path, relative to the workspace.
     pub path: String,
-    /// The SHA-256 of its content, in hex.
+    /// The SHA-256 of the file's content, in hex.
     pub hash: String,
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub size_bytes: u64,
-    /// Its last modification, in Unix milliseconds by its machine's clock.
+    /// The time of the last modification, in Unix milliseconds by the machine's clock.
     pub modified_ms: i64,
 }
 
@@ -102,7 +102,7 @@ pub enum Failure {
     /// An error that the model can react to.
     #[error("{0}")]
     Told(String),
-    /// The same with a name for the error, which programs match on.
+    /// An error that the model can react to, with a name that programs match on.
     #[error("{text}")]
     Refused {
         /// The name of the error.
@@ -110,7 +110,7 @@ pub enum Failure {
         /// The text for the model.
         text: String,
     },
-    /// The place cannot be reached: nothing more can be done in this turn.
+    /// The place cannot be reached, so nothing more can be done in this turn.
     #[error("{text}")]
     Away {
         /// The name of the error.
@@ -118,18 +118,18 @@ pub enum Failure {
         /// The text for the model.
         text: String,
     },
-    /// The server cannot go on.
+    /// The server itself cannot continue.
     #[error(transparent)]
     Port(#[from] PortError),
 }
 
 impl Failure {
-    /// No machine can be reached for a look.
+    /// The failure for a call that cannot be examined because no machine can be reached.
     pub fn unreachable() -> Self {
         Self::Away { kind: "unavailable", text: "no machine can be reached".to_owned() }
     }
 
-    /// The name of the error, for programs; `internal` if details go only to the log.
+    /// The name of the error, for programs; `internal` if the details are only logged.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Told(_) => "invalid",
@@ -166,7 +166,7 @@ impl From<RouteError> for Failure {
 }
 
 impl Outcome {
-    /// A successful call.
+    /// The outcome of a successful call.
     pub fn done(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -182,17 +182,17 @@ impl Outcome {
         }
     }
 
-    /// A successful call whose text is only one part of a longer result, so it is not stored separately.
+    /// The outcome of a successful call whose text is only one part of a longer result, so it is not put aside.
     pub fn part(text: impl Into<String>) -> Self {
         Self { may_be_offloaded: false, ..Self::done(text) }
     }
 
-    /// The same with data for programs.
+    /// The same outcome with data for programs.
     pub fn with(self, for_programs: ForPrograms) -> Self {
         Self { for_programs: Some(Box::new(for_programs)), ..self }
     }
 
-    /// A denied call.
+    /// The outcome of a denied call.
     pub fn denied(why: &str) -> Self {
         let text = format!(
             "{why}. Do not try to reach the same result in another way; say what you would do, or ask what the user wants."
@@ -200,12 +200,12 @@ impl Outcome {
         Self { is_error: true, is_denied: true, ..Self::done(text) }
     }
 
-    /// A call of which nobody knows whether it took effect; the text says what to do first.
+    /// The outcome of a call of which it is unknown whether it took effect; the text says what to do first.
     pub fn unknown(text: &str) -> Self {
         Self { is_error: true, ..Self::done(text) }
     }
 
-    /// A failed call.
+    /// The outcome of a failed call.
     pub fn failed(text: &str) -> Self {
         let text = format!("Error: {text}\nPlease fix the issue and try again.");
         Self { is_error: true, ..Self::done(text) }

@@ -1,4 +1,4 @@
-//! Paths as a model writes them. There is no guard here: the runner resolves every path within its workspace.
+//! Paths as a model writes them. They are not restricted here: the runner resolves every path within its workspace.
 
 use super::Failure;
 
@@ -11,7 +11,7 @@ pub fn join(cwd: &str, path: &str) -> String {
     for part in joined.split('/').filter(|part| !part.is_empty() && *part != ".") {
         match (part, parts.last()) {
             ("..", Some(last)) if *last != ".." => drop(parts.pop()),
-            // Out of the workspace: left for the runner to refuse.
+            // This leads out of the workspace, which is left for the runner to refuse.
             _ => parts.push(part),
         }
     }
@@ -23,14 +23,13 @@ pub fn join(cwd: &str, path: &str) -> String {
     }
 }
 
-/// Refuses a path that can be mistaken for another one. It is checked as the model wrote it, before `..` removes a part of
-/// it.
+/// Refuses a path that can be mistaken for another one. The path is checked as the model wrote it, before `..` removes a part of it.
 ///
 /// Fails with the offending character.
 pub fn readable(path: &str) -> Result<(), Failure> {
     let Some(found) = sandbox::control_character(path.as_bytes()) else { return Ok(()) };
     Err(Failure::Told(format!(
-        "the path holds the control character U+{:04X}, which could make it look like another path: use a path without it",
+        "the path contains the control character U+{:04X}, which could make it look like another path: use a path without it",
         u32::from(found)
     )))
 }

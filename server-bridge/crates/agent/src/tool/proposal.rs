@@ -1,26 +1,26 @@
-//! The whole question that a person is asked to allow, and the data that a card shows beside its text.
+//! The whole question that a person answers when giving permission, and the data that a card shows in addition to its text.
 
 use serde_json::Value;
 
-/// Precedes each line of a part: no line of the document's own begins like this.
+/// Precedes each line of a part: no other line of the document begins like this.
 const QUOTE: &str = "  | ";
 
-/// A tool's intended effect. All texts are shown as they are: invisible characters in them are already written out.
+/// The intended effect of a tool call. All texts are shown unchanged: invisible characters in them are already written out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
     /// The effect, in words.
     pub effect: String,
-    /// The file that it changes: the full absolute path, as the machine resolved it.
+    /// The file that the call changes: the full absolute path, as the machine resolved it.
     pub target: Option<String>,
-    /// The place where it happens.
+    /// The place where the effect happens.
     pub place: Option<ProposalPlace>,
     /// The model's own texts.
     pub parts: Vec<ProposalPart>,
-    /// The description of what is no longer asked about if it is allowed for good.
+    /// A description of the calls that are no longer asked about once this one is allowed for good.
     pub always: Option<String>,
-    /// The reason why it cannot be allowed for good, if there is one.
+    /// The reason why the call cannot be allowed for good, if there is one.
     pub only_once: Option<String>,
-    /// A note on what could not be found out.
+    /// A note on anything that could not be determined.
     pub note: Option<String>,
 }
 
@@ -29,60 +29,59 @@ pub struct Proposal {
 pub struct ProposalPlace {
     /// The machine's name, `__docker__`, or `none` for the server itself.
     pub machine: String,
-    /// The directory that it begins in, absolute and resolved.
+    /// The directory in which the call begins, absolute and resolved.
     pub directory: String,
-    /// The user of the machine, if that is known.
+    /// The user account on the machine, if it is known.
     pub user: Option<String>,
 }
 
-/// A text of the model.
+/// A text of the model in a proposal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProposalPart {
-    /// The name of the part.
+    /// The label of the part.
     pub label: String,
     /// The text, with runs of blank lines replaced by their number.
     pub text: String,
-    /// True if the change shown beside it, if any, shows this text too.
+    /// True if the change that is shown with the proposal contains this text too.
     pub is_in_edit: bool,
 }
 
-/// The data that the card of a call shows beside its text.
+/// The data that the card of a call shows in addition to its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CardData {
-    /// The model's list of tasks, in its order.
+    /// The model's list of tasks, in order.
     Todos(Vec<TodoItem>),
-    /// A file that it changes.
+    /// The change of a file.
     Edit {
         /// The text before; `None` for a new file.
         old: Option<String>,
         /// The text after.
         new: String,
-        /// The first line of both texts in the file, counted from 1.
+        /// The number of the first line of both texts in the file, counted from 1.
         first_line: usize,
-        /// True if there is more than this.
+        /// True if the change is longer than this.
         is_cut: bool,
     },
-    /// A card that it builds or sent, as its document of the API: the engine only passes it on.
+    /// A card that the call builds or sends, as its API document; the engine only passes it on.
     Card(Value),
 }
 
 /// An item of the model's task list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TodoItem {
-    /// The words for it.
+    /// The text of the item.
     pub content: String,
     /// The item's status: `pending`, `in_progress` or `completed`.
     pub status: &'static str,
 }
 
 impl Proposal {
-    /// The same as text: one label per line, with the model's text quoted, so that no line of it can be mistaken for a
-    /// label.
+    /// The proposal as text: one label per line, with the model's text quoted, so that no line of it can be mistaken for a label.
     pub fn to_text(&self) -> String {
         self.to_text_in(&str::to_owned)
     }
 
-    /// The same text, with each label translated by `say`.
+    /// Like [`Proposal::to_text`], with each label translated by `say`.
     pub fn to_text_in(&self, say: &dyn Fn(&str) -> String) -> String {
         let labelled = |label: &str, text: &str| format!("{}{text}", say(label));
         let mut lines = vec![self.effect.clone()];
@@ -102,7 +101,7 @@ impl Proposal {
         lines.join("\n")
     }
 
-    /// The same proposal with its own words translated by `say`; paths, names and the model's texts stay as they are.
+    /// The same proposal with the server's own words translated by `say`; paths, names and the model's texts are unchanged.
     pub fn said(&self, say: &dyn Fn(&str) -> String) -> Self {
         let say_some = |text: &Option<String>| text.as_deref().map(say);
         let part = |part: &ProposalPart| ProposalPart { label: say(&part.label), ..part.clone() };

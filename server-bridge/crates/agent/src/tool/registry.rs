@@ -1,4 +1,4 @@
-//! All tools of a server. A new tool: a file with its arguments, and one line where it is added.
+//! All tools of a server. A new tool needs a file with its arguments, and one line where it is added.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,10 +10,10 @@ use super::{Tool, Toolbox};
 
 /// A source of tools that depend on the user, such as those of their MCP servers.
 pub trait ToolSource: Send + Sync {
-    /// The tools of a turn of a user's chat. A tool of the server's own with the same name takes precedence.
+    /// The tools for a turn of a user's chat. A tool of the server itself with the same name takes precedence.
     fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>>;
 
-    /// What changed since a model used the tools, as a reminder for it; `None` if nothing did.
+    /// A reminder for the model of what changed since it used the tools; `None` if nothing did.
     fn news<'a>(&'a self, _user: &'a User, _chat: &'a ChatId) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
@@ -27,8 +27,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Adds a tool: in place of one with the same name, otherwise at the end. Turns in progress keep the tools they began
-    /// with.
+    /// Adds a tool: it replaces a tool with the same name, or is added at the end. Turns in progress keep the tools they began with.
     pub fn put(&self, tool: impl Tool) {
         self.change(|tools| {
             let tool: Arc<dyn Tool> = Arc::new(tool);
@@ -48,7 +47,7 @@ impl Registry {
         });
     }
 
-    /// Removes a tool; returns true if it was there.
+    /// Removes a tool; returns true if it existed.
     pub fn remove(&self, name: &str) -> bool {
         let mut was_there = false;
         self.change(|tools| {
@@ -65,25 +64,25 @@ impl Registry {
         *sources = sources.iter().cloned().chain([Arc::new(source) as Arc<dyn ToolSource>]).collect();
     }
 
-    /// The current tools of everybody. Cheap, and the snapshot never changes.
+    /// The current tools that all users have. Cheap; the snapshot never changes.
     pub fn snapshot(&self) -> Toolbox {
         // Each change is a single step, so the data stays consistent if another thread panics.
         self.tools.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same, and at their end the tools of all sources for a turn of a user's chat.
+    /// The tools of [`Registry::snapshot`], followed by the tools of all sources for a turn of a user's chat.
     pub async fn snapshot_for(&self, user: &User, chat: &ChatId) -> Toolbox {
         let own = self.snapshot();
         let sources = Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner));
         let found = join_all(sources.iter().map(|source| source.tools(user, chat))).await;
         let mut tools = own.to_vec();
-        // Sources may have thousands of tools.
+        // A set, because sources may have thousands of tools.
         let mut named: HashSet<String> = tools.iter().map(|tool| tool.name().to_owned()).collect();
         tools.extend(found.into_iter().flatten().filter(|tool| named.insert(tool.name().to_owned())));
         tools.into()
     }
 
-    /// What changed since the model of a user's chat used the tools of all sources; `None` if nothing did.
+    /// A reminder of what changed since the model of a user's chat used the tools of all sources; `None` if nothing did.
     pub async fn news(&self, user: &User, chat: &ChatId) -> Option<String> {
         let sources = Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner));
         let news = join_all(sources.iter().map(|source| source.news(user, chat))).await;

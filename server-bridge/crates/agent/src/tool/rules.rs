@@ -1,55 +1,55 @@
-//! The rules of a tool: what holds for every call of it, so that the engine depends on no tool's name.
+//! The rules of a tool: they apply to every call of it, so that the engine depends on no tool's name.
 
 use crate::approval::Access;
 
-/// The calls that a call may run beside.
+/// The kinds of calls that may run at the same time as a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
-    /// Nothing.
+    /// No other call.
     Nothing,
-    /// Others that change nothing.
+    /// Other calls that change nothing.
     Readers,
-    /// Other sub-agents, which take care of themselves.
+    /// Calls of other sub-agents, which coordinate by themselves.
     SubAgents,
 }
 
-/// True if sub-agents get a tool.
+/// The conditions under which sub-agents get a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForSubAgents {
-    /// By default.
+    /// They get it by default.
     Unasked,
-    /// Only if it is named.
+    /// They get it only if it is named.
     Named,
-    /// Never: it is for the agent that talks to the user.
+    /// They never get it: it is for the agent that talks to the user.
     Never,
 }
 
-/// The rules of a tool.
+/// The rules that apply to every call of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Its access to the place it works in; a single call may need less.
+    /// The tool's access to the place it works in; a single call may need less.
     pub access: Access,
     /// The calls that may run at the same time.
     pub beside: Beside,
-    /// True if sub-agents get it.
+    /// The conditions under which sub-agents get the tool.
     pub for_sub_agents: ForSubAgents,
-    /// True if it notices a cancel itself and tidies up; other tools are dropped.
+    /// True if the tool notices a cancel itself and tidies up; the futures of other tools are dropped.
     pub sees_cancel: bool,
-    /// True if it waits for its user, so that other answers may go on meanwhile.
+    /// True if the tool waits for its user, so that other answers may proceed meanwhile.
     pub waits_for_its_user: bool,
-    /// True if it works on a machine: such a tool does not run where none can be reached.
+    /// True if the tool works on a machine: it does not run if no machine can be reached.
     pub needs_machine: bool,
-    /// True if it edits the conversation, which is loaded again after it.
+    /// True if the tool edits the conversation, which is loaded again after each call.
     pub edits_conversation: bool,
-    /// True if its arguments name something that already has a place: its caller can name no other place for it.
+    /// True if the tool's arguments name something that already has a place, so that its caller cannot name a different one.
     pub has_own_place: bool,
-    /// The clients that are offered it.
+    /// The clients that are offered the tool.
     pub offered: Offered,
-    /// True if models are told of it only once it was found: see [`super::deferred`].
+    /// True if the tool is declared to a model only after the model found it: see [`super::deferred`].
     pub is_deferred: bool,
-    /// True if its results name deferred tools that it found.
+    /// True if the tool's results name deferred tools that it found.
     pub finds_tools: bool,
-    /// True if all it does is one command, which is on record under the call's key before it is sent: such a call goes on after a
+    /// True if the tool only runs one command, which is on record under the call's key before it is sent: such a call continues after a
     /// restart of the server.
     pub takes_up: bool,
 }
@@ -66,7 +66,7 @@ pub enum Offered {
 }
 
 impl Rules {
-    /// The rules of a tool with this access that works on a machine: read-only tools run at the same time as each other.
+    /// The rules of a tool with this access that works on a machine; tools that only read run at the same time as each other.
     pub const fn of(access: Access) -> Self {
         Self {
             access,
@@ -99,12 +99,12 @@ impl Rules {
         Self { offered: Offered::ToBoth(name), ..self }
     }
 
-    /// The same rules with another `beside`.
+    /// The same rules with a different `beside`.
     pub const fn beside(self, beside: Beside) -> Self {
         Self { beside, ..self }
     }
 
-    /// The same rules with another availability to sub-agents.
+    /// The same rules with a different availability to sub-agents.
     pub const fn for_sub_agents(self, for_sub_agents: ForSubAgents) -> Self {
         Self { for_sub_agents, ..self }
     }
@@ -124,17 +124,17 @@ impl Rules {
         Self { needs_machine: false, ..self }
     }
 
-    /// The same rules for a tool that models are told of only once it was found.
+    /// The same rules for a tool that is declared to a model only after the model found it.
     pub const fn deferred(self) -> Self {
         Self { is_deferred: true, ..self }
     }
 
-    /// The same rules for a tool that finds deferred ones.
+    /// The same rules for a tool that finds deferred tools.
     pub const fn finds_tools(self) -> Self {
         Self { finds_tools: true, ..self }
     }
 
-    /// The same rules for a tool that goes on with a call after a restart of the server.
+    /// The same rules for a tool that continues a call after a restart of the server.
     pub const fn takes_up(self) -> Self {
         Self { takes_up: true, ..self }
     }

@@ -15,10 +15,10 @@ pub enum Subject<'a> {
     Download(&'a str, &'a str),
     /// A named thing, such as a skill or a sub-agent's role; empty for a sub-agent without a role.
     Named(&'a str),
-    /// A tool of an MCP server: the server's part of its name, and the tool's, uncut.
+    /// A tool of an MCP server: the server's part of the name, and the tool's part, both in full.
     External(&'a str, &'a str),
-    /// An HTTP tool: its name, and the address of its host.
+    /// An HTTP tool: the tool's name, and the address of its host.
     Request(&'a str, &'a str),
-    /// None: rules can only name the tool.
+    /// There is no subject: rules can only name the tool.
     Nothing,
 }

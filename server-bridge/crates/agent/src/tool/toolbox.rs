@@ -1,4 +1,4 @@
-//! The tools that a turn may use: all of them, or those that a sub-agent was given.
+//! The tools that a turn may use: all tools, or those that a sub-agent was given.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
@@ -29,7 +29,7 @@ impl From<Vec<Arc<dyn Tool>>> for Toolbox {
 }
 
 impl Toolbox {
-    /// True if it holds a tool.
+    /// True if the toolbox contains a tool with this name.
     pub fn holds(&self, name: &str) -> bool {
         self.iter().any(|tool| tool.name() == name)
     }
@@ -54,23 +54,23 @@ impl Toolbox {
         self.chosen(|tool| is_wanted(tool.name()) || has_deferred && tool.rules().finds_tools, true)
     }
 
-    /// The same without the tools that call sub-agents.
+    /// The same tools without those that call sub-agents.
     pub fn without_sub_agents(&self) -> Self {
         self.those(|tool| tool.rules().beside != super::Beside::SubAgents)
     }
 
-    /// The same without the tools that edit the conversation.
+    /// The same tools without those that edit the conversation.
     pub fn without_edits(&self) -> Self {
         self.those(|tool| !tool.rules().edits_conversation)
     }
 
-    /// Those of its tools whose names are in a list of [`Toolbox::to_json`]; none if the list cannot be read.
+    /// The tools whose names are in a list of [`Toolbox::to_json`]; empty if the list cannot be read.
     pub fn of_json(&self, json: &str) -> Self {
         let names: BTreeSet<String> = serde_json::from_str(json).unwrap_or_default();
         self.those(|tool| names.contains(tool.name()))
     }
 
-    /// The tools that a sub-agent gets: those of its role that its parent names, or else the default ones.
+    /// The tools that a sub-agent gets: those of its role that its parent names, or by default those that all sub-agents get.
     ///
     /// Fails with a text for the model if a named tool is not available, or none is left.
     pub fn for_sub_agent(&self, role: Option<&Role>, named: Option<&[String]>) -> Result<Self, String> {
@@ -92,7 +92,7 @@ impl Toolbox {
             own = own.those(|tool| named.iter().any(|name| name == tool.name()));
         }
         if let Some(role) = role {
-            // A tool is left out completely if some of its calls are denied: its other calls do not justify that risk.
+            // A tool is left out completely if some of its calls are denied: the other calls do not justify the risk.
             own = own.those(|tool| !role.denied_tools.iter().any(|denied| denied.name == tool.name()));
         }
         if own.is_empty() {
@@ -101,20 +101,20 @@ impl Toolbox {
         Ok(own)
     }
 
-    /// The declarations of its tools for a model, without deferred ones. Always the same bytes.
+    /// The declarations of the tools for a model, without deferred ones. Always the same bytes.
     pub fn catalogue(&self) -> Vec<llm::Tool> {
         self.iter().filter(|tool| !tool.rules().is_deferred).map(|tool| declaration(tool.as_ref())).collect()
     }
 
-    /// The declarations of those deferred tools that are named, in this order.
+    /// The declarations of the named deferred tools, in this order.
     pub fn deferred<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Vec<llm::Tool> {
         let find = |name| self.iter().find(|tool| tool.name() == name && tool.rules().is_deferred);
         names.into_iter().filter_map(find).map(|tool| declaration(tool.as_ref())).collect()
     }
 
-    /// Parses a call of one of its tools.
+    /// Parses a call of one of the tools.
     ///
-    /// Fails with a text for the model that names its error.
+    /// Fails with a text for the model that describes the error.
     pub fn understand(&self, call: &ToolCall) -> Result<Understood, String> {
         let bytes = call.arguments.len();
         if bytes > ARGUMENTS_BYTES {
@@ -123,19 +123,19 @@ impl Toolbox {
             ));
         }
         let Some(tool) = self.iter().find(|tool| tool.name() == call.name) else {
-            return Err(format!("there is no tool {:?}; there are {}", call.name, self.names()));
+            return Err(format!("there is no tool {:?}; the tools are {}", call.name, self.names()));
         };
         let arguments = call.parse().map_err(|bad| bad.to_string())?;
         Ok(Understood { rules: tool.rules(), call: tool.understand(arguments)? })
     }
 
-    /// Their names, in the order in which the model sees them, without deferred ones.
+    /// The names of the tools, in the order in which the model sees them, without deferred ones.
     pub fn names(&self) -> String {
         let declared = self.iter().filter(|tool| !tool.rules().is_deferred);
         declared.map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Their names as they are stored: in alphabetical order.
+    /// The names of the tools as they are stored: in alphabetical order.
     pub fn to_json(&self) -> String {
         let names: BTreeSet<&str> = self.iter().map(|tool| tool.name()).collect();
         serde_json::to_string(&names).expect("names are always JSON")
@@ -162,7 +162,7 @@ impl Toolbox {
     }
 }
 
-/// A tool as models are told of it.
+/// A tool as it is declared to models.
 fn declaration(tool: &dyn Tool) -> llm::Tool {
     llm::Tool {
         name: tool.name().to_owned(),
@@ -171,7 +171,7 @@ fn declaration(tool: &dyn Tool) -> llm::Tool {
     }
 }
 
-/// An answer as the conversation stores it: without arguments that no tool accepts, which would take up space for good.
+/// An answer in the form that the conversation stores: without arguments that no tool accepts, which would take up space permanently.
 pub fn kept(mut answer: Assistant) -> Assistant {
     for call in answer.tool_calls.iter_mut().filter(|call| call.arguments.len() > ARGUMENTS_BYTES) {
         let left_out = format!("{} bytes, too long", call.arguments.len());

@@ -16,44 +16,44 @@ pub trait TypedTool: DeserializeOwned + JsonSchema + Debug + Send + Sync + 'stat
     /// The services it works with, given at registration, in addition to its context.
     type Services: Clone + Send + Sync + 'static;
 
-    /// See [`Tool::name`].
+    /// The tool's name; see [`Tool::name`].
     const NAME: &'static str;
-    /// See [`Tool::description`].
+    /// The tool's description; see [`Tool::description`].
     const DESCRIPTION: &'static str;
-    /// See [`Tool::rules`].
+    /// The tool's rules; see [`Tool::rules`].
     const RULES: Rules;
 
-    /// See [`Tool::output_schema`].
+    /// The schema of the data for programs; see [`Tool::output_schema`].
     fn output_schema() -> Option<Value> {
         None
     }
 
-    /// See [`Call::access`].
+    /// The call's access; see [`Call::access`].
     fn access(&self) -> Access {
         Self::RULES.access
     }
 
-    /// See [`Call::run_as`].
+    /// The user account to run as; see [`Call::run_as`].
     fn run_as(&self) -> Option<&str> {
         None
     }
 
-    /// See [`Call::hint`].
+    /// The call's subject for people; see [`Call::hint`].
     fn hint(&self) -> &str;
 
-    /// See [`Call::subject`].
+    /// The call's subject for rules; see [`Call::subject`].
     fn subject(&self) -> Subject<'_> {
         Subject::Nothing
     }
 
-    /// See [`Call::look`].
+    /// Determines what the call would do; see [`Call::look`].
     fn look(&self, ground: Option<&Ground>) -> impl Future<Output = Result<Looked, Failure>> + Send {
         let looked =
             Looked::words(format!("uses {}", Self::NAME), vec![part("about", self.hint())]).at(ground);
         async { Ok(looked) }
     }
 
-    /// See [`Call::run`].
+    /// Carries the call out; see [`Call::run`].
     fn run(
         &self,
         services: &Self::Services,

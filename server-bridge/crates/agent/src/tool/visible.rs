@@ -1,5 +1,5 @@
-//! Text of a model or a machine, made safe to show: invisible characters, and those that reorder text, are written out, and
-//! long runs of blanks are replaced by their number.
+//! Text of a model or a machine, made safe to show: invisible characters, and those that reorder text, are written out, and long runs of
+//! blanks are replaced by their length.
 
 use records::is_unseen;
 
@@ -17,22 +17,22 @@ fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// A name or a path: always one line.
+/// Makes a name or a path visible; always one line.
 pub fn line(text: &str) -> String {
     without_gaps(&escaped(text, |_| false))
 }
 
-/// A path as it came from a machine.
+/// Makes a path from a machine visible.
 pub fn path(bytes: &[u8]) -> String {
     line(&String::from_utf8_lossy(bytes))
 }
 
-/// Text of several lines.
+/// Makes a text of several lines visible.
 pub fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Text of several lines that a user is asked to allow: nothing in it is pushed out of sight.
+/// Makes a text of several lines visible for a user who is asked to allow it: nothing in it is pushed out of sight.
 pub fn whole(text: &str) -> String {
     let text = without_gaps(&lines(text));
     let (mut shown, mut blank): (Vec<String>, Vec<&str>) = Default::default();
@@ -55,7 +55,7 @@ pub fn whole(text: &str) -> String {
     shown.join("\n")
 }
 
-/// The same text, with long runs of blanks within its lines replaced by their number.
+/// The same text, with long runs of blanks within its lines replaced by their length.
 fn without_gaps(text: &str) -> String {
     let is_blank = |c: char| c.is_whitespace() && c != '\n';
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
@@ -78,7 +78,7 @@ fn gap(count: usize) -> String {
     format!(" … {count} blanks … ")
 }
 
-/// True if a line, trimmed, is nothing but counted blanks.
+/// True if a trimmed line consists only of counted blanks.
 fn is_gap(line: &str) -> bool {
     let count = line.strip_prefix("… ").and_then(|rest| rest.strip_suffix(" blanks …"));
     count.is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()))

@@ -28,7 +28,7 @@ impl Language {
     }
 }
 
-/// The language to go back to, also if a document panics while it is written.
+/// The previous language, which is restored even if a document panics while it is written.
 struct Before(Language);
 
 impl Drop for Before {
@@ -37,7 +37,7 @@ impl Drop for Before {
     }
 }
 
-/// A field of texts.
+/// A field that contains texts of the server.
 pub(crate) trait Texts {
     fn write_in<S: Serializer>(&self, language: Language, serializer: S) -> Result<S::Ok, S::Error>;
 }

@@ -119,7 +119,7 @@ const TABLE: &[Row] = &[
         "{} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter or a digit",
         "{0} 不是有效的名称：请使用 1 至 63 个字符（a-z、0-9、“_”、“.”、“-”），并以字母或数字开头",
     ),
-    // Where commands run.
+    // The places where commands run.
     ("runner {} is offline", "运行器 {0} 已离线"),
     (
         "runner {} is offline; start it, or choose another one with `sandbridge use`",
@@ -237,7 +237,7 @@ const TABLE: &[Row] = &[
     ),
     ("the same for message #ID and everything after it", "同上，撤回消息 #ID 及其后的所有消息"),
     (
-        "go on with this conversation in a new chat; this one stays as it is",
+        "continue this conversation in a new chat; this one stays as it is",
         "在新会话中继续此对话；此会话保持不变",
     ),
     (
@@ -260,7 +260,7 @@ const TABLE: &[Row] = &[
     ),
     ("You have no runner {}. Choose one of: {}.", "你没有运行器 {0}。可选：{1}。"),
     ("This chat's commands go to {} now.", "此会话的命令现在改在 {0} 上运行。"),
-    ("{} But: {}", "{0}但请注意：{1}"),
+    ("{} However: {}", "{0}但请注意：{1}"),
     ("This chat follows your active runner now.", "此会话现在跟随你的当前运行器。"),
     ("This chat is in {} mode.", "此会话的审批模式为 {0}。"),
     ("This chat is in {} mode now.", "此会话的审批模式现为 {0}。"),
@@ -291,7 +291,7 @@ const TABLE: &[Row] = &[
     ),
     ("The conversation will be compressed before the model is asked again.", "下次请求模型前会压缩对话。"),
     ("Nothing has been sent to the model in this chat yet.", "此会话中尚未向模型发送任何内容。"),
-    ("This conversation goes on in a new chat too.", "此对话现在也可在新会话中继续。"),
+    ("This conversation now also continues in a new chat.", "此对话现在也可在新会话中继续。"),
     ("Nothing is remembered about you yet.", "尚未记住关于你的任何内容。"),
     ("{} is forgotten.", "已忘记 {0}。"),
     ("There is no memory {}; /memory lists them.", "找不到记忆 {0}；/memory 会列出所有记忆。"),
@@ -378,7 +378,7 @@ const TABLE: &[Row] = &[
         "{} commands ran in the part that was taken back; what they changed stays as it is.",
         "撤回的部分中运行过 {0} 条命令；它们所做的更改会保留。",
     ),
-    // Notices of answers.
+    // Notices about answers.
     (
         "⏳ Other answers are under way; this one begins when one of them ends.",
         "⏳ 其他回答正在进行；其中一个结束后开始此回答。",
@@ -401,7 +401,7 @@ const TABLE: &[Row] = &[
     // More answers of slash commands.
     (
         "No model is set up, so nothing can answer this yet. Add one of your own: in the browser under Settings, Models, or with `sandbridge model add`. Or the server's administrator can set one up for everybody with",
-        "尚未设置模型，因此还无法回答。请添加你自己的模型：在网页的“设置”中的“模型”页添加，或用 `sandbridge model add`。服务器管理员也可以通过以下变量为所有人设置：",
+        "尚未设置模型，因此还无法回答。请添加你自己的模型：在网页设置的“模型”中添加，或用 `sandbridge model add`。服务器管理员也可以用以下环境变量为所有人设置：",
     ),
     ("SANDBRIDGE_LLM_PROVIDER   openai or anthropic", "SANDBRIDGE_LLM_PROVIDER   openai 或 anthropic"),
     (
@@ -480,7 +480,7 @@ const TABLE: &[Row] = &[
     ("sub-agent", "子智能体"),
     ("failed", "失败"),
     ("lost", "已失联"),
-    // Who answered first.
+    // Questions that were answered already.
     ("allow", "已允许"),
     ("deny", "已拒绝"),
     ("nobody there", "无人应答"),

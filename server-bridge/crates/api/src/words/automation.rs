@@ -1,9 +1,9 @@
-//! The words of automations.
+//! The enums of fixed words in documents of automations.
 
 words! {
     /// The kind of event that starts an automation.
     AutomationKind {
-        /// The clock.
+        /// A time of its schedule.
         Schedule = "schedule",
         /// A webhook.
         Trigger = "trigger",
@@ -13,11 +13,11 @@ words! {
 words! {
     /// The state of an automation.
     AutomationState {
-        /// It starts at its times, or with each delivery.
+        /// It runs at its times, or with each delivery.
         Active = "active",
         /// It is paused.
         Paused = "paused",
-        /// Its last slot has passed.
+        /// The last time of its schedule has passed.
         Ended = "ended",
     }
 }
@@ -27,15 +27,15 @@ words! {
     AutomationChats {
         /// All runs share one chat.
         One = "one",
-        /// Each run has a chat of its own.
+        /// Each run has its own chat.
         Each = "each",
     }
 }
 
 words! {
-    /// What happens to slots that passed while the server was not running.
+    /// What happens to scheduled runs that were due while the server was not running.
     MissedSlots {
-        /// The latest one is run, if it was at most an hour ago.
+        /// The latest one is run, if it was due at most an hour ago.
         Once = "once",
         /// None is run.
         Skip = "skip",

@@ -1,9 +1,9 @@
-//! The words of chains.
+//! The enums of fixed words in documents of chains.
 
 words! {
     /// The state of a run of a chain.
     ChainState {
-        /// A step is at work, or about to begin.
+        /// A step is in progress, or about to begin.
         Running = "running",
         /// A gate waits for a person.
         Asking = "asking",
@@ -19,7 +19,7 @@ words! {
     StepState {
         /// The steps before it are not done.
         Pending = "pending",
-        /// Its agent is asked, and has not begun.
+        /// Its agent was asked, but has not begun.
         Queued = "queued",
         /// Its agent's machine is not connected.
         Waiting = "waiting",
@@ -37,21 +37,21 @@ words! {
 }
 
 words! {
-    /// The state of files that are handed from one machine to another.
+    /// The state of files that are transferred from one machine to another.
     HandOverState {
-        /// They are on their way, or wait for a machine.
+        /// They are being transferred, or wait for a machine.
         Running = "running",
         /// They have arrived.
         Done = "done",
-        /// They could not be passed on.
+        /// They could not be transferred.
         Failed = "failed",
-        /// The step that was to get them was stopped.
+        /// The step that was to receive them was stopped.
         Stopped = "stopped",
     }
 }
 
 words! {
-    /// Why a gate asks.
+    /// The reason for a gate's question.
     GateKind {
         /// A step is done, and a person decides on its output.
         Review = "review",
@@ -67,11 +67,11 @@ words! {
     GateReply {
         /// The output goes to the next step as it is.
         Approve = "approve",
-        /// A person's text takes the place of the output.
+        /// A person's text replaces the output.
         Edit = "edit",
         /// The step is done again; a text says what to change.
         Redo = "redo",
-        /// The run may use the budget once more.
+        /// The run may use the same budget again.
         More = "more",
         /// The run ends here.
         Stop = "stop",

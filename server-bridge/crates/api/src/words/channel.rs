@@ -1,17 +1,17 @@
-//! The words of channels.
+//! The enums of fixed words in documents of channels.
 
 words! {
-    /// How an account on a messenger is.
+    /// The state of an account on a messenger.
     ChannelState {
-        /// It is not to be connected.
+        /// It is turned off.
         Off = "off",
         /// It is being connected.
         Connecting = "connecting",
         /// It is connected.
         Connected = "connected",
-        /// Its connection ended or failed; it is tried again by itself.
+        /// Its connection ended or failed; the server connects again automatically.
         Down = "down",
-        /// The messenger refuses it: only a change of the account helps.
+        /// The messenger refuses it: the account has to be changed.
         Refused = "refused",
     }
 }

@@ -1,7 +1,7 @@
-//! The words of extensions.
+//! The enums of fixed words in documents of extensions.
 
 words! {
-    /// The party that set a hook or an MCP server.
+    /// The party that defined a hook, an MCP server or an HTTP tool.
     ExtensionLayer {
         /// The server's administrator.
         Managed = "managed",
@@ -29,15 +29,15 @@ words! {
 words! {
     /// The decision of hooks in a trial.
     HookDecision {
-        /// It would be allowed without a question.
+        /// The call would be allowed without asking the user.
         Allow = "allow",
         /// The user would be asked.
         Ask = "ask",
-        /// It would be denied.
+        /// The call would be denied.
         Deny = "deny",
         /// The turn would end.
         Stop = "stop",
-        /// Everything would go on as without hooks.
+        /// The hooks would have no effect.
         None = "none",
     }
 }
@@ -65,13 +65,13 @@ words! {
         Approved = "approved",
         /// It waits for its user's approval.
         Waiting = "waiting",
-        /// It cannot be approved, since not all that runs can be checked.
+        /// It cannot be approved, because not everything that it runs can be checked.
         Refused = "refused",
     }
 }
 
 words! {
-    /// How an MCP server is reached.
+    /// The connection to an MCP server.
     McpTransport {
         /// A program on the user's machine, over its standard input and output.
         Stdio = "stdio",
@@ -125,7 +125,7 @@ words! {
         Synced = "synced",
         /// The runner could not be reached.
         Offline = "offline",
-        /// The folder, or most of it, is gone: its documents are kept until their owner confirms that.
+        /// The folder, or most of it, was deleted: its documents are kept until their owner confirms that.
         Gone = "gone",
         /// The folder could not be read for another reason.
         Failed = "failed",
@@ -135,11 +135,11 @@ words! {
 words! {
     /// The state of a document's newest content.
     DocumentState {
-        /// It waits to be indexed; the version before it is searched until then.
+        /// It waits to be indexed; until then the previous version is searched.
         Waiting = "waiting",
         /// It is indexed and searched.
         Ready = "ready",
-        /// It cannot be indexed; the version before it is searched, if there is one.
+        /// It cannot be indexed; the previous version is searched, if there is one.
         Failed = "failed",
     }
 }

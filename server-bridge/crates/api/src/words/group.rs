@@ -1,13 +1,13 @@
-//! The words of groups.
+//! The enums of fixed words in documents of groups.
 
 words! {
     /// What a person may do in a group.
     GroupAccess {
-        /// Everything, including deleting it and changing what others may do.
+        /// Everything, including deleting the group and changing what others may do.
         Owner = "owner",
         /// They may also add and remove people and agents, choose the lead, and change chains.
         Editor = "editor",
-        /// They may also post, ask agents, and begin chains.
+        /// They may also post, ask agents, and start chains.
         Member = "member",
         /// They may read.
         Reader = "reader",
@@ -19,7 +19,7 @@ words! {
     GrantMode {
         /// The agent's owner is asked before each change that no permission rule of theirs allows.
         Ask = "ask",
-        /// As for its owner: in the agent's own approval mode.
+        /// The agent works in its own approval mode, as for its owner.
         Own = "own",
     }
 }
@@ -39,7 +39,7 @@ words! {
 words! {
     /// The state of a call of an agent.
     CallState {
-        /// Its agent is to be asked.
+        /// Its agent has not been asked yet.
         Queued = "queued",
         /// Its agent's machine is not connected, or is busy.
         Waiting = "waiting",

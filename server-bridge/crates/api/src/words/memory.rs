@@ -1,4 +1,4 @@
-//! The words of memories.
+//! The enums of fixed words in documents of memories.
 
 words! {
     /// The kind of a memory.
@@ -7,9 +7,9 @@ words! {
         Core = "core",
         /// A fact.
         Semantic = "semantic",
-        /// Something that happened.
+        /// An event: something that happened.
         Episodic = "episodic",
-        /// How something is done.
+        /// A procedure: how something is done.
         Procedural = "procedural",
     }
 }
@@ -21,13 +21,13 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// A request about the memories of one agent of a group.
+        /// The work of one agent of a group.
         Agent = "agent",
     }
 }
 
 words! {
-    /// Where a memory came from.
+    /// The way in which a memory was created.
     MemorySource {
         /// The user wrote it.
         Person = "person",
@@ -43,7 +43,7 @@ words! {
 }
 
 words! {
-    /// How a user's agents remember.
+    /// The way in which memories become part of prompts.
     MemoryMode {
         /// All memories are part of every prompt.
         Flat = "flat",

@@ -30,7 +30,7 @@ impl Record {
         next(&self.run())
     }
 
-    /// Carries out what is next, as far as it needs no outcome, and returns it.
+    /// Records the next action's call or gate, and returns the action.
     fn carry_out(&mut self) -> Next {
         let next = self.next();
         match &next {
@@ -264,7 +264,7 @@ fn a_step_is_tried_only_so_often() {
 }
 
 proptest! {
-    /// Whatever happens, the calls come in the order of the steps, each attempt once, and a run that is asked again says the same.
+    /// Whatever happens, calls are made in the order of the steps, each attempt once, and the next action is the same if computed again.
     #[test]
     fn every_run_ends_with_its_steps_in_order(
         agents in proptest::collection::vec("[abc]", 1..6),

@@ -118,7 +118,7 @@ fn a_definition_out_of_bounds_is_refused_with_its_step() {
     assert!(told(ChainStep { limit_seconds: Some(9), ..good() }).contains("from 10s to 24h"));
     let of = |outputs: Vec<String>| ChainStep { outputs, ..good() };
     let last = told(of(vec!["a".to_owned(), "b/".to_owned()]));
-    assert!(last.starts_with("step 2: no step follows that gets `a, b/`"), "{last}");
+    assert!(last.starts_with("step 2: no later step receives `a, b/`"), "{last}");
     let told_of = |outputs: Vec<String>| {
         let steps = vec![of(outputs), good()];
         check(&ChainDraft { steps, budget: None }).map_err(|refused| refused.to_string())
@@ -169,7 +169,7 @@ fn any_step() -> impl Strategy<Value = ChainStep> {
     let outputs = proptest::collection::vec("[a-z*?.]{1,6}(/[a-z 中]{1,6}[a-z])?/?", 0..3);
     ("[a-z小][a-z0-9_-]{0,8}", words, any::<bool>(), 0..=RETRIES_MAX, limit, outputs).prop_map(
         |(agent, instruction, gate, retries, limit_seconds, outputs)| {
-            // Each line is trimmed, as the text form trims it.
+            // Each line is trimmed here, because reading a chain's text trims it.
             let lines: Vec<_> = instruction.lines().map(str::trim).collect();
             let instruction = lines.join("\n").trim().to_owned();
             ChainStep { agent, instruction, gate, retries, limit_seconds, outputs }
@@ -181,7 +181,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read_again(steps in proptest::collection::vec(any_step(), 1..5), tokens in proptest::option::of(1_i64..1_000_000)) {
         let budget = tokens.map(|tokens| ChainBudget { tokens: Some(tokens), ..ChainBudget::default() });
-        // An instruction that begins with a colon loses it, as one after the handle does.
+        // Reading removes a colon at the beginning of an instruction, like the colon after the handle.
         prop_assume!(steps.iter().all(|step| !step.instruction.starts_with(':') && !step.instruction.is_empty()));
         let chain = ChainDraft { steps, budget };
         let text = write(&chain);

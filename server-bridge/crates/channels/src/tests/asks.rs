@@ -1,4 +1,4 @@
-//! Questions, and who answers them.
+//! Questions, and the people who may answer them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,10 +16,10 @@ use super::World;
 use super::messenger::Messenger;
 use super::until;
 
-/// How often the tool below ran, by the thing it did.
+/// How often the tool below has run.
 pub(super) static DONE: AtomicUsize = AtomicUsize::new(0);
 
-/// A tool that asks.
+/// A tool that needs approval.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Danger {
     what: String,
@@ -98,13 +98,13 @@ async fn a_button_counts_once_for_the_one_who_was_asked_and_its_message_shows_th
     assert!(ask.text.contains("counted"), "{ask:?}");
     let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
     assert!(allow.len() == 32 && ask.buttons.iter().any(|button| button.label == "Deny"));
-    // In a group that is off nobody is heard.
+    // In a group that is off, presses are ignored.
     world.messenger.presses("boss", &ask, &allow);
     world.rests().await;
     assert!(world.messenger.press_answers().is_empty());
     let account = world.store.channel(world.root.id, "desk").await.unwrap();
     world.store.set_channel_group(&account, "ann", true).await.unwrap();
-    // Somebody else, with the right token: from elsewhere, and as if it were in the same conversation.
+    // Another person with the right token: from another conversation, and as if from the same conversation.
     world.messenger.presses(
         "boss",
         &super::messenger::Shown { to: "boss".to_owned(), ..ask.clone() },
@@ -175,7 +175,7 @@ async fn a_question_of_a_server_that_stopped_is_answered_in_the_next_one_with_th
     let ask = world.reads("ann", "Danger needs your approval").await;
     let allow = ask.buttons[0].token.clone();
     world.restart().await;
-    // A press counts as soon as the question is asked again; one that comes earlier is told so, and spends nothing.
+    // A press counts once the question has been asked again; an earlier press gets a text about that, and uses nothing up.
     until("the press counts", async || {
         world.messenger.presses("ann", &ask, &allow);
         world.rests().await;
@@ -234,7 +234,7 @@ async fn what_a_sub_agent_in_the_background_asks_after_the_answer_is_asked_where
     .await;
     RELEASES.add_permits(1);
     let ask = world.reads("ann", "Danger needs your approval").await;
-    // After the restart the question is asked again in a new message; the first message is settled.
+    // After the restart, the question is asked again in a new message, and the first message is settled.
     world.restart().await;
     world.reads("ann", "no longer waits").await;
     let again = until("it is asked again", async || {

@@ -13,14 +13,17 @@ use super::{World, echo, until};
 use crate::limits::{LOG_ENTRIES, LOG_WAITING, PARTS_MAX};
 use crate::{Error, GroupLogs, OpenGate, Result, ShownGroup};
 
-/// The groups in the store, whose agents never answer.
+/// The interface to the groups in the store; their agents never answer.
 pub(super) struct Logs(pub(super) Store);
 
 impl Logs {
     async fn check(&self, user: &User, group: i64, needs: Access) -> Result<ShownGroup> {
         let group = self.0.group(user.id, group).await?;
         if group.access < needs {
-            return Err(Error::refused("forbidden", format!("this needs {} or more", needs.as_str())));
+            return Err(Error::refused(
+                "forbidden",
+                format!("this needs {} access or higher", needs.as_str()),
+            ));
         }
         Ok(ShownGroup { id: group.id, title: group.title })
     }
@@ -119,7 +122,7 @@ impl GroupLogs for Logs {
     }
 }
 
-/// A world with a group `Work` that root owns and ada is in; its log is shown in the conversation `room`.
+/// A world with a group `Work`, which root owns and ada belongs to; its log is shown in the conversation `room`.
 pub(super) async fn bound(messenger: Messenger) -> (World, i64) {
     let world = World::new(echo(), messenger).await;
     world.link(&world.root, "boss").await;
@@ -146,7 +149,7 @@ impl World {
         self.store.entries_after(group, 0, 1_000).await.unwrap().0
     }
 
-    /// Posts to the group from outside of the conversation; no author stands for the agent.
+    /// Posts to the group from outside the conversation; without an author, the post is the agent's.
     pub(super) async fn posts(&self, group: i64, author: Option<&User>, text: &str) {
         self.store.post_entry(entry(group, author, text), &[]).await.unwrap();
         self.channels.look();
@@ -265,10 +268,10 @@ async fn who_may_not_write_in_the_group_is_told_so_and_only_its_owner_binds_it()
     let hers = world.store.create_group(world.ada.id, "Hers").await.unwrap();
     world.store.put_group_person(hers, world.root.id, Access::Editor).await.unwrap();
     world.messenger.says("boss", "other", "/group use Hers");
-    world.reads("other", "this needs owner or more").await;
+    world.reads("other", "this needs owner access or higher").await;
     world.store.put_group_person(group, world.ada.id, Access::Reader).await.unwrap();
     world.messenger.says("ann", "room", "@coder as a reader");
-    world.reads("room", "this needs member or more").await;
+    world.reads("room", "this needs member access or higher").await;
     world.store.remove_group_person(group, world.ada.id).await.unwrap();
     world.messenger.says("ann", "room", "@coder as nobody");
     world.reads("room", "You are not in the group").await;
@@ -380,7 +383,7 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     let mark = store.channel_binding(account, "room").await.unwrap().unwrap().mark;
     assert!(first.id != of_root[1].id && first.id != mark, "the mark is nobody's to know");
 
-    // A member sees them and ends none; who is not in the group knows nothing of them.
+    // A member sees the bindings but cannot end any; a user who is not in the group does not see them.
     assert!(listed(ada).await.unwrap().iter().all(|one| !one.may_end));
     let kind = |result: Result<()>| result.unwrap_err().kind();
     assert_eq!(kind(channels.unbind(ada, group, &first.id).await), "forbidden");
@@ -390,7 +393,7 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     let other = store.create_group(eve.id, "Hers").await.unwrap();
     assert_eq!(kind(channels.unbind(&eve, other, &first.id).await), "not_found", "it is not her group's");
 
-    // An owner of the group ends one that another bound, even if the bot is off; then there is nothing to end.
+    // An owner of the group can end a binding that another person created, even if the bot is off; after that there is nothing to end.
     store.put_group_person(group, ada.id, Access::Owner).await.unwrap();
     world.put(false).await;
     channels.unbind(ada, group, &first.id).await.unwrap();
@@ -399,7 +402,7 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     world.reads("room", "no longer belongs to its group: ada ended that.").await;
     world.reads("room/7", "This log is no longer shown on fake").await;
     world.rests().await;
-    // Who bound it ends it, though an owner of the group no longer.
+    // The person who created a binding can end it, even if they are no longer an owner of the group.
     store.put_group_person(group, root.id, Access::Reader).await.unwrap();
     let left = listed(root).await.unwrap();
     assert_eq!((left.len(), left[0].may_end), (1, true));

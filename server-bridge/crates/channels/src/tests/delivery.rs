@@ -1,4 +1,4 @@
-//! Nothing is lost, and nothing comes twice.
+//! No message is lost, and no message arrives twice.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;

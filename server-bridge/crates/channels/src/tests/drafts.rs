@@ -28,7 +28,7 @@ fn slow(text: String) -> ScriptedModel {
     ScriptedModel::start(move |_| Reply::Slowly(text.clone(), PIECE))
 }
 
-/// A model whose answers are this text and end when the gate opens.
+/// A model whose answers consist of this text and end when the gate opens.
 fn held(text: &'static str) -> (ScriptedModel, Gate) {
     let gate = Gate::default();
     let held = gate.clone();

@@ -1,4 +1,4 @@
-//! The questions of a group's gates on a messenger: who answers them, and who is told of the answer.
+//! The questions of a group's gates on a messenger: who may answer them, and where the answer is shown.
 
 use store::{Access, Name, NewGate, NewRunOfChain, RunEnd};
 
@@ -8,7 +8,7 @@ use super::strangers::attempts;
 use super::{World, until};
 
 impl World {
-    /// Begins a run that asks this; returns the run and its gate.
+    /// Begins a run that asks this question; returns the run and its gate.
     async fn asks(&self, group: i64, question: &str) -> (i64, i64) {
         let run = NewRunOfChain {
             group,
@@ -26,19 +26,19 @@ impl World {
         (run, gate)
     }
 
-    /// The answer to a gate, and who gave it.
+    /// The answer to a gate, and its author.
     async fn answer(&self, group: i64, gate: i64) -> (Option<String>, Option<String>) {
         let gate = self.store.gate(group, gate).await.unwrap();
         (gate.reply, gate.answered_by)
     }
 
-    /// Somebody answers on the page.
+    /// Answers a gate on the page, as bob.
     async fn bob_answers(&self, group: i64, gate: i64, reply: &str) {
         assert!(self.store.answer_gate(group, gate, reply, "", "bob").await.unwrap());
         self.channels.look();
     }
 
-    /// A user who is linked as the person of the same name, and may do that in the group.
+    /// Adds a user who is linked as the person of the same name, and has this access to the group.
     async fn joins(&self, name: &str, group: Option<(i64, Access)>) {
         let user = self.store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap();
         self.link(&user, name).await;
@@ -52,14 +52,14 @@ impl World {
         self.messenger.texts(conversation).iter().filter(|text| **text == line).count()
     }
 
-    /// Waits for a line, and that it comes once.
+    /// Waits for a line, and checks that it is shown only once.
     async fn is_told_once(&self, conversation: &str, line: &str) {
         until(line, async || (self.lines(conversation, line) > 0).then_some(())).await;
         self.rests().await;
         assert_eq!(self.lines(conversation, line), 1, "{:?}", self.messenger.texts(conversation));
     }
 
-    /// A message as it is shown now.
+    /// A message in its current version.
     fn now(&self, shown: &Shown) -> Shown {
         self.messenger.shown(&shown.to).into_iter().find(|one| one.id == shown.id).unwrap()
     }
@@ -80,14 +80,14 @@ async fn a_press_counts_once_and_of_those_alone_who_may_answer() {
     let labels: Vec<_> = shown.buttons.iter().map(|button| button.label.as_str()).collect();
     assert_eq!(labels, ["Approve", "Stop the run"]);
     assert!(shown.buttons.iter().all(|button| button.token.len() <= 64), "{shown:?}");
-    // The next server takes the same buttons.
+    // The next server accepts the same buttons.
     world.restart().await;
     world.rests().await;
     let (approve, before) = (token(&shown, "Approve"), world.messenger.texts("room"));
     for (person, why) in [
         ("mallory", "for somebody else"),
         ("eve", "You are not in the group"),
-        ("rita", "this needs member or more"),
+        ("rita", "this needs member access or higher"),
     ] {
         world.messenger.presses(person, &shown, &approve);
         world.rests().await;
@@ -124,7 +124,7 @@ async fn a_press_counts_once_and_of_those_alone_who_may_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn presses_of_others_answer_no_gate() {
-    /// A conversation takes 200 waiting messages of a person.
+    /// The number of people who press; a conversation accepts 200 waiting messages of each person.
     const PEOPLE: usize = 50;
     let (world, group) = bound(Messenger::new()).await;
     world.joins("rita", Some((group, Access::Reader))).await;

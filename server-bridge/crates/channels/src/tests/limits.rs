@@ -1,4 +1,4 @@
-//! What one person, one owner or one message may take, and what is not sent any more.
+//! The limits on one person, one owner and one message, and messages that are no longer sent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::messenger::{Messenger, written};
 use super::{World, echo, until};
 use crate::limits::{AT_ONCE_PER_OWNER, FILES_AT_ONCE};
 
-/// A message with a picture.
+/// A message with this text and a picture.
 fn with_picture(text: &str) -> Message {
     let picture =
         Media { kind: MediaKind::Image, name: "p.jpg".to_owned(), bytes: Some(7), handle: Value::Null };
     Message { media: vec![picture], ..written(text) }
 }
 
-/// An account of ada's own on another messenger, with which person `own` is linked.
+/// Creates an account of ada's on another messenger, and links the person `own` with ada there.
 pub(super) async fn own_account(world: &World) -> Arc<Messenger> {
     let own = Arc::new(Messenger::new());
     let values = BTreeMap::from([("token".to_owned(), own.register())]);
@@ -57,7 +57,7 @@ async fn messages_to_one_owners_accounts_leave_room_for_those_of_others() {
     })
     .await;
     let is_answered = world.messenger.texts(last).iter().any(|text| text.contains("me too"));
-    // On a slow machine a file may have taken too long by now, which frees a seat.
+    // On a slow machine, a file may have taken too long by now, which frees a seat.
     assert!(!is_answered || world.messenger.fetching().0 < AT_ONCE_PER_OWNER);
     world.messenger.holds_files(false);
     world.reads(last, "echo: me too").await;

@@ -1,4 +1,4 @@
-//! A messenger in this process, which fails in every way.
+//! A messenger in this process that can fail in every way.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The one messenger.
+/// The only kind of messenger in these tests.
 pub(super) const KINDS: &[Kind] = &[Kind { name: "fake", title: "Fake", setup: SETUP, make }];
 
 const SETUP: &[Setup] = &[
@@ -45,16 +45,16 @@ fn make(values: &Value, _reach: &Reach) -> Result<Arc<dyn Platform>, String> {
         .ok_or_else(|| "the token is wrong".to_owned())
 }
 
-/// What happens to a request to send.
+/// How a request to send fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
-    /// It is taken, and the answer is lost.
+    /// The message is accepted, but the answer is lost.
     TakenUnsaid,
-    /// It is not taken, and the answer is lost.
+    /// The message is not accepted, and the answer is lost.
     LostUnsaid,
-    /// Nobody is there.
+    /// The messenger cannot be reached.
     Away,
-    /// A pause is wanted.
+    /// The messenger requires a pause.
     TooFast,
 }
 
@@ -69,39 +69,39 @@ pub(super) struct Shown {
 
 #[derive(Default)]
 struct State {
-    /// What was not confirmed.
+    /// The events whose receipt was not confirmed.
     queue: VecDeque<Event>,
     shown: Vec<Shown>,
     keys: HashSet<String>,
     faults: VecDeque<Fault>,
     press_answers: Vec<String>,
-    /// Ends connections after so many events, again and again.
+    /// Ends each connection after this many events.
     cut_every: usize,
     /// Delivers each batch twice.
     repeats: bool,
     refuses: Option<String>,
     connections: usize,
-    /// Sends nothing.
+    /// Refuses all requests, as if it could not be reached.
     is_away: bool,
     /// The successive versions of each message.
     versions: HashMap<String, Vec<String>>,
     /// The times of the last request to each conversation, and of the last edit of each message.
     asked: HashMap<String, Instant>,
     changed: HashMap<String, Instant>,
-    /// How many requests came too fast.
+    /// The number of requests that came too fast.
     too_fast: usize,
     /// True if edits are refused.
     refuses_edits: bool,
     /// The number of coming edits that are not made and whose responses are lost.
     lost_edits: usize,
-    /// Files do not come.
+    /// True if files do not arrive.
     holds_files: bool,
-    /// How many files are waited for, and how many were at most at once.
+    /// The number of files being fetched, and the highest number so far.
     fetching: (usize, usize),
 }
 
 impl State {
-    /// Counts a request to a conversation, which may edit a message; refuses it if it comes too fast.
+    /// Counts a request to a conversation, which may edit a message; refuses a request that comes too fast.
     fn counts(&mut self, conversation: &str, changed: Option<&str>) -> Result<(), Failure> {
         let now = Instant::now();
         let is_early = |last: Option<Instant>, every_ms| {
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// The messenger. Clones are the same.
+/// The messenger. Cheap to clone; every clone is the same.
 #[derive(Clone)]
 pub(super) struct Messenger {
     state: Arc<Mutex<State>>,
@@ -127,7 +127,7 @@ pub(super) struct Messenger {
     token: String,
     has_buttons: bool,
     is_keyed: bool,
-    /// True if it refuses requests that come too fast.
+    /// True if the messenger refuses requests that come too fast.
     is_paced: bool,
 }
 
@@ -138,7 +138,7 @@ impl Messenger {
         Self { state, news, token, has_buttons: true, is_keyed: true, is_paced: false }
     }
 
-    /// One whose messages have no buttons, and cannot be changed.
+    /// A messenger whose messages have no buttons and cannot be changed.
     pub(super) fn without_buttons() -> Self {
         Self { has_buttons: false, ..Self::new() }
     }
@@ -148,12 +148,12 @@ impl Messenger {
         Self { is_paced: true, ..Self::new() }
     }
 
-    /// One that knows no keys.
+    /// A messenger that does not support keys.
     pub(super) fn without_keys() -> Self {
         Self { is_keyed: false, ..Self::new() }
     }
 
-    /// Makes it known; returns its token.
+    /// Registers the messenger; returns its token.
     pub(super) fn register(&self) -> String {
         ALL.lock().unwrap().insert(self.token.clone(), self.clone());
         self.token.clone()
@@ -179,7 +179,7 @@ impl Messenger {
         self.state().faults.extend(faults);
     }
 
-    /// Sends nothing, or sends again.
+    /// Refuses all requests from now on, or accepts them again.
     pub(super) fn goes_away(&self, is_away: bool) {
         self.state().is_away = is_away;
     }
@@ -194,7 +194,7 @@ impl Messenger {
         self.state().lost_edits = count;
     }
 
-    /// How many requests came too fast.
+    /// The number of requests that came too fast.
     pub(super) fn too_fast(&self) -> usize {
         self.state().too_fast
     }
@@ -204,12 +204,12 @@ impl Messenger {
         self.state().versions.get(id).cloned().unwrap_or_default()
     }
 
-    /// Has files come no more, or come again.
+    /// Holds files back from now on, or lets them arrive again.
     pub(super) fn holds_files(&self, holds: bool) {
         self.state().holds_files = holds;
     }
 
-    /// How many files are waited for, and how many were at most at once.
+    /// The number of files being fetched, and the highest number so far.
     pub(super) fn fetching(&self) -> (usize, usize) {
         self.state().fetching
     }
@@ -218,7 +218,7 @@ impl Messenger {
         self.state().connections
     }
 
-    /// True if everything was taken.
+    /// True if all events were accepted.
     pub(super) fn is_delivered(&self) -> bool {
         self.state().queue.is_empty()
     }
@@ -227,7 +227,7 @@ impl Messenger {
         self.state().press_answers.clone()
     }
 
-    /// What a conversation shows.
+    /// The messages that a conversation shows.
     pub(super) fn shown(&self, conversation: &str) -> Vec<Shown> {
         self.state().shown.iter().filter(|shown| shown.to == conversation).cloned().collect()
     }
@@ -251,7 +251,7 @@ impl Messenger {
         self.news.notify_one();
     }
 
-    /// A person writes; to a group if the conversation is not theirs, with a mention.
+    /// A person writes a message; if the conversation is not the person's own, it is a group, and the message mentions the bot.
     pub(super) fn says(&self, person: &str, conversation: &str, text: &str) {
         let is_group = person != conversation;
         self.writes(person, conversation, Message { mentions_us: is_group, ..written(text) });
@@ -268,7 +268,7 @@ impl Messenger {
     }
 }
 
-/// A file that is waited for.
+/// A file that is being fetched, until this is dropped.
 struct Fetching<'a>(&'a Messenger);
 
 impl<'a> Fetching<'a> {
@@ -287,7 +287,7 @@ impl Drop for Fetching<'_> {
     }
 }
 
-/// A message without anything special.
+/// A plain message with this text.
 pub(super) fn written(text: &str) -> Message {
     Message {
         id: String::new(),
@@ -348,7 +348,7 @@ impl Platform for Messenger {
                 }
                 delivered += batch.len();
                 if cut_every > 0 && delivered >= cut_every {
-                    // Taken, and not confirmed: it comes again.
+                    // The batch was accepted but not confirmed, so it is delivered again.
                     self.state().cut_every = 0;
                     return End::Lost("cut".to_owned());
                 }

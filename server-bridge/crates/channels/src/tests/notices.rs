@@ -1,4 +1,4 @@
-//! The administrator's chat: who may have it, which events it reports, each once, and that former administrators get nothing.
+//! The administrator's chat: only administrators may have one, it reports each event once, and former administrators get nothing.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{World, echo, until};
 use crate::limits::STARTED_AGAIN_MS;
 use crate::watch::Watch;
 
-/// Settings for these tests: frequent checks, a runner counts as offline at once, and no disk is nearly full.
+/// Settings for these tests: checks are frequent, a runner counts as offline at once, and no disk counts as nearly full.
 pub(super) fn watch() -> Watch {
     Watch { home: None, every: Duration::from_millis(20), away_ms: 0, low_disk_bytes: 0 }
 }
@@ -108,7 +108,7 @@ async fn each_thing_is_told_once_though_servers_follow_each_other_and_answers_ar
         .await;
         world.rests().await;
     }
-    // A new event: once it is reported, earlier checks could have reported the old ones again.
+    // A new event: by the time it is reported, earlier checks would have reported the old events again if they could.
     world.locks("root").await;
     world.reads("boss", "• root").await;
     world.rests().await;

@@ -1,4 +1,4 @@
-//! Who is answered.
+//! The people who are answered, and those who are not.
 
 use platforms::event::{Message, Quoted, What};
 use store::AuditSearch;

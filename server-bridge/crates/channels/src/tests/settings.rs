@@ -32,7 +32,7 @@ impl World {
         self.store.approval(self.ada.id, &self.chat_in(conversation).await).await.unwrap()
     }
 
-    /// Presses the button with this label; returns the text that the person gets.
+    /// Presses the button with this label; returns the text that is shown to the person.
     async fn press(&self, person: &str, shown: &Shown, label: &str) -> String {
         let before = self.messenger.press_answers().len();
         let token = &shown.buttons.iter().find(|button| button.label == label).unwrap().token;
@@ -78,7 +78,7 @@ async fn a_setting_is_changed_by_nobody_else_and_in_no_other_chat() {
         assert!(world.press(person, &mode, "full").await.contains("somebody else"), "{person}");
     }
     assert_eq!(world.mode("group").await, before);
-    // The conversation goes on with another chat, so the buttons of the earlier one do nothing.
+    // The conversation continues with another chat, so the buttons for the earlier chat do nothing.
     let chat = world.chat_in("group").await;
     world.messenger.says("ann", "group", "/new");
     until("it is another chat", async || (world.chat_in("group").await != chat).then_some(())).await;

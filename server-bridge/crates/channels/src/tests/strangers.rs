@@ -1,4 +1,4 @@
-//! Nobody but the person who was asked, and is linked, moves anything.
+//! Only the person who was asked, and is linked, can cause an effect.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -10,14 +10,14 @@ use super::World;
 use super::asks::{DONE, Danger, dangerous};
 use super::messenger::{Messenger, Shown};
 
-/// How many presses, codes and messages of others come; `scripts/soak` makes it larger.
+/// The number of presses, codes and messages of other people; `scripts/soak` raises it.
 pub(super) fn attempts() -> usize {
     std::env::var("SANDBRIDGE_CHANNEL_STRANGERS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn presses_codes_and_messages_of_others_do_nothing() {
-    /// A conversation takes 200 waiting messages of a person.
+    /// The number of people who try; a conversation accepts 200 waiting messages of each person.
     const PEOPLE: usize = 50;
     let world = World::new(dangerous("counted".to_owned()), Messenger::new()).await;
     world.chats.tools().put(Typed::<Danger>::new(()));
@@ -25,7 +25,7 @@ async fn presses_codes_and_messages_of_others_do_nothing() {
     world.messenger.says("ann", "ann", "do it");
     let ask = world.reads("ann", "Danger needs your approval").await;
     let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
-    // A code that nobody uses, so that there is one to guess.
+    // Nobody uses this code; it exists so that guesses could hit one.
     let code = world.channels.code(&world.root, "desk").await.unwrap().code;
     let (prefix, _) = code.rsplit_once('-').unwrap();
     let digit = |number: usize| char::from(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"[number % 32]);

@@ -1,7 +1,7 @@
-//! `/agent`: the user's own words to a sub-agent that has a name.
+//! `/agent`: sends the user's own words to a sub-agent that has a name.
 //!
-//! The message is queued as any other, and its turn is one call of the sub-agent: with the chat's approval, its undo and its
-//! stop, and recorded before it begins. The chat's model is not asked; it sees the message and the answer with its next one.
+//! The message is queued like any other, and its turn is one call of the sub-agent: it has the chat's approval mode, can be undone and
+//! stopped, and is recorded before it begins. The chat's model is not asked; it sees the message and the answer in its next request.
 
 use agent::engine::Named;
 use llm::ToolCall;
@@ -17,7 +17,7 @@ pub(super) const COMMAND: Command = Command {
     word: "agent",
     usage: &[
         ("/agent", "list this chat's sub-agents that you can write to"),
-        ("/agent NAME TEXT", "write to a sub-agent; its answer comes here"),
+        ("/agent NAME TEXT", "write to a sub-agent; its answer appears here"),
     ],
     run: |context, argument| Box::pin(run(context, argument)),
 };
@@ -61,7 +61,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
     }
 }
 
-/// The sub-agent's name at the beginning of an argument, and the text after it. Of two names, the longer one counts.
+/// The sub-agent's name at the beginning of an argument, and the text after it. If two names match, the longer one counts.
 fn addressed<'a>(argument: &'a str, agents: &'a [SubAgent]) -> Option<(&'a str, &'a str)> {
     let names = agents.iter().filter_map(|agent| agent.instance.as_deref());
     let fits = names.filter_map(|name| {

@@ -1,4 +1,4 @@
-//! `/approval`: the permissions of the model.
+//! `/approval`: shows and sets what the model may do without asking.
 
 use super::{Command, Context};
 use crate::{Posted, Result};

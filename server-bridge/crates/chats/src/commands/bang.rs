@@ -1,4 +1,4 @@
-//! `!command`: run it in this chat's sandbox.
+//! `!command`: runs a command in this chat's sandbox.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) async fn run(context: &Context<'_>, command: &str) -> Result<Posted> 
     let target = checked.as_ref().ok().map(|target| target.name().to_owned());
     let mut request = ExecRequest::shell(command);
     request.timeout = Some(Duration::from_secs(COMMAND_TIMEOUT_S));
-    // A restarted server shows all of the output, and the result, if no earlier one recorded it.
+    // A restarted server can then show the whole output, and the result unless it is already on record.
     (request.retain, request.acks) = (true, AckMode::Manual);
     let exec_id = store::ExecId::from_bytes(request.exec_id.0);
 

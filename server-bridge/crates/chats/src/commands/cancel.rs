@@ -1,4 +1,4 @@
-//! `/cancel`: stops what runs in this chat.
+//! `/cancel`: stops the commands and answers in progress in this chat.
 
 use super::{Command, Context};
 use crate::{Posted, Result};

@@ -1,4 +1,4 @@
-//! `/compress`: replaces the earlier conversation by a summary.
+//! `/compress`: replaces the earlier conversation with a summary.
 
 use super::{Command, Context};
 use crate::{Posted, Result, turns};

@@ -34,7 +34,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
     context.notice_as_it_is(&format!("{}\n\n{head}\n{}", context.in_words(&text), recalled.join("\n"))).await
 }
 
-/// The lines of the memories that stand in the note before a turn's message.
+/// The lines of the memories in the note before a turn's message.
 fn recalled(item: &str) -> Vec<String> {
     let Some(Message::User(content)) = history::from_json(item) else { return Vec::new() };
     let Some(Content::Text(text)) = content.first() else { return Vec::new() };

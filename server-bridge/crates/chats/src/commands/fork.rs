@@ -8,7 +8,7 @@ use crate::{Error, Posted, Result};
 pub(super) const COMMAND: Command = Command {
     word: "fork",
     usage: &[
-        ("/fork", "go on with this conversation in a new chat; this one stays as it is"),
+        ("/fork", "continue this conversation in a new chat; this one stays as it is"),
         ("/fork N", "the same without the last N messages; /fork #ID: only up to message #ID"),
     ],
     run: |context, argument| Box::pin(run(context, argument)),
@@ -25,7 +25,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
     };
     match fork(context.service, context.user, &context.chat.id, up_to).await {
         Ok(chat) => {
-            let answer = context.notice("This conversation goes on in a new chat too.").await?;
+            let answer = context.notice("This conversation now also continues in a new chat.").await?;
             Ok(Posted { chat: Some(chat), ..answer })
         }
         Err(Error::Refused { kind, text }) => context.refusal(kind, &text).await,

@@ -1,4 +1,4 @@
-//! `/help`: lists what works in a chat. Also the answer to an unknown command.
+//! `/help`: lists the commands that work in a chat. It is also the answer to an unknown command.
 
 use super::{COMMANDS, Command, Context};
 use crate::limits::COMMAND_TIMEOUT_S;
@@ -20,7 +20,7 @@ pub(super) async fn unknown(context: &Context<'_>, word: &str) -> Result<Posted>
     context.refusal("invalid", &format!("There is no command /{word}. The commands are:\n\n{list}")).await
 }
 
-/// Everything that can be typed, one per line.
+/// All commands and special forms that can be typed, one per line.
 async fn list(context: &Context<'_>) -> String {
     let language = context.service.language(context.user.id);
     let more = context.service.commands.commands(context.user, Some(&context.chat.id)).await;

@@ -1,4 +1,4 @@
-//! `/memory`: shows and changes what is remembered about the user; in the chat of an agent of theirs in a group, what that agent remembers.
+//! `/memory`: shows and changes the memories about the user; in the chat of a user's agent in a group, it shows and changes the agent's memories.
 
 use memory::prompt::{line, quoted};
 use memory::{MemoryItem, MemoryKind, MemoryScope, Standing, Write};
@@ -103,7 +103,7 @@ async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
 
 async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
-    // A number can name any memory of the user; a name is looked up among those that this chat shows.
+    // A number can name any memory of the user; a name is only looked up among those that this chat shows.
     let number: Option<i64> = what.trim_start_matches('#').parse().ok();
     let numbered = match number {
         Some(number) => store.holder_of_memory(user, number).await.map(|holder| Some((holder, number))),

@@ -1,6 +1,6 @@
-//! Parsing a message, and the commands: one file each.
+//! Parsing a message, and the commands, with one file each.
 //!
-//! A new command: a file here with its [`Command`], and a row of [`COMMANDS`].
+//! To add a command, add a file here with its [`Command`], and a row to [`COMMANDS`].
 
 mod agent;
 mod approval;
@@ -28,12 +28,12 @@ use store::{Chat, MessageId, MessageRole};
 use crate::house::House;
 use crate::{Posted, Result};
 
-/// The context of a command: its user and chat.
+/// The context of a command: its user, its chat and the message.
 pub(crate) struct Context<'a> {
     pub(crate) service: &'a Arc<House>,
     pub(crate) user: &'a store::User,
     pub(crate) chat: Chat,
-    /// Their message.
+    /// The user's message.
     pub(crate) said: MessageId,
 }
 
@@ -61,11 +61,11 @@ const COMMANDS: &[Command] = &[
 /// A slash command, which the server carries out itself.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// Its name, without the slash.
+    /// The command's name, without the slash.
     word: &'static str,
-    /// Its forms and their effect: lines of `/help`.
+    /// The command's forms and effects: lines of `/help`.
     usage: &'static [(&'static str, &'static str)],
-    /// Carries it out, with the argument after the name, if any.
+    /// Carries the command out, with the argument after the name, if any.
     run: for<'a> fn(&'a Context<'a>, Option<&'a str>) -> BoxFuture<'a, Result<Posted>>,
 }
 
@@ -80,12 +80,12 @@ pub fn command_usages() -> impl Iterator<Item = (&'static str, &'static str)> {
     COMMANDS.iter().flat_map(|command| command.usage).copied()
 }
 
-/// A text, parsed.
+/// A parsed message.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Input<'a> {
-    /// `!command`: run it in the sandbox.
+    /// `!command`: a command to run in the sandbox.
     Bang(&'a str),
-    /// A command, and its argument.
+    /// A command of the server, and its argument.
     Command(&'static Command, Option<&'a str>),
     /// A slash command of an extension, or an unknown one: its name, and its argument.
     Unknown(&'a str, Option<&'a str>),
@@ -114,7 +114,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The stored form of the user's message `text`.
+    /// The form in which the user's message `text` is stored.
     pub(crate) fn shown<'b>(&self, text: &'b str) -> &'b str
     where
         'a: 'b,
@@ -127,32 +127,32 @@ impl<'a> Input<'a> {
 }
 
 impl Context<'_> {
-    /// Answers with a notice of the server.
+    /// Answers with a notice from the server.
     pub(crate) async fn notice(&self, text: &str) -> Result<Posted> {
         let message = self.service.say(self.user.id, &self.chat.id, MessageRole::Notice, text).await?;
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
-    /// Answers with a notice that is already in the user's language, as [`Context::in_words`] makes it: for texts that quote the
-    /// user, or have columns.
+    /// Answers with a notice that is already in the user's language, as [`Context::in_words`] returns it: for texts that quote the user
+    /// or have columns.
     pub(crate) async fn notice_as_it_is(&self, text: &str) -> Result<Posted> {
         let (user, role) = (self.user.id, MessageRole::Notice);
         let message = self.service.say_as_it_is(user, &self.chat.id, role, text).await?;
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
-    /// A text of the server in the user's language.
+    /// Translates a text of the server into the user's language.
     pub(crate) fn in_words(&self, text: &str) -> String {
         self.service.in_words_of(self.user.id, text)
     }
 
-    /// The same for a message that had no effect; `kind` is for programs.
+    /// Answers with a notice that the message had no effect; `kind` is for programs.
     pub(crate) async fn refusal(&self, kind: &'static str, text: &str) -> Result<Posted> {
         Ok(Posted { error: Some(kind), ..self.notice(text).await? })
     }
 }
 
-/// Carries out what a text asks for.
+/// Carries out the request in a message.
 pub(crate) async fn dispatch(context: Context<'_>, input: Input<'_>) -> Result<Posted> {
     match input {
         Input::Plain(text) => plain::run(&context, text).await,

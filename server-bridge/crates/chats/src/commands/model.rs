@@ -4,7 +4,7 @@ use super::{Command, Context};
 use crate::models::{Known, SERVER, Subscription};
 use crate::{ChatService, Error, Posted, Result};
 
-/// The word that lets a chat follow its user's choice again.
+/// The value that lets a chat follow its user's choice again.
 const DEFAULT: &str = "default";
 
 pub(super) const COMMAND: Command = Command {

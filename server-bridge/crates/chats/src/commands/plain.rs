@@ -1,4 +1,4 @@
-//! A message that is no command: answered by a model, if one is set up.
+//! A message that is not a command: it is answered by a model, if one is set up.
 
 use super::Context;
 use crate::limits::TURNS_QUEUED;
@@ -22,7 +22,7 @@ pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
     }
     match turns::post(service, user, &chat.id, (*said, text)).await? {
         Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),
-        // Most of a flood is refused before it is stored; only messages that arrived at the same moment get here.
+        // Most of a flood of messages is refused before it is stored; only messages that arrived at the same moment get here.
         None => {
             let full = format!(
                 "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one is not answered: send it again later."

@@ -8,7 +8,7 @@ use store::{Chat, ChatId, User};
 
 use crate::house::House;
 
-/// The word that makes a chat follow the active runner again.
+/// The value that makes a chat follow the active runner again.
 pub(crate) const AUTO: &str = "auto";
 
 pub(super) const COMMAND: Command = Command {
@@ -64,16 +64,15 @@ async fn bind(context: &Context<'_>, name: &str) -> Result<Posted> {
     };
     match warning {
         None => context.notice(&said).await,
-        Some(warning) => context.notice(&format!("{said} But: {warning}")).await,
+        Some(warning) => context.notice(&format!("{said} However: {warning}")).await,
     }
 }
 
 impl ChatService {
-    /// Binds a chat's commands to a place, or with `None` to the active runner again; returns the reason why a command would
-    /// not run there now.
+    /// Binds a chat's commands to a place, or with `None` to the active runner again; returns the reason if a command could not run there now.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a place that its user does not have; [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Refused`] for a place that its user does not have; [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn bind_runner(
         &self,
         user: &User,

@@ -1,6 +1,6 @@
-//! `/trust`: asks about what the workspace defines and the user has not approved.
+//! `/trust`: asks about definitions of the workspace that the user has not approved.
 //!
-//! The question belongs to no turn: a task waits for its answer, and a server that starts again ends what nobody answered.
+//! The question does not belong to a turn: a background task waits for its answer, and a restarted server ends questions that are still open.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ pub(super) const COMMAND: Command = Command {
     run: |context, _| Box::pin(run(context)),
 };
 
-/// The name of the question's card.
+/// The name of the question's card, as a tool.
 const CARD: &str = "trust";
 const APPROVE: &str = "Approve all of it";
 const NOT_NOW: &str = "Not now";
-/// The end of a question without an approval.
+/// The text of a question that ended without an approval.
 const NOTHING: &str = "Nothing was approved.";
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
@@ -73,7 +73,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
     Ok(Posted { messages: vec![message], ..Posted::default() })
 }
 
-/// Approves what was shown; returns the card's status and text.
+/// Approves the definitions that were shown; returns the card's status and text.
 async fn approved(service: &House, user: &User, chat: &ChatId, hashes: &[String]) -> (ToolStatus, String) {
     let Some(trusts) = service.trusts.get() else { return (ToolStatus::Failed, String::new()) };
     match trusts.approve(user, chat, hashes).await {
@@ -91,7 +91,7 @@ async fn approved(service: &House, user: &User, chat: &ChatId, hashes: &[String]
     }
 }
 
-/// Ends a question's card. A failure is only logged: what was approved is on record.
+/// Ends a question's card. A failure is only logged, because the approvals are already on record.
 async fn end(service: &House, user: &User, message: MessageId, status: ToolStatus, text: String) {
     let store = &service.store;
     let ended = async {
@@ -104,7 +104,7 @@ async fn end(service: &House, user: &User, message: MessageId, status: ToolStatu
     }
 }
 
-/// Ends the questions, to a user or to all users, that an earlier server left unanswered.
+/// Ends the questions to a user, or to all users, that were still open when an earlier run of the server ended.
 pub(crate) async fn recover(service: &House, of: Option<UserId>) -> Result<()> {
     for (user, message) in service.store.asks_outside_turns(of).await? {
         let Some(user) = service.store.user_by_id(user).await? else { continue };

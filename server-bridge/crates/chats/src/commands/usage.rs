@@ -46,7 +46,7 @@ fn line<'a>(what: &str, rows: impl IntoIterator<Item = &'a UsageRow>) -> [String
         sum.output_tokens += usage.output_tokens;
         sum.cost_micros += usage.cost_micros;
     }
-    // Without a known price, no cost is shown.
+    // If no price is known, no cost is shown.
     let cost = if sum.cost_micros == 0 { "–".to_owned() } else { dollars(sum.cost_micros) };
     let [calls, read, cached, written] =
         [calls, sum.input_tokens, sum.cache_read_tokens, sum.output_tokens].map(thousands);
@@ -69,7 +69,7 @@ fn thousands(number: i64) -> String {
     text
 }
 
-/// Names are aligned left, numbers right.
+/// Aligns the columns of a table: names left, numbers right.
 fn aligned(lines: &[[String; 6]]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
     let widths: [usize; 6] = std::array::from_fn(width);

@@ -1,4 +1,4 @@
-//! The words that name a model: a subscription, a tier, or a model's own name.
+//! The words that name a model: a subscription's name, a tier, or a model's own name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,26 +10,26 @@ use crate::Result;
 /// A user's choice: `NAME`, `TIER`, `NAME/TIER` or `NAME/MODEL`, where NAME is a subscription's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The subscription; if absent, the one that answers already.
+    /// The subscription's name; if absent, that of the subscription that already answers.
     pub subscription: Option<String>,
-    /// The model of it; if absent, its default.
+    /// The model of the subscription; if absent, the subscription's default.
     pub which: Option<Which>,
 }
 
 /// One of a subscription's models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The one of a tier.
+    /// The model of this tier.
     Tier(Tier),
-    /// The one with that name at its provider.
+    /// The model with this name at its provider.
     Named(String),
 }
 
 impl Choice {
-    /// Parses a choice; the existence of the model is checked when it is needed.
+    /// Parses a choice; whether the model exists is checked when it is needed.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`]: it is not a choice.
+    /// [`crate::Error::Refused`] if the text is not a choice.
     pub fn parse(text: &str) -> Result<Self> {
         let (name, model) = match text.split_once('/') {
             Some((name, model)) => (name, Some(model)),

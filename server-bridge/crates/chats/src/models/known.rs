@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// A user's subscriptions and the server's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
-    /// The server's first, if there is one; then the user's, the oldest first.
+    /// The server's subscription first, if there is one; then the user's, the oldest first.
     all: Vec<(String, Subscription)>,
 }
 
@@ -24,17 +24,17 @@ impl Known {
         Self { all: server.into_iter().chain(own).collect() }
     }
 
-    /// Their names and contents, the server's first.
+    /// The names and contents of the subscriptions, the server's first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Subscription)> {
         self.all.iter().map(|(name, subscription)| (name.as_str(), subscription))
     }
 
-    /// True if there are no stand-ins.
+    /// True if there are no subscriptions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// The subscription of that name.
+    /// The subscription with this name.
     ///
     /// # Errors
     /// [`Error::UnknownModel`].
@@ -44,20 +44,20 @@ impl Known {
         found.map(|(_, subscription)| subscription).ok_or_else(unknown)
     }
 
-    /// Resolves a choice; without a subscription it is one of `current`'s models, or of the first subscription's.
+    /// Resolves a choice. Without a subscription, it names a model of `current`, or of the first subscription.
     ///
     /// # Errors
     /// [`Error::UnknownModel`], [`Error::NoModel`].
     pub(crate) fn pick(&self, choice: Option<&Choice>, current: Option<&str>) -> Result<Picked> {
         let picked = self.pick_any(choice, current)?;
-        // The server's key belongs to its operator: models that they did not list are not used.
+        // The server's key belongs to its operator, so models that the operator did not list are not used.
         if picked.subscription == SERVER && !self.subscription(SERVER)?.lists(&picked.model.name) {
             return Err(Error::UnknownModel { name: picked.model.name.chars().take(64).collect() });
         }
         Ok(picked)
     }
 
-    /// The same for the subscription's owner, who may name any model of its provider.
+    /// Resolves a choice for the subscription's owner, who may name any model of the provider.
     fn pick_any(&self, choice: Option<&Choice>, current: Option<&str>) -> Result<Picked> {
         let named = choice.and_then(|choice| choice.subscription.as_deref()).or(current);
         let (name, subscription) = match named {

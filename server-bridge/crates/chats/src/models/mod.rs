@@ -1,14 +1,14 @@
-//! The models: the server's own and the users' own, and the choice of a chat's model among them.
+//! The models: the server's own and the users' own, and how a chat's model is chosen among them.
 //!
 //! ```text
 //!   the chat's choice ─or─ its user's ─or─ the server's own ─or─ the user's only one
-//!        └─▶ Subscription (whom to ask) + Tier or name (which model) ─▶ ModelSetup ─▶ and its stand-ins
+//!        └─▶ Subscription (provider) + Tier or name (model) ─▶ ModelSetup ─▶ and its stand-ins
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
 //! | `subscription` | [`Subscription`]: provider, address or runner, models, prices |
-//! | `choice` | [`Choice`]: a model's name in words |
+//! | `choice` | [`Choice`]: the words that name a model |
 //! | `known` | a user's subscriptions and the server's, and how a choice resolves among them |
 //! | `relay` | the transport through a runner |
 
@@ -50,15 +50,15 @@ pub(crate) use subscription::{check_model_name, refuse};
 pub struct ModelsConfig {
     /// The server's own subscription and its key, which all users share.
     pub server: Option<(Subscription, Option<Secret>)>,
-    /// True if users may name addresses of the server's own network; admins always may.
+    /// True if users may name addresses in the server's own network; administrators always may.
     pub private_addresses: bool,
     /// The retries and timeouts of requests to a model.
     pub patience: Patience,
-    /// The deadlines of one attempt.
+    /// The deadlines of a single request.
     pub deadlines: Deadlines,
-    /// The most answers in progress in the whole server.
+    /// Limit on the answers in progress in the whole server.
     pub turns_at_once: usize,
-    /// The file of the built-in embedder; if absent, the one in the program's directory.
+    /// The file of the built-in embedder; if absent, the file in the program's directory.
     pub embedder_weights: Option<PathBuf>,
 }
 
@@ -86,16 +86,16 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// The models and their shared limits.
+/// The models and the limits that they share.
 #[derive(Debug)]
 pub(crate) struct Models {
     config: ModelsConfig,
     connections: Connections,
     slots: Slots,
     admission: Admission,
-    /// Shared by all, so that its weights are in memory once.
+    /// Shared by all users, so that the weights are in memory once.
     built_in_embedder: Embedder,
-    /// The pauses of embedders, by the setting that names each.
+    /// The pauses of embedders, keyed by the setting that names each.
     embedder_rests: Mutex<HashMap<String, Rest>>,
 }
 
@@ -133,17 +133,17 @@ impl Models {
         self.rests().entry(setting.to_owned()).or_default().clone()
     }
 
-    /// Lets the embedder that this setting names be asked again at once.
+    /// Ends the pause of the embedder that this setting names, so that it is asked again at once.
     pub(crate) fn forget_embedder_rest(&self, setting: &str) {
         self.rests().remove(setting);
     }
 
     fn rests(&self) -> MutexGuard<'_, HashMap<String, Rest>> {
-        // An entry is added or removed as a whole.
+        // An entry is added or removed in a single step, so the data stays consistent if another thread panics.
         self.embedder_rests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The embedder in this program.
+    /// The embedder built into this program.
     pub(crate) fn built_in_embedder(&self) -> Embedder {
         self.built_in_embedder.clone()
     }
@@ -173,7 +173,7 @@ impl Models {
         Ok(Embedder::remote(protocol, http, &provider_of(subscription.address()), model, None))
     }
 
-    /// A subscription's key, and whether the subscription is the server's.
+    /// A subscription's key, and a flag that is true if the subscription is the server's.
     async fn key(&self, house: &Services, user: &User, name: &str) -> Result<(bool, Option<String>)> {
         match &self.config.server {
             Some((_, key)) if name == SERVER => Ok((true, key.as_ref().map(|key| key.0.clone()))),
@@ -186,7 +186,7 @@ impl Models {
         self.config.patience
     }
 
-    /// The queue seat of a user's calls to a model.
+    /// The place in the queue for a user's calls of a model.
     pub(crate) fn seat(&self, user: store::UserId, kind: Kind) -> Seat {
         self.slots.seat(&user.to_string(), kind)
     }
@@ -196,22 +196,22 @@ impl Models {
         self.config.turns_at_once
     }
 
-    /// Sets the limit on answers in progress in the whole server; `None` restores the one it was started with.
+    /// Sets the limit on answers in progress in the whole server; `None` restores the limit with which the server was started.
     pub(crate) fn set_turns_at_once(&self, number: Option<usize>) {
         self.admission.resize(number.unwrap_or(self.config.turns_at_once));
     }
 
-    /// A place among the answers in progress, not taken yet.
+    /// A place among the answers in progress; it is not taken yet.
     pub(crate) fn place(&self, user: store::UserId, kind: Kind) -> Place {
         self.admission.place(user, kind)
     }
 
-    /// The addresses that a user's providers may have.
+    /// The range of addresses that a user's providers may have.
     pub(crate) fn reach(&self, user: &User) -> Reach {
         if user.admin || self.config.private_addresses { Reach::Anywhere } else { Reach::Public }
     }
 
-    /// True if a user could get an answer at all.
+    /// True if a model is available to a user.
     pub(crate) async fn has_any(&self, house: &Services, user: &User) -> Result<bool> {
         Ok(!self.known(house, user).await?.is_empty())
     }
@@ -225,7 +225,7 @@ impl Models {
         Ok(Known::new(server, own.collect()))
     }
 
-    /// The choice of a chat's model: its own, or its user's.
+    /// The choice of a chat's model: the chat's own, or its user's.
     pub(crate) async fn chosen(
         &self,
         house: &Services,
@@ -242,11 +242,10 @@ impl Models {
         })
     }
 
-    /// The model that a chat uses now; or the model of another tier of the same subscription, such as the swift one for
-    /// simple tasks.
+    /// The model that a chat uses now, or the model of another tier of the same subscription, such as the swift model for simple tasks.
     ///
     /// # Errors
-    /// [`crate::Error::NoModel`], [`crate::Error::UnknownModel`], [`crate::Error::Model`]: why it cannot be asked.
+    /// [`crate::Error::NoModel`], [`crate::Error::UnknownModel`] and [`crate::Error::Model`], if the model cannot be asked.
     pub(crate) async fn of_chat(
         &self,
         house: &Services,
@@ -265,7 +264,7 @@ impl Models {
         self.chain(house, user, &known, picked).await
     }
 
-    /// The swift model of the subscription that a chat uses; `None` if that has none.
+    /// The swift model of the subscription that a chat uses; `None` if the subscription has none.
     ///
     /// # Errors
     /// As [`Models::of_chat`].
@@ -306,7 +305,7 @@ impl Models {
         Ok(ModelChain { setup, others })
     }
 
-    /// A model that is ready to be asked.
+    /// Prepares a model to be asked.
     pub(crate) async fn setup(
         &self,
         house: &Services,
@@ -330,7 +329,7 @@ impl Models {
         })
     }
 
-    /// A subscription's provider, with that key.
+    /// A subscription's provider, with this key.
     pub(crate) async fn provider(
         &self,
         house: &Services,
@@ -371,7 +370,7 @@ fn provider_of(address: &str) -> String {
     format!("{host}/{path}").trim_end_matches('/').to_owned()
 }
 
-/// Where the build puts the file of the built-in embedder.
+/// The path where the build puts the file of the built-in embedder.
 fn beside_program() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     program.with_file_name(WEIGHTS_FILE)

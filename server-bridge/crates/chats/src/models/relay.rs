@@ -19,7 +19,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// The endpoint of that runner, one of the `registered`; never another one.
+    /// The endpoint of this runner, which must be in `registered`; requests never go to another runner.
     pub(super) fn new(router: SandboxRouter, user: User, runner: &str, registered: Vec<String>) -> Self {
         Self {
             router,
@@ -61,7 +61,7 @@ impl Transport for Relay {
     }
 }
 
-/// The error for a failure on the way: asking a model again does no harm, whatever happened to the first request.
+/// Converts a failure of the transport: asking a model again is harmless, whatever happened to the first request.
 fn failed(error: SandboxError) -> Error {
     let text = error.to_string();
     match error.kind() {

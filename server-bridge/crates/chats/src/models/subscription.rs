@@ -1,4 +1,4 @@
-//! A subscription: the provider, how to ask it, and its models.
+//! A subscription: the provider, how it is reached, and its models.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -14,33 +14,33 @@ use crate::{Error, Result};
 /// The name of the server's own subscription.
 pub const SERVER: &str = "server";
 
-/// Names that a user's subscription cannot have, since they have another meaning.
+/// Names that a user's subscription cannot have, because they have another meaning.
 const RESERVED: [&str; 8] = [SERVER, "default", "auto", "none", "vanguard", "balance", "swift", "list"];
 
 /// A provider's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
-    /// Chat completions, as of OpenAI and most others.
+    /// Chat completions, as offered by OpenAI and most others.
     OpenAi,
-    /// Messages, as of Anthropic.
+    /// Messages, as offered by Anthropic.
     Anthropic,
 }
 
-/// The provider, how to ask it, and its models. The key is stored separately.
+/// The provider, how it is reached, and its models. The key is stored separately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
     /// The provider's protocol.
     pub provider: Provider,
-    /// Its address; if absent, the provider's usual one. Not allowed with `runner`, which has the address.
+    /// The provider's address; if absent, its usual one. Not allowed with `runner`, which knows the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The runner that relays to its own endpoint, and alone holds the key.
+    /// The runner that relays to its own endpoint, and is the only one with the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<String>,
-    /// At least one.
+    /// The models by tier; at least one.
     pub models: BTreeMap<Tier, TierModel>,
-    /// The tier that answers by default; if absent, the most capable that is not above `balance`.
+    /// The tier that answers by default; if absent, the most capable one that is not above `balance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_tier: Option<Tier>,
     /// The stand-in if this provider is unavailable: a [`Choice`].
@@ -51,24 +51,24 @@ pub struct Subscription {
 /// One model of a subscription.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TierModel {
-    /// The provider's name for it.
+    /// The provider's name for the model.
     pub name: String,
-    /// The size of its window in tokens; 200,000 if absent.
+    /// The size of the model's window in tokens; 200,000 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u32>,
     /// The maximum number of tokens of one answer; 16,384 if absent, or less if the window is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_tokens: Option<u32>,
-    /// The tokens it may use for reasoning; the provider's default if absent.
+    /// The number of tokens that the model may use for reasoning; the provider's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
-    /// The price of its tokens; unknown if absent.
+    /// The price of the model's tokens; unknown if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 
 impl Provider {
-    /// The provider's word in settings and documents.
+    /// The provider's name in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -76,7 +76,7 @@ impl Provider {
         }
     }
 
-    /// Its standard address.
+    /// The provider's standard address.
     pub fn address(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com",
@@ -98,12 +98,12 @@ impl FromStr for Provider {
 }
 
 impl TierModel {
-    /// The size of its window in tokens.
+    /// The size of the model's window in tokens.
     pub fn window_tokens(&self) -> u32 {
         self.window_tokens.unwrap_or(WINDOW_TOKENS)
     }
 
-    /// The maximum number of tokens of one answer: at most half of its window.
+    /// The maximum number of tokens of one answer: at most half of the window.
     pub fn reply_tokens(&self) -> u32 {
         self.reply_tokens.unwrap_or(REPLY_TOKENS).min(self.window_tokens() / 2)
     }
@@ -132,10 +132,10 @@ impl TierModel {
 }
 
 impl Subscription {
-    /// True if a user with that reach can use it.
+    /// Checks that a user with this reach can use the subscription.
     ///
     /// # Errors
-    /// [`Error::Refused`], or [`Error::Model`] for its address: what is wrong with it.
+    /// [`Error::Refused`], or [`Error::Model`] for its address, with the problem.
     pub fn check(&self, reach: Reach) -> Result<()> {
         if self.models.is_empty() {
             return refuse("name a model for the tier vanguard, balance or swift");
@@ -150,7 +150,7 @@ impl Subscription {
         self.check_place(reach)
     }
 
-    /// True if a user with that reach may use its provider's address.
+    /// Checks that a user with this reach may use the provider's address.
     ///
     /// # Errors
     /// As for [`Subscription::check`].
@@ -164,7 +164,7 @@ impl Subscription {
         }
     }
 
-    /// Its provider's address.
+    /// The provider's address.
     pub fn address(&self) -> &str {
         self.base_url.as_deref().unwrap_or(self.provider.address())
     }
@@ -175,12 +175,12 @@ impl Subscription {
         self.of_tier(named).map_or(named, |(tier, _)| tier)
     }
 
-    /// Its model of a tier, or of the nearest one.
+    /// The subscription's model of a tier, or of the nearest tier.
     pub fn of_tier(&self, tier: Tier) -> Option<(Tier, &TierModel)> {
         tier.nearest().into_iter().find_map(|tier| Some((tier, self.models.get(&tier)?)))
     }
 
-    /// True if it has a model of this name.
+    /// True if the subscription lists a model with this name.
     pub fn lists(&self, name: &str) -> bool {
         self.models.values().any(|model| model.name == name)
     }
@@ -200,7 +200,7 @@ impl Subscription {
             .ok()
     }
 
-    /// The stored form.
+    /// The subscription's stored form.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and finite numbers are always JSON")
     }

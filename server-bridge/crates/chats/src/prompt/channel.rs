@@ -1,4 +1,4 @@
-//! `05_channel`: the readers of the model's texts.
+//! `05_channel`: who reads the model's texts.
 
 use futures_util::future::BoxFuture;
 
@@ -8,9 +8,9 @@ const CHAT: &str = "A person reads your text in a chat while you write it: use p
 
 const SUB_AGENT: &str = "\
 You are a sub-agent: another agent, which works for the user, gave you a task. No person reads what you write, and nobody \
-answers questions: decide yourself, and say what you assumed. Your last message is your result, and all that the other agent gets: say what you found or did, with the paths and lines it needs, and what is left open. Do what you were asked and no more.";
+answers questions: decide yourself, and say what you assumed. Your last message is your result, and all that the other agent gets: say what you found or did, with the paths and lines it needs, and what remains open. Do what you were asked and no more.";
 
-/// `05_channel`.
+/// The part `05_channel`.
 pub(super) struct Channel;
 
 impl PromptPart for Channel {

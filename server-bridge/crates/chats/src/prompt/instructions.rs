@@ -13,12 +13,12 @@ use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 use sandbox::SandboxError;
 
-/// The server's instructions, in its home directory.
+/// The file with the server's instructions, in its home directory.
 const OF_SERVER: &str = "AGENTS.md";
-/// The files of a project's instructions; each is used if it exists.
+/// The files with a project's instructions; each is used if it exists.
 const PROJECT: [&str; 2] = ["AGENTS.md", ".sandbridge/AGENTS.md"];
 
-/// `04_global_context`.
+/// The part `04_global_context`.
 pub(super) struct Global {
     store: Store,
     settings: Arc<LiveSettings>,
@@ -30,7 +30,7 @@ impl Global {
     }
 
     /// The server's instructions, then the user's own, which may override them. An agent of a group gets only the server's: other people
-    /// ask it, and must not see what its owner wrote for the owner's own agents.
+    /// ask it, and must not see the instructions that its owner wrote for the owner's own agents.
     async fn text(&self, context: &PromptContext<'_>) -> Made {
         let mut texts = Vec::new();
         if let Some(text) = self.of_server().await {
@@ -47,7 +47,7 @@ impl Global {
         Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
     }
 
-    /// The beginning of the server's file, if there is one that can be read.
+    /// The beginning of the server's file, if the file exists and can be read.
     async fn of_server(&self) -> Option<String> {
         let content = beginning_of_file(&self.settings.file(OF_SERVER)?, INSTRUCTIONS_BYTES).await.ok()??;
         let text = String::from_utf8_lossy(&content).trim().to_owned();
@@ -65,7 +65,7 @@ impl PromptPart for Global {
     }
 }
 
-/// `05_project_context`.
+/// The part `05_project_context`.
 pub(super) struct Project;
 
 impl PromptPart for Project {

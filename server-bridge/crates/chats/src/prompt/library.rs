@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::Library;
 
-/// `10_skills`.
+/// The part `10_skills`.
 pub(super) struct Skills(pub(super) Library);
 
 impl PromptPart for Skills {
@@ -18,7 +18,7 @@ impl PromptPart for Skills {
     }
 }
 
-/// `15_agents`.
+/// The part `15_agents`.
 pub(super) struct Roles(pub(super) Library);
 
 impl PromptPart for Roles {
@@ -38,7 +38,7 @@ async fn skills(library: &Library, context: &PromptContext<'_>) -> Made {
     let sandbox = context.sandbox.ok();
     let found = library.skills(context.user, context.skills().await?, sandbox).await;
     Ok(found.map(|lines| {
-        format!("# Skills\n\nRead one with the tool Skill before you do what it is about.\n\n{lines}")
+        format!("# Skills\n\nRead one with the tool Skill before you do what it describes.\n\n{lines}")
     }))
 }
 

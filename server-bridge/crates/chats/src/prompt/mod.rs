@@ -1,15 +1,15 @@
-//! The parts of the prompt: one file each, and the list of all of them. A new part: a file here with its [`PromptPart`], its
-//! `mod` line and a line of [`parts`].
+//! The parts of the prompt, with one file each, and the list of all parts. To add a part, add a file here with its [`PromptPart`], its
+//! `mod` line and a line to [`parts`].
 //!
-//! A part that may differ between two turns returns false from `is_static`, since the others are kept in the provider's
-//! cache; the test below lists those parts. The time is `store.now_ms()`. Keys: `0x` the model's identity and instructions,
-//! `1x` abilities, `2x` memory, `3x` the person, `4x` the place.
+//! A part that may differ between two turns must return false from `is_static`, because the other parts are kept in the provider's cache;
+//! the test below lists the parts that change. The time is `store.now_ms()`. Keys begin with `0` for the model's identity and
+//! instructions, `1` for abilities, `2` for memory, `3` for the person, and `4` for the place.
 //!
 //! | key | part |
 //! |---|---|
 //! | `00_base` | the model's identity |
 //! | `04_global_context` | the server's instructions, and the user's own except for agents of groups |
-//! | `05_channel` | the readers of its texts |
+//! | `05_channel` | who reads the model's texts |
 //! | `05_project_context` | the project's instructions |
 //! | `06_workspace` | the workspace's documents about the agent, its user and its tools |
 //! | `10_skills`, `15_agents` | the workspace's skills and roles |
@@ -19,7 +19,7 @@
 //! | `22_recall` | the memories that matter to this message (changes) |
 //! | `30_sender`, `32_language` | the user, and the language of answers |
 //! | `34_asker` | the person who asks an agent of a group (changes) |
-//! | `40_place` | its place of work (changes) |
+//! | `40_place` | the model's place of work (changes) |
 
 mod base;
 mod channel;
@@ -41,7 +41,7 @@ use agent::engine::{PromptPart, PromptParts};
 use agent::library::Library;
 use memory::Meaning;
 
-/// All parts. `settings` gives the files of the server's home directory that some of them read.
+/// All parts. `settings` provides the files of the server's home directory that some parts read.
 pub(crate) fn parts(
     store: &Store,
     meaning: &Meaning,

@@ -1,11 +1,11 @@
-//! `14_perm_control`: the mode of approval. It changes whenever the user chooses another.
+//! `14_perm_control`: the mode of approval. It changes whenever the user chooses another mode.
 
 use futures_util::future::BoxFuture;
 
 use agent::approval::Mode;
 use agent::engine::{Made, PromptContext, PromptPart};
 
-/// `14_perm_control`.
+/// The part `14_perm_control`.
 pub(super) struct Permission;
 
 impl PromptPart for Permission {
@@ -26,7 +26,7 @@ fn text(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => {
             "Plan mode: look, but change nothing. Files cannot be written, and commands run with a read-only workspace; what \
-             they write elsewhere is gone when they end. Say what you would do."
+             they write elsewhere is lost when they end. Say what you would do."
         }
         Mode::Ask => {
             "Ask mode: the user is asked before a file is changed or a command runs. Ask rarely, and only for what matters."

@@ -1,7 +1,7 @@
 //! `30_sender`, `32_language` and `34_asker`: the user, the language of answers, and the person who asks an agent of a group.
 //!
-//! Several people ask an agent of a group in the same chat. So its system prompt names none of them and leaves out its owner's
-//! language; the note in front of each message names its author.
+//! Several people ask an agent of a group in the same chat. So the agent's system prompt names none of them and leaves out its owner's
+//! language; the note before each message names the message's author.
 
 use futures_util::future::BoxFuture;
 use store::{Asker, Store};
@@ -11,7 +11,7 @@ use crate::preferences;
 use agent::PortResult;
 use agent::engine::{Made, PromptContext, PromptPart};
 
-/// `30_sender`.
+/// The part `30_sender`.
 pub(super) struct Sender(pub(super) Store);
 
 impl PromptPart for Sender {
@@ -24,7 +24,7 @@ impl PromptPart for Sender {
     }
 }
 
-/// `32_language`.
+/// The part `32_language`.
 pub(super) struct Language(pub(super) Store);
 
 impl PromptPart for Language {
@@ -37,7 +37,7 @@ impl PromptPart for Language {
     }
 }
 
-/// `34_asker`.
+/// The part `34_asker`.
 pub(super) struct Asking(pub(super) Store);
 
 impl PromptPart for Asking {
@@ -54,12 +54,12 @@ impl PromptPart for Asking {
     }
 }
 
-/// True for an agent of a group.
+/// True if an agent of a group works in this chat.
 async fn is_of_group(store: &Store, context: &PromptContext<'_>) -> PortResult<bool> {
     Ok(store.group_agent_in(context.ancestry.root()).await.ported()?.is_some())
 }
 
-/// The user's name. Names of users are plain: a letter or digit, followed by those, `_`, `.` and `-`.
+/// A sentence with the user's name. Users' names are plain: a letter or digit, followed by letters, digits, `_`, `.` and `-`.
 async fn sender(store: &Store, context: &PromptContext<'_>) -> Made {
     if context.ancestry.delegation().is_some() || is_of_group(store, context).await? {
         return Ok(None);
@@ -81,7 +81,7 @@ async fn language(store: &Store, context: &PromptContext<'_>) -> Made {
     }))
 }
 
-/// The name of the person whose request an agent of a group works on.
+/// A sentence with the name of the person whose request an agent of a group works on.
 async fn asking(store: &Store, context: &PromptContext<'_>) -> Made {
     if context.ancestry.delegation().is_some() || !is_of_group(store, context).await? {
         return Ok(None);

@@ -1,10 +1,10 @@
-//! `40_place`: the model's place of work. It changes with every change of the directory.
+//! `40_place`: the model's place of work. It changes whenever the directory changes.
 
 use futures_util::future::BoxFuture;
 
 use agent::engine::{Made, PromptContext, PromptPart};
 
-/// `40_place`.
+/// The part `40_place`.
 pub(super) struct Place;
 
 impl PromptPart for Place {

@@ -1,8 +1,8 @@
-//! `20_memory` and `22_recall`: what is remembered about the user, or by an agent of a group.
+//! `20_memory` and `22_recall`: the memories about the user, or of an agent of a group.
 //!
 //! Core blocks, or in the mode `flat` all notes, are read once for each conversation, so that its beginning stays the same. They are read
-//! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
-//! An agent of a group has its own memory and nothing of its owner's, since other people ask it and read its answers. Recall uses the
+//! again after the conversation is summarised, and after a memory is forgotten. Items that match one message are in the note before it.
+//! An agent of a group has its own memory and nothing of its owner's, because other people ask it and read its answers. Recall uses the
 //! request of the person who asks, and not the log around it.
 
 use futures_util::future::BoxFuture;
@@ -14,7 +14,7 @@ use crate::limits::WORKSPACE_DOCUMENT_BYTES;
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 
-/// `20_memory`.
+/// The part `20_memory`.
 pub(super) struct Memories(pub(super) Store);
 
 impl PromptPart for Memories {
@@ -51,7 +51,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     Ok(Some(told))
 }
 
-/// `22_recall`.
+/// The part `22_recall`.
 pub(super) struct Recall(pub(super) Store, pub(super) Meaning);
 
 impl PromptPart for Recall {
@@ -98,8 +98,8 @@ async fn reader<'a>(store: &Store, context: &PromptContext<'a>) -> Result<Reader
     Reader::of(store, context.ancestry.root(), project).await.ported()
 }
 
-/// The items that apply to the chat now and, if `with_ended`, also those that applied to it until they ended. Others are left out before
-/// anything is ranked.
+/// The items that apply to the chat now and, if `with_ended`, also those that applied to it until they ended. All other items are left
+/// out before any are ranked.
 async fn items(
     store: &Store,
     context: &PromptContext<'_>,
@@ -114,10 +114,10 @@ async fn items(
     Ok(items)
 }
 
-/// The folder of notes in a workspace, with the same files as in `NiBot`: `MEMORY.md`, and one for each day.
+/// The folder of notes in a workspace, with the same files as in `NiBot`: `MEMORY.md`, and one file for each day.
 const NOTES: &str = "memory";
 
-/// The workspace's notes: the long-term one, and those of today and yesterday, in UTC.
+/// The workspace's notes: the long-term file, and the files of today and yesterday, in UTC.
 async fn notes_of_workspace(store: &Store, context: &PromptContext<'_>) -> Made {
     const DAY_MS: i64 = 24 * 60 * 60 * 1000;
     let Ok(sandbox) = context.sandbox else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `06_workspace`: documents of a workspace that describe the agent, its user and its tools there. They are data of that workspace.
+//! `06_workspace`: documents of a workspace that describe the agent, its user and its tools. They are data of that workspace.
 
 use futures_util::future::{BoxFuture, try_join_all};
 
@@ -10,7 +10,7 @@ use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 use sandbox::SandboxError;
 
-/// `06_workspace`: the documents in the folder of an agent of a group that has one, otherwise those in the machine's workspace.
+/// The part `06_workspace`: the documents in the folder of an agent of a group, if it has one, otherwise those in the machine's workspace.
 pub(super) struct Documents(pub(super) Store);
 
 impl PromptPart for Documents {

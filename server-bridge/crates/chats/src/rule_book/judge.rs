@@ -1,4 +1,4 @@
-//! The ruling of the rules on a call.
+//! The ruling of the permission rules on a call.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ use tools::Ported;
 
 use super::RuleBook;
 
-/// A call of a model, and the place where it would run.
+/// A call of a model, with the place where it would run.
 pub(crate) struct Judged<'a> {
     /// The tool's name.
     pub(crate) tool: &'a str,
     /// The part of the call that rules look at.
     pub(crate) subject: Acted<'a>,
-    /// The place where it would run.
+    /// The place where the call would run.
     pub(crate) workplace: &'a dyn Workplace,
-    /// True if the rules that decide it are counted.
+    /// True if the rules that decide the call are counted as used.
     pub(crate) counts: bool,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct Found<'a> {
     pub(crate) tool: &'a str,
     /// The directory or file, relative to the workspace, or absolute.
     pub(crate) base: &'a str,
-    /// The paths, likewise.
+    /// The paths, in the same form.
     pub(crate) paths: &'a [String],
-    /// The place where it runs.
+    /// The place where the call runs.
     pub(crate) workplace: &'a dyn Workplace,
 }
 
@@ -49,11 +49,11 @@ pub(crate) struct Scope<'a> {
     pub(crate) workspace: &'a RuleSet,
 }
 
-/// The folders of a call's machine.
+/// The folders of a call's machine, by which its paths are resolved.
 struct Ground {
     root: String,
     cwd: String,
-    /// The absolute path that a link in the call leads to.
+    /// The absolute path that a symbolic link in the call leads to.
     target: Option<String>,
 }
 
@@ -74,7 +74,7 @@ impl RuleBook {
         for id in own_rules(&decision).into_iter().filter(|_| judged.counts) {
             store.hit_permission_rule(user, id).await.ported()?;
         }
-        // The caller completes the sentence.
+        // The caller adds the full stop.
         let reason = decision.reason.trim_end_matches('.').to_owned();
         Ok(match decision.verdict {
             None => Ruling::Silent,
@@ -84,8 +84,8 @@ impl RuleBook {
         })
     }
 
-    /// For each path that a tool found, true if rules keep it from being read. If a rule on the call itself already asked the user, they
-    /// are not asked again.
+    /// For each path that a tool found, true if rules keep it from being read. If a rule on the call itself already made the server ask
+    /// the user, the user is not asked again.
     pub(crate) async fn hidden(&self, scope: Scope<'_>, found: Found<'_>) -> agent::PortResult<Vec<bool>> {
         let Scope { store, home, user, chat, workspace } = scope;
         let set = self.of(store, home, user, Some(chat)).await.ported()?;
@@ -102,7 +102,7 @@ impl RuleBook {
         let was_asked = verdict(&ground.subjects(subject)) == Some(Effect::Ask);
         let is_hidden = |path: &String| {
             let mut subjects = vec![Subject::Path { path, access: PathAccess::Read }];
-            // If the directory is a link, the file is also below the link's target.
+            // If the directory is a symbolic link, the file is also below the link's target.
             let rest = path.strip_prefix(base).map(|rest| rest.trim_start_matches('/'));
             let target = ground.target.as_ref().zip(rest).map(|(target, rest)| format!("{target}/{rest}"));
             subjects.extend(target.as_deref().map(|path| Subject::Path { path, access: PathAccess::Read }));
@@ -115,8 +115,7 @@ impl RuleBook {
         Ok(paths.iter().map(is_hidden).collect())
     }
 
-    /// The decision of the rules that people set; if none of them decides, that of the built-in rules, which ask only if they match a
-    /// command for certain.
+    /// The decision of the rules that people set. If none of them decides, the built-in rules do; they ask only if they match a command for certain.
     fn decided<'a>(&'a self, set: &'a RuleSet, call: &Call<'_>) -> Decision<'a> {
         let decision = set.decide(call);
         if decision.verdict.is_some() {
@@ -126,8 +125,7 @@ impl RuleBook {
         if decides(&built_in) { built_in } else { decision }
     }
 
-    /// The decision on a call that is only tried, with the verdict on each part of it; `text` is what the call acts on. Nothing is
-    /// looked up on a machine.
+    /// The decision on a call that is only tried, with the verdict on each of its parts; `text` is what the call acts on. No machine is asked.
     pub(crate) fn explained<'a>(
         &'a self,
         set: &'a RuleSet,
@@ -149,7 +147,7 @@ impl RuleBook {
             }
         }
         let of_workspace = workspace.explain(&call);
-        // One call is taken apart in one way, whatever the rules are.
+        // A call is divided into the same parts, whatever the rules are.
         for (part, other) in explanation.parts.iter_mut().zip(of_workspace.parts) {
             part.rules.extend(other.rules);
         }
@@ -158,7 +156,7 @@ impl RuleBook {
     }
 }
 
-/// The stricter of two decisions; the first one if they are equal.
+/// The stricter of two decisions; the first one if they are equally strict.
 fn stricter<'a>(one: Decision<'a>, other: Decision<'a>) -> Decision<'a> {
     let strength = |decision: &Decision<'_>| match decision.verdict {
         Some(Effect::Deny) => 3,
@@ -174,15 +172,15 @@ fn decides(built_in: &Decision<'_>) -> bool {
     built_in.is_certain && built_in.verdict.is_some()
 }
 
-/// The ids of a user's own rules that decided, also of those for a chat.
+/// The ids of the user's own rules that decided the call, including rules for a single chat.
 fn own_rules(decision: &Decision<'_>) -> Vec<i64> {
     let own = decision.rules.iter().filter(|rule| matches!(rule.origin, Origin::User | Origin::Chat));
     own.filter_map(|rule| rule.rule.id.parse().ok()).collect()
 }
 
 impl Ground {
-    /// The folders of a call's machine, where links in the call's path and in the directory that it begins at are followed. Without
-    /// a machine the call fails anyway.
+    /// The folders of a call's machine. Symbolic links are followed in the call's path and in the directory where the call begins.
+    /// Without a machine, the call fails anyway.
     async fn at(subject: Acted<'_>, workplace: &dyn Workplace, cwd: &str) -> agent::PortResult<Self> {
         let Ok(sandbox) = workplace.sandbox().await else { return Ok(Self::default()) };
         let root = sandbox.facts().workspace.clone();
@@ -191,7 +189,7 @@ impl Ground {
             "." | "" => root.clone(),
             path => format!("{}/{path}", root.trim_end_matches('/')),
         };
-        // A link that cannot be followed fails in the tool as well.
+        // A link that cannot be followed makes the tool fail as well.
         let resolved = async |path: &str| match sandbox.resolve(path.as_bytes()).await {
             Ok(Some(found)) => Some(within(&String::from_utf8_lossy(found.path.as_bytes()))),
             Ok(None) | Err(_) => None,
@@ -211,7 +209,7 @@ impl Ground {
         Place { cwd: &self.cwd, root: Some(&self.root), home: None }
     }
 
-    /// The subjects of a call as rules see them: a link and its target are two, and each must be allowed.
+    /// The subjects of a call as rules see them: a link and its target are two subjects, and each must be allowed.
     fn subjects<'a>(&'a self, subject: Acted<'a>) -> Vec<Subject<'a>> {
         let paths = |path: &'a str, access| {
             let target = self.target.as_deref().map(|path| Subject::Path { path, access });
@@ -241,7 +239,7 @@ impl Default for Ground {
 }
 
 impl Judged<'_> {
-    /// True if it acts on files of the machine.
+    /// True if the call acts on files of the machine.
     fn names_a_place(&self) -> bool {
         !matches!(self.subject, Acted::Address(_) | Acted::Named(_) | Acted::Request(..) | Acted::Nothing)
     }

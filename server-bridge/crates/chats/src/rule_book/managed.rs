@@ -25,13 +25,13 @@ struct Seen {
     rules: ManagedRules,
 }
 
-/// A version of the file: when its content and its metadata changed, its length, and which file it is.
+/// A version of the file: the times when its content and its metadata changed, its length, and its inode.
 type Stamp = (SystemTime, (i64, i64), u64, u64);
 
 /// The rules of one state of the file. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct ManagedRules {
-    /// Counts the states.
+    /// A number that increases with each state of the file.
     pub(super) state: u64,
     pub(crate) rules: Arc<[LoadedRule]>,
     /// The remarks about each rule, by its id.
@@ -45,7 +45,7 @@ impl ManagedRules {
 }
 
 impl Managed {
-    /// The rules as they are now. If the file has a mistake, the rules that were read last stay, and the log names it.
+    /// The current rules. If the file has a mistake, the rules that were read last stay in force, and the mistake is logged.
     pub(super) async fn current(&self, home: Option<&Path>) -> ManagedRules {
         match self.look(home).await {
             Ok(rules) => rules,
@@ -56,15 +56,15 @@ impl Managed {
         }
     }
 
-    /// The rules of the file as it is now.
+    /// The rules in the file's current state.
     ///
     /// # Errors
-    /// The mistake, for people. The same state of the file is reported once.
+    /// The mistake, in words for people. The same state of the file is reported once.
     pub(super) async fn look(&self, home: Option<&Path>) -> Result<ManagedRules, String> {
         let Some(path) = home.map(|home| home.join(FILE)) else { return Ok(ManagedRules::default()) };
         let mut seen = self.0.lock().await;
         let unreadable = |error: &std::io::Error| format!("cannot read {}: {error}", path.display());
-        // A link that leads nowhere is a mistake, and not the same as no file.
+        // A link that leads nowhere is a mistake, which differs from having no file.
         let is_there = match tokio::fs::symlink_metadata(&path).await {
             Ok(_) => true,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
@@ -82,11 +82,11 @@ impl Managed {
             Some(_) => match read(&path).await {
                 Ok(rules) => rules,
                 Err(Unusable::Mistake(why)) => {
-                    // Named once: the file is read again when it changes.
+                    // This state is reported once: the file is read again when it changes.
                     seen.stamp = stamp;
                     return Err(format!("{} cannot be used: {why}", path.display()));
                 }
-                // It may be readable in a moment.
+                // The file may become readable in a moment, so this is not remembered.
                 Err(Unusable::Unreadable(error)) => return Err(unreadable(&error)),
             },
         };
@@ -98,9 +98,9 @@ impl Managed {
 
 /// The reason why the file cannot be used.
 enum Unusable {
-    /// Its content.
+    /// The file's content has a mistake.
     Mistake(String),
-    /// The system.
+    /// The system could not read the file.
     Unreadable(std::io::Error),
 }
 
@@ -123,7 +123,7 @@ async fn read(path: &Path) -> Result<ManagedRules, Unusable> {
     }
     let text = String::from_utf8(content).map_err(|_| "it is not UTF-8".to_owned())?;
     let document = Document::parse(&text, Origin::Managed, &[]).map_err(|error| error.to_string())?;
-    // Its denials must hold: a file with a mistake is used as a whole, or not at all.
+    // The file's denials must apply, so a file with a mistake is not used at all.
     if let Some(problem) = document.problems.iter().find(|problem| problem.kind.is_error()) {
         return Err(problem.to_string().into());
     }

@@ -1,5 +1,5 @@
-//! Permission rules: those of the administrator's file, of the user, of a chat, of a workspace and of the server itself, and what
-//! they decide about calls.
+//! Permission rules: those of the administrator's file, of the user, of a chat, of a workspace and of the server itself, and their
+//! decisions about calls.
 //!
 //! ```text
 //!   permissions.json ─┐
@@ -7,13 +7,12 @@
 //!   the chat's rules ─┘                                         ├─▶ the stricter one ─▶ none: built-in rules ─▶ none: the mode
 //!   the workspace's files ─▶ RuleSet of the turn: deny, ask ────┘
 //! ```
-//! The built-in rules are defaults: they ask before commands that are hard to undo, and any rule set by a person takes
-//! precedence.
+//! The built-in rules are defaults: they ask before commands that are hard to undo, and any rule that a person set takes precedence.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `managed` | the administrator's file |
-//! | `workspace` | the files of a workspace, which deny and ask without approval, and never allow |
+//! | `workspace` | the files of a workspace, which need no approval to deny and ask, and never allow |
 //! | `judge` | the verdict of the rules on a call |
 
 mod judge;
@@ -37,7 +36,7 @@ use crate::{Error, Result};
 /// The rules of all users, which are loaded when they are needed.
 pub(crate) struct RuleBook {
     managed: Managed,
-    /// Rules of the server itself, consulted last.
+    /// The rules of the server itself, consulted last.
     built_in: RuleSet,
     kept: Mutex<Kept>,
 }
@@ -45,12 +44,12 @@ pub(crate) struct RuleBook {
 /// The rule sets of users, all made from the same state of the administrator's file.
 #[derive(Default)]
 struct Kept {
-    /// Counts the states of the administrator's file.
+    /// The number of the state of the administrator's file from which the sets were made.
     state: u64,
     sets: HashMap<UserId, HashMap<Option<ChatId>, Arc<RuleSet>>>,
-    /// The number of sets.
+    /// The number of rule sets.
     count: usize,
-    /// Counts the changes of rules: a set that was read before a change is not kept.
+    /// A number that increases with each change of rules: a set that was read before a change is not kept.
     changes: u64,
 }
 
@@ -69,7 +68,7 @@ impl RuleBook {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the loaded rules of a user, since they have changed.
+    /// Drops the loaded rules of a user, because they have changed.
     pub(crate) fn changed(&self, user: UserId) {
         let mut kept = self.kept();
         kept.changes += 1;
@@ -84,12 +83,12 @@ impl RuleBook {
         self.managed.look(home).await.map(drop).map_err(|why| Error::refused("invalid", why))
     }
 
-    /// The administrator's rules as they are now.
+    /// The administrator's current rules.
     pub(crate) async fn managed(&self, home: Option<&Path>) -> ManagedRules {
         self.managed.current(home).await
     }
 
-    /// The rules that people made for a user: the administrator's, the user's own, and in a chat those of that chat.
+    /// The rules that people made for a user: the administrator's, the user's own and, in a chat, those of that chat.
     pub(crate) async fn of(
         &self,
         store: &Store,
@@ -128,7 +127,7 @@ impl RuleBook {
     }
 }
 
-/// A user's rule, parsed. One that an older version stored and this one refuses is left out; the list names it.
+/// A user's rule, parsed. A rule that an older version stored and this version refuses is left out; the list of rules reports it.
 fn loaded(rule: PermissionRule) -> Option<LoadedRule> {
     let PermissionRule { id, effect, rule, justification, .. } = rule;
     let parsed = Rule::parse(&rule)
@@ -138,7 +137,7 @@ fn loaded(rule: PermissionRule) -> Option<LoadedRule> {
     Some(LoadedRule { id: id.to_string(), effect: effect_of(effect), rule: parsed, justification })
 }
 
-/// The reason why a rule can never match here, beyond what crate `rules` knows.
+/// The reason why a rule can never match here, beyond the checks of crate `rules`.
 pub(crate) fn unusable(rule: &Rule) -> Option<String> {
     let is_home = rule.text().contains("(~");
     is_home.then(|| format!("`{rule}` never matches: the home directory of a machine's user is not known here; write the whole path"))

@@ -1,7 +1,7 @@
-//! The rules of a workspace: files that its repository brings. They deny and ask without anybody's approval, since that only makes an
-//! agent do less; what they allow is left out, and named.
+//! The rules of a workspace, from files in its repository. They deny and ask without a person's approval, because that only restricts an
+//! agent; rules that allow are left out and reported.
 //!
-//! A turn reads them once, when it first needs them: a change that its own model makes to a file loosens nothing before the next turn.
+//! A turn reads them once, when it first needs them, so if its own model changes a file, no rule is loosened before the next turn.
 
 use agent::library::beginning;
 use futures_util::future::join_all;
@@ -11,7 +11,7 @@ use sandbox::Sandbox;
 use super::unusable;
 use crate::limits::WORKSPACE_RULES_BYTES;
 
-/// The files.
+/// The paths of the files, relative to the workspace.
 const FILES: [&str; 4] = [
     ".sandbridge/permissions.json",
     ".sandbridge/permissions.local.json",
@@ -26,12 +26,12 @@ pub(crate) struct WorkspaceRules {
     pub(crate) set: RuleSet,
     /// All entries of the files, in order.
     pub(crate) entries: Vec<Entry>,
-    /// The rules of the set, as they were read.
+    /// The rules of the set, in the form in which they were read.
     loaded: Vec<LoadedRule>,
 }
 
 impl WorkspaceRules {
-    /// These rules together with those of another workspace: what either denies or asks about is denied or asked about.
+    /// These rules together with those of another workspace: a call that either denies or asks about is denied or asked about.
     pub(crate) fn and(&self, other: Self) -> Self {
         let loaded = [self.loaded.clone(), other.loaded].concat();
         let entries = [self.entries.clone(), other.entries].concat();
@@ -42,7 +42,7 @@ impl WorkspaceRules {
 /// A rule of a file, or the file itself if none of its rules can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The file.
+    /// The path of the file.
     pub(crate) file: &'static str,
     /// The rule's effect; deny for a file that cannot be read.
     pub(crate) effect: Effect,
@@ -50,11 +50,11 @@ pub(crate) struct Entry {
     pub(crate) rule: String,
     /// The reason that was given with it.
     pub(crate) justification: String,
-    /// The reasons why it has no effect, or less than its text suggests.
+    /// The reasons why the rule has no effect, or less than its text suggests.
     pub(crate) warnings: Vec<String>,
 }
 
-/// The rules of the workspace of a machine. A file that cannot be read has none.
+/// The rules of a machine's workspace. A file that cannot be read contributes no rules.
 pub(crate) async fn of_workspace(sandbox: &Sandbox) -> WorkspaceRules {
     let read = FILES.map(|file| async move {
         let text = beginning(sandbox, file, WORKSPACE_RULES_BYTES + 1).await.ok().flatten()?;
@@ -75,7 +75,7 @@ fn set_of(rules: Vec<LoadedRule>) -> RuleSet {
     RuleSet::new([Layer { origin: Origin::Workspace, rules }])
 }
 
-/// The rules of a file, and all that it says.
+/// The rules of a file, and entries for everything in it.
 fn read_file(file: &'static str, text: &str) -> (Vec<LoadedRule>, Vec<Entry>) {
     let broken = |why: String| {
         let warnings = vec![format!("none of its rules has an effect: {why}")];

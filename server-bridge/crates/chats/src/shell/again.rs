@@ -1,4 +1,4 @@
-//! Continues a command that an earlier server began.
+//! Continues a command that began in an earlier run of the server.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use crate::limits::{RECOVER_NOTE_MS, RECOVER_RETRY_MS, RECOVER_TIMEOUT_S};
 use execs::Ending;
 
 impl Run {
-    /// Waits for its place and follows it from the beginning of its output to its end; `None` if it was left to the next
-    /// server once more.
+    /// Waits for the command's place, and follows the command from the beginning of its output to its end; `None` if it was left to the
+    /// next run of the server once more.
     pub(super) async fn go_on(&mut self, was_routed: bool) -> Option<Ended> {
         if !was_routed {
             return Some(self.lost("it is not known whether it began"));
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// The place where the command runs, once it can be reached. Meanwhile the message shows what is waited for.
+    /// The place where the command runs, once it can be reached. Until then, the message shows the reason for the wait.
     async fn reach(&mut self) -> Result<Sandbox, RouteError> {
         let user = execs::sandbox_user(&self.user);
         let router = self.service.router.clone();
@@ -67,14 +67,14 @@ impl Run {
             };
             tokio::select! {
                 event = events.recv() => match event {
-                    // Looking is cheap after any event; a missed one may have been the one that is waited for.
+                    // Checking after any event is cheap; a missed event may have been the one that matters.
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return Err(RouteError::Offline { runner }),
                 },
                 () = &mut note, if !is_noted => {
                     is_noted = true;
                     let note = format!(
-                        "the server was restarted while this ran; it goes on here as soon as {runner} is connected again"
+                        "the server was restarted while this ran; it continues here as soon as {runner} is connected again"
                     );
                     self.document.error = Some(self.service.in_words_of(self.user.id, &note));
                     self.show_so_far().await;
@@ -83,8 +83,7 @@ impl Run {
         }
     }
 
-    /// The end of a command that could not be followed: it counts as lost, and shows the stored output if there is more of
-    /// it.
+    /// The end of a command that could not be followed: it counts as lost, and its message shows the stored output if that is longer.
     fn without_a_doubt(&self, ended: Ended) -> Ended {
         let mut ended = match ended.ending.outcome.status {
             ExecStatus::Failed => {
@@ -113,7 +112,7 @@ impl Run {
     }
 }
 
-/// True if the runner was not asked, so that it may be asked again.
+/// True if the runner was not asked, so that it can be asked again.
 fn was_not_asked(ending: &Ending) -> bool {
     ending.error_kind().is_some_and(|kind| kind == "offline" || kind == ErrorKind::Busy.name())
 }

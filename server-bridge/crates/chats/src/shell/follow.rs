@@ -14,8 +14,8 @@ use crate::limits::{CATCH_UP_MAX_MS, CATCH_UP_QUIET_MS, SNAPSHOT_INTERVAL_MS};
 use crate::{Channel, ChatEvent};
 use execs::Ending;
 
-/// Decides when an output that is read again from its beginning has caught up with the command: once nothing came for a
-/// moment, or after a while. Output that was shown before is not sent again, so that no client shows it twice.
+/// Decides when an output that is read again from its beginning has caught up with the command: when no output has arrived for a moment,
+/// or after a limited time. Output that was shown before is not sent again, so that no client shows it twice.
 #[derive(Default)]
 struct CatchUp {
     began: Option<Instant>,
@@ -31,7 +31,7 @@ impl CatchUp {
 }
 
 impl Run {
-    /// Handles its events until the last one. Its output is reported as drained once it reached its destination.
+    /// Handles the command's events until the last one. Output is reported as drained once it has reached its destination.
     pub(super) async fn follow(&mut self, exec: &mut sandbox::Exec, sandbox: &Sandbox) -> Ended {
         let keeper = Keeper::new(sandbox.clone(), &self.exec_id);
         let language = self.service.language(self.user.id);
@@ -98,7 +98,7 @@ impl Run {
         sandbox: &Sandbox,
         started: Instant,
     ) -> Ended {
-        // The start time of a command that an earlier server sent is not known here.
+        // For a command that an earlier run of the server sent, the start time is unknown here.
         let elapsed = matches!(self.begin, Begin::Send(_)).then(|| started.elapsed());
         let (mut ending, duration, result_at) = match last {
             Some(ExecEvent::Finished(outcome)) => {
@@ -122,7 +122,7 @@ impl Run {
         Ended { ending, text: finished.text, duration, result_at }
     }
 
-    /// From now on the command's output is sent as it comes.
+    /// From now on, the command's output is sent as it arrives.
     async fn go_live(&mut self) {
         self.is_live = true;
         self.slot.shown_by(self.message.id);
@@ -131,7 +131,7 @@ impl Run {
 
     async fn note_absence(&mut self, place: &str) {
         let note = format!(
-            "{place} is not connected right now; the command goes on there, and its output continues here once it is \
+            "{place} is not connected right now; the command continues there, and its output appears here once it is \
              back"
         );
         self.document.error = Some(self.service.in_words_of(self.user.id, &note));

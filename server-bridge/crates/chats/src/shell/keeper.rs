@@ -1,10 +1,10 @@
-//! Keeps a long output whole, in a file beside the command, written while it runs.
+//! Keeps the whole of a long output in a file next to the command, written while the command runs.
 //!
 //! ```text
 //!   Gathering ── longer than a message shows ──► Writing ── finish ──► kept
 //!       └─ finish ──► nothing to keep               └─ error ──► Failed ── finish ──► reports why
 //! ```
-//! While the file accepts no more, the command is held up too: memory stays bounded.
+//! While the file does not accept more data, the command is held up too, so that memory stays bounded.
 
 use sandbox::{FileWriter, Sandbox, SandboxError, WriteOptions};
 
@@ -15,13 +15,13 @@ use crate::limits::{OUTPUT_DIRECTORY, OUTPUT_FILE_MODE};
 pub(crate) enum Kept {
     /// The output is short: no file was needed.
     NotNeeded,
-    /// It is in this file.
+    /// The output is in this file.
     In(String),
-    /// It was not kept, for this reason.
+    /// The output was not kept, for this reason.
     Failed(String),
 }
 
-/// Writes one output's file, if it turns out to be needed.
+/// Writes the file for one output, if a file turns out to be needed.
 pub(crate) struct Keeper {
     sandbox: Sandbox,
     path: String,
@@ -29,7 +29,7 @@ pub(crate) struct Keeper {
 }
 
 enum State {
-    /// Every byte so far; no more than a message shows, a few kilobytes.
+    /// Every byte so far; no more than a message shows, which is a few kilobytes.
     Gathering(Vec<u8>),
     Writing(FileWriter),
     Failed(String),
@@ -61,7 +61,7 @@ impl Keeper {
         }
     }
 
-    /// Closes the file, which is complete and in its place from then on.
+    /// Closes the file, which is then complete and at its final path.
     pub(crate) async fn finish(self) -> Kept {
         match self.state {
             State::Gathering(_) => Kept::NotNeeded,

@@ -1,4 +1,4 @@
-//! A command's bytes on their way to people.
+//! Processes a command's bytes for the message and the clients.
 
 use std::sync::PoisonError;
 
@@ -24,16 +24,16 @@ pub(crate) struct Output {
     live: Live<Channel>,
     keeper: Keeper,
     counted: Counted,
-    /// The language of the notes in it.
+    /// The language of the notes in the output.
     language: Language,
 }
 
-/// The length so far.
+/// The length of the output so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counted {
     pub(crate) stdout_bytes: u64,
     pub(crate) stderr_bytes: u64,
-    /// True if some output was dropped on the way here.
+    /// True if some output was dropped before it arrived here.
     pub(crate) has_gap: bool,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct Counted {
 pub(crate) struct FinishedOutput {
     /// The text of the message.
     pub(crate) text: String,
-    /// The file that holds all of it, if the text does not.
+    /// The file that contains the whole output, if the text does not.
     pub(crate) path: Option<String>,
-    /// True if the text does not show all of it, and no file holds it.
+    /// True if the text does not show the whole output, and no file contains it.
     pub(crate) lost_some: bool,
     pub(crate) counted: Counted,
 }
@@ -55,7 +55,7 @@ impl Output {
         Self { stdout, stderr, transcript, live, keeper, counted, language }
     }
 
-    /// Takes the next bytes; returns the pieces to send at once.
+    /// Adds the next bytes; returns the pieces to send at once.
     pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> Told {
         let (decoder, counted_bytes) = match channel {
             Channel::Stdout => (&mut self.stdout, &mut self.counted.stdout_bytes),
@@ -68,7 +68,7 @@ impl Output {
         told
     }
 
-    /// Records that output was dropped on the way here.
+    /// Records that output was dropped before it arrived here.
     pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
         self.counted.has_gap = true;
         let note = format!("… {bytes} bytes of output were lost here …");
@@ -83,7 +83,7 @@ impl Output {
         self.live.due()
     }
 
-    /// The output gathered for sending.
+    /// Takes the output that was gathered for sending.
     pub(crate) fn take_live(&mut self) -> Told {
         self.take_live_at(Instant::now())
     }
@@ -92,12 +92,12 @@ impl Output {
         self.live.take(now, &|note| self.language.translated(note).into_owned())
     }
 
-    /// Discards the gathered output: it reaches the clients in another way.
+    /// Discards the gathered output, because it reaches the clients in another way.
     pub(crate) fn forget_live(&mut self) {
         self.live = Live::new(Instant::now());
     }
 
-    /// Ends the output. `place` is the place where the command ran, as people know it.
+    /// Ends the output. `place` is the place where the command ran, by the name that users see.
     pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
         let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
         let is_long = self.show(Channel::Stdout, &rest).0;

@@ -1,4 +1,4 @@
-//! Drives one command from its start to its record.
+//! Runs one command from its start to the record of its end.
 
 use std::convert::Infallible;
 use std::sync::{Arc, PoisonError};
@@ -28,16 +28,16 @@ pub(crate) struct Run {
     pub(crate) slot: Slot,
     pub(crate) command: String,
     pub(crate) begin: Begin,
-    /// True if the transcript has all that the command wrote so far; until then the message shows what was stored.
+    /// True if the transcript contains everything that the command wrote so far; until then, the message shows the stored output.
     pub(crate) is_live: bool,
 }
 
-/// How a command begins.
+/// The way in which a run begins.
 #[derive(Clone)]
 pub(crate) enum Begin {
-    /// It is sent.
+    /// The command is sent.
     Send(Box<ExecRequest>),
-    /// An earlier server sent it, if it had found a place for it.
+    /// The command was sent by an earlier run of the server, if that had found a place for it.
     Attach { was_routed: bool },
 }
 
@@ -45,9 +45,9 @@ pub(crate) enum Begin {
 pub(super) struct Ended {
     pub(super) ending: Ending,
     pub(super) text: String,
-    /// Unknown for a command that an earlier server began and whose end was not seen.
+    /// `None` for a command that an earlier run of the server began and whose end was not seen.
     pub(super) duration: Option<Duration>,
-    /// The sandbox that keeps its result until it is recorded.
+    /// The sandbox that keeps the command's result until the end is recorded.
     pub(super) result_at: Option<Sandbox>,
 }
 
@@ -62,7 +62,7 @@ impl Ended {
 }
 
 impl Run {
-    /// Runs it to its end and records that; or leaves it running, and recorded as that, when the server stops.
+    /// Runs the command to its end and records that; or, when the server stops, leaves it running and on record as running.
     pub(crate) async fn run(mut self) {
         let _watch = self.service.execs.watch(self.user.id, &self.exec_id);
         let ended = match self.begin.clone() {
@@ -81,7 +81,7 @@ impl Run {
                     recorded.acknowledge_at(&sandbox);
                 }
             }
-            // Its runner keeps the result: the server records it when it starts next.
+            // The runner keeps the result, and the server records it at its next start.
             Err(error) => {
                 tracing::warn!(%error, exec_id = %self.exec_id, "the end of a command could not be recorded");
             }
@@ -117,8 +117,8 @@ impl Run {
         }
     }
 
-    /// Follows a command to its end. Cancels it when its user asks for that, or when the server stops and the command cannot
-    /// outlive it; `None` if it was left to the next server.
+    /// Follows a command to its end. Cancels it if its user asks for that, or if the server stops and the command cannot outlive it;
+    /// `None` if it was left to the next run of the server.
     pub(super) async fn accompany(&mut self, mut exec: sandbox::Exec, sandbox: &Sandbox) -> Option<Ended> {
         let (stop, cancelled) = (self.service.stops.of(self.user.id), self.slot.cancelled.clone());
         let outlives_server = sandbox.outlives_server();
@@ -146,7 +146,7 @@ impl Run {
         ended
     }
 
-    /// Adds the facts about an end that only a chat has.
+    /// Adds the facts about an end that only chats have.
     pub(super) fn explained(&self, mut ending: Ending) -> Ending {
         if ending.outcome.status == ExecStatus::TimedOut {
             ending.outcome.error = Some(format!(
@@ -190,8 +190,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) command: &'a str,
 }
 
-/// Records a command's end, with its audit entry and its message, and sends the event to the user's clients. The message is
-/// `None` if it is gone; the rest is recorded all the same.
+/// Records a command's end, with its audit entry and its message, and sends the event to the user's clients. The returned message is
+/// `None` if it was deleted; everything else is recorded nevertheless.
 pub(crate) async fn conclude(
     service: &House,
     shown: Shown<'_>,
@@ -216,7 +216,7 @@ pub(crate) async fn conclude(
     match &message {
         Some(message) => service.tell(shown.user.id, ChatEvent::Message(message.clone())),
         None if recorded.is_new() => service.bus.forget(shown.message.id),
-        // Its end was recorded before, without the message's text.
+        // The command's end was recorded earlier, without the message's text.
         None => drop(service.show(shown.user.id, shown.message.id, text, document).await),
     }
     Ok((recorded, message))

@@ -1,4 +1,4 @@
-//! Keeps the folder of outputs out of version control, and bounded. Best effort: no command fails because of it.
+//! Keeps the folder of outputs out of version control, and limits its size. A failure here never makes a command fail.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::limits::{
 
 /// The suffix of a kept output's name, after its exec's id.
 pub(crate) const OUTPUT_SUFFIX: &str = ".log";
-/// The ignore rule for version control: everything, including this file.
+/// The rule for version control: ignore everything, including this file.
 const IGNORE_ALL: &[u8] = b"*\n";
 
 /// Makes version control ignore the folder. A file that already exists belongs to its user and stays as it is.
@@ -33,7 +33,7 @@ pub(crate) async fn hide(sandbox: &Sandbox) {
     }
 }
 
-/// Removes the oldest outputs beyond [`OUTPUTS_KEPT`], until `stop`. Runs after the command with the new output.
+/// Removes the oldest outputs beyond [`OUTPUTS_KEPT`], until `stop` is cancelled. Runs after the command with the new output.
 pub(crate) async fn remove_oldest(sandbox: Sandbox, stop: CancellationToken) {
     let limit = Duration::from_secs(OUTPUT_TIDY_TIMEOUT_S);
     let removed = tokio::select! {
@@ -68,8 +68,8 @@ async fn try_remove_oldest(sandbox: &Sandbox) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The kept outputs, at most [`OUTPUT_LISTING_MAX_FILES`] of them: the newest of a part are also among the newest of all, so
-/// a partial listing never removes the wrong ones.
+/// The kept outputs, at most [`OUTPUT_LISTING_MAX_FILES`] of them. A file with [`OUTPUTS_KEPT`] newer ones in a partial listing has at
+/// least as many in the whole folder, so a partial listing never removes the wrong files.
 async fn outputs(sandbox: &Sandbox) -> Result<Vec<String>, SandboxError> {
     let mut reader = sandbox.read_dir(OUTPUT_DIRECTORY.as_bytes()).await?;
     let mut paths = Vec::new();

@@ -1,4 +1,5 @@
-//! What an earlier server left of a turn in progress, beside its conversation: its messages, and the commands of its calls.
+//! What is on record of a turn that was in progress when an earlier run of the server ended, in addition to its conversation: its
+//! messages, and the commands of its calls.
 //!
 //! ```text
 //!   items      message ─ answer (2 calls) ─ result ─ result ─ answer (2 calls) ─ result ─┐ one call is open
@@ -23,14 +24,14 @@ use super::{Stored, reply};
 use crate::document;
 use crate::house::House;
 
-/// The prefix, before the message's id, of the id of a call that stands for a message of the user.
+/// The prefix of the id of a call that represents a user's message; the message's id follows.
 pub(crate) const RELAYED: &str = "agent-";
 
-/// The last answer of a turn on record.
+/// The last recorded answer of a turn.
 struct Last {
     item: ItemId,
     answer: Assistant,
-    /// The ids of the results after it.
+    /// The ids of the results after the answer.
     results: Vec<String>,
 }
 
@@ -41,14 +42,14 @@ impl Last {
     }
 }
 
-/// A turn's answers on record.
+/// A turn's recorded answers.
 #[derive(Default)]
 struct Answers {
     first: Option<Assistant>,
     words: Option<String>,
     called: Vec<String>,
     count: usize,
-    /// The calls of all answers but the last.
+    /// The number of calls of all answers except the last.
     earlier_calls: usize,
     last: Option<Last>,
     /// True if the last item is the last answer.
@@ -86,7 +87,7 @@ impl Answers {
         }
     }
 
-    /// True if the only call stands for a message of the user.
+    /// True if the only call represents a message of the user.
     fn is_relay(&self) -> bool {
         let calls = self.first.as_ref().map(|answer| answer.tool_calls.as_slice());
         self.count == 1 && matches!(calls, Some([call]) if call.id.starts_with(RELAYED))
@@ -99,7 +100,7 @@ impl Answers {
 }
 
 impl Stored {
-    /// What an earlier server left of this turn; `None` unless the turn is in progress on record.
+    /// The record that an earlier run of the server left of this turn; `None` unless the turn is in progress on record.
     pub(super) async fn left(&self) -> store::Result<Option<Left>> {
         let Some(record) = self.service.store.turn_record(self.user.id, &self.chat, self.turn).await? else {
             return Ok(None);
@@ -121,7 +122,7 @@ impl Stored {
                 AgentDocument::Tool { place, .. } => cards.push((message.id, place)),
             }
         }
-        // A recorded answer that was not shown yet: it is not asked for again.
+        // A recorded answer that was not shown yet; the model is not asked for it again.
         if let Some((message, last)) = void.zip(answers.last.as_ref().filter(|_| answers.ends_with_answer)) {
             self.screen().change(message, &last.answer.text, &reply(TurnStatus::Done)).await?;
             void = None;
@@ -150,9 +151,9 @@ impl Stored {
         }))
     }
 
-    /// Shows a card that asks as one that is over: its sub-agent is gone.
+    /// Marks a card that shows a question as ended, because its sub-agent no longer exists.
     async fn settle_one(&self, message: &Message, document: AgentDocument) -> store::Result<()> {
-        // A sub-agent in the background may have asked again already.
+        // A sub-agent in the background may already have asked again.
         if self.service.is_waited_for(self.user.id, message.id) {
             return Ok(());
         }
@@ -161,7 +162,7 @@ impl Stored {
         self.screen().change(message.id, &message.text, &settled).await
     }
 
-    /// The card of the next open call, if an earlier server showed it.
+    /// The card of the next open call, if an earlier run of the server showed it.
     pub(super) fn next_left_card(&self) -> Option<MessageId> {
         self.left_cards().front().copied()
     }
@@ -177,7 +178,7 @@ impl Stored {
     }
 }
 
-/// Claims the commands that the open calls of a turn in progress, and of its sub-agents, may have begun.
+/// Attends the commands that the open calls of a turn in progress, and of its sub-agents, may have begun.
 pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
     let mut attended = attend(service, user, chat, turn).await;
     match service.store.open_turns_below(user.id, chat).await {
@@ -193,8 +194,8 @@ pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn
     attended
 }
 
-/// Attends the commands that the open calls of a turn in progress may have begun, so that nobody ends them before the turn takes them
-/// up. A failure is only logged: then the commands are ended, and the calls say so.
+/// Attends the commands that the open calls of a turn in progress may have begun, so that no code ends them before the turn takes them
+/// up. A failure is only logged: then the commands are ended, and the results of the calls report that.
 async fn attend(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
     let record = match service.store.turn_record(user.id, chat, turn).await {
         Ok(record) => record,

@@ -41,14 +41,14 @@ impl BackgroundAgents for Stored {
 
     fn hear(&self) -> Asked<'_, Option<(ItemId, Message)>> {
         asked(async move {
-            // Only the chat's own agent has sub-agents in the background, and only those receive messages.
+            // Only the chat's own agent has sub-agents in the background, and only those sub-agents receive messages.
             if self.chat == self.root { self.tell_of_ended().await } else { self.read_message().await }
         })
     }
 }
 
 impl Stored {
-    /// See [`agent::engine::BackgroundAgents::begin`].
+    /// Puts the turn on record; see [`agent::engine::BackgroundAgents::begin`].
     pub(super) async fn begin_in_background(&self, task: BackgroundTask<'_>) -> Result<(), Failure> {
         let Self { service, user, .. } = self;
         let BackgroundTask { chat, card, text, background } = task;
@@ -56,7 +56,7 @@ impl Stored {
         let store = &service.store;
         let called = store.called_sub_agent(user.id, &self.chat, card).await.ported()?;
         if called.is_some_and(|called| called.turn.is_some()) {
-            // The task was queued before a restart.
+            // The task was already queued before a restart.
             return Ok(());
         }
         let json = &serde_json::to_string(background).expect("texts and flags are always JSON");
@@ -77,10 +77,10 @@ impl Stored {
         Ok(())
     }
 
-    /// See [`agent::engine::BackgroundAgents::check`].
+    /// Checks the limit; see [`agent::engine::BackgroundAgents::check`].
     async fn check_background(&self) -> Result<(), Failure> {
         let store = &self.service.store;
-        // Agents of a group work and ask in the group's log, in the foreground.
+        // Agents of a group work and ask in the foreground, in the group's log.
         if store.agent_of_chat(&self.root).await.ported()?.is_some() {
             let text = "an agent of a group has no sub-agents in the background; leave `background` out, or use SendMessage";
             return Err(Failure::Told(text.to_owned()));
@@ -89,7 +89,7 @@ impl Stored {
         if at_work as u64 >= SUB_AGENTS_IN_BACKGROUND { Err(too_many()) } else { Ok(()) }
     }
 
-    /// See [`agent::engine::BackgroundAgents::send`].
+    /// Stores a message; see [`agent::engine::BackgroundAgents::send`].
     async fn send_to_background(&self, message: BackgroundMessage<'_>) -> store::Result<bool> {
         let BackgroundMessage { chat, card, text } = message;
         let item_json = &history::to_json(&Message::user(text));
@@ -102,13 +102,13 @@ impl Stored {
         Ok(true)
     }
 
-    /// The next message to this sub-agent.
+    /// The next unread message to this sub-agent.
     async fn read_message(&self) -> store::Result<Option<(ItemId, Message)>> {
         let read = self.service.store.read_background_message(self.turn).await?;
         Ok(read.and_then(|(item, json)| Some((item, history::from_json(&json)?))))
     }
 
-    /// Adds a message about the sub-agents that have ended and that no turn has been notified of.
+    /// Adds a message about the sub-agents that have ended, unless a turn has already been notified of them.
     async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
         if self.has_none_in_background.load(Ordering::Relaxed) {
             return Ok(None);
@@ -118,7 +118,7 @@ impl Stored {
         self.has_none_in_background.store(untold.is_empty(), Ordering::Relaxed);
         let (ended, left): (Vec<_>, Vec<_>) = untold.into_iter().partition(|turn| turn.result_text.is_some());
         for turn in left.into_iter().filter(|turn| turn.status != TurnStatus::Running) {
-            // The results of the calls are on record, so these turns may begin. A server that died may not have begun them.
+            // The results of the calls are on record, so these turns may begin. A server that died may have failed to begin them.
             (self.service.begin_background)(&self.service, &self.user, &turn.chat);
         }
         if ended.is_empty() {
@@ -131,7 +131,7 @@ impl Stored {
     }
 }
 
-/// The refusal of a further sub-agent.
+/// The refusal if too many sub-agents are at work.
 fn too_many() -> Failure {
     Failure::Told(format!(
         "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the limit; wait until one of them has \
@@ -160,7 +160,7 @@ pub(crate) async fn end_in_background(
     }
 }
 
-/// Settles the questions of sub-agents for which nothing waits any more: after a restart they are asked again in new messages.
+/// Ends the questions of sub-agents that nothing waits for any more: after a restart, they are asked again in new messages.
 pub(crate) async fn settle_asks(
     service: &Arc<House>,
     user: &User,
@@ -182,8 +182,8 @@ pub(crate) async fn settle_asks(
     Ok(())
 }
 
-/// The message that notifies a model of sub-agents that have ended. It quotes nothing of theirs, since it has the role of the user: the
-/// model reads their answers as tool results.
+/// The message that notifies a model of sub-agents that have ended. It quotes none of their text, because it has the role of the user:
+/// the model reads their answers as tool results.
 pub(crate) fn told(ended: &[BackgroundTurn]) -> Message {
     let lines = ended.iter().map(|turn| format!("task {}: {}", turn.chat, turn.status.as_str()));
     let lines: Vec<String> = lines.collect();

@@ -41,7 +41,7 @@ impl Display for Stored {
         asked(async move {
             let document = self.document(card);
             let message = match self.take_left_card() {
-                // A question in it is asked again: whoever sees it meanwhile must not take it for answered.
+                // A question on this card is asked again, so people who see it meanwhile must not think that it was answered.
                 Some(left) => self.service.store.message(self.user.id, left).await?,
                 None => self.screen().keep("", &document).await?,
             };
@@ -61,7 +61,7 @@ impl Display for Stored {
     fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()> {
         let language = self.service.language(self.user.id);
         let text = match card.state {
-            // Why it was not done is a text of the server, which the model gets in English.
+            // The reason for a denial is a text of the server, which the model gets in English.
             CallState::Ended(_, outcome, _) if outcome.is_denied => {
                 shortened(&language.translated(&outcome.text), language)
             }
@@ -89,12 +89,12 @@ impl Stored {
         Screen { service: &self.service, user: &self.user, chat: &self.chat, turn: self.turn }
     }
 
-    /// An answer's state in the form for clients, in its user's language.
+    /// An answer's state in the form for clients, in the user's language.
     pub(super) async fn reply_document(&self, state: ReplyState<'_>) -> store::Result<AgentDocument> {
         let ReplyState { status, reasoning, error, cost, waits } = state;
         let mut usage = cost.map(usage);
         if let Some(usage) = &mut usage {
-            // Tools and hooks ask models too, outside the conversation; the record contains their cost as well.
+            // Tools and hooks ask models too, outside of the conversation; the record contains their cost as well.
             let spent = self.service.store.turn_usage(self.turn).await?;
             *usage = UsageDocument {
                 input_tokens: usage.input_tokens.max(spent.input_tokens.cast_unsigned()),
@@ -113,7 +113,7 @@ impl Stored {
         })
     }
 
-    /// A call in the form for clients, in its user's language.
+    /// A call in the form for clients, in the user's language.
     fn document(&self, card: Card<'_>) -> AgentDocument {
         document(card, self.service.language(self.user.id))
     }
@@ -221,7 +221,7 @@ fn approval_of(proposal: Proposal) -> ApprovalDocument {
     ApprovalDocument { effect, target, place, parts, always, only_once, note }
 }
 
-/// A card's data beside its text, in the form for clients; `None` for a document that cannot be read.
+/// A card's data in addition to its text, in the form for clients; `None` for a document that cannot be read.
 fn data_of(data: &CardData) -> Option<ToolData> {
     Some(match data.clone() {
         CardData::Todos(items) => ToolData::Todos {

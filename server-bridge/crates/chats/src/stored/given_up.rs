@@ -16,7 +16,7 @@ use crate::house::House;
 pub(crate) const GIVEN_UP: &str = "the server was stopped during this answer; what was done so far is kept, but the last 5 s of what was said may \
 be missing. Send any message to go on.";
 
-/// Ends the interrupted turns of sub-agents below a conversation whose turn has ended with this status without resuming them.
+/// Ends, without resuming them, the interrupted turns of sub-agents below a conversation whose turn has ended with this status.
 pub(crate) async fn give_up_below(
     service: &Arc<House>,
     user: &User,
@@ -38,7 +38,7 @@ pub(crate) async fn give_up_below(
     Ok(())
 }
 
-/// Ends such a turn; its answer is shown by this message.
+/// Ends an interrupted turn; its answer is shown by this message.
 pub(crate) async fn give_up(
     service: &Arc<House>,
     user: &User,

@@ -1,11 +1,11 @@
-//! A named sub-agent waits for its next call, for a limited time.
+//! Named sub-agents that wait for their next call, for a limited time.
 
 use store::{ChatId, Store, UserId};
 
 use crate::limits::SUB_AGENT_IDLE_MS;
 use agent::engine::Named;
 
-/// The sub-agent that a conversation's agent calls by that name.
+/// The sub-agent that a conversation's agent calls by this name.
 ///
 /// Fails with the store's errors.
 pub(crate) async fn named(store: &Store, user: UserId, parent: &ChatId, name: &str) -> store::Result<Named> {
@@ -51,7 +51,7 @@ mod tests {
         );
         now.fetch_add(1, Ordering::Relaxed);
         assert_eq!(who().await, Named::Closed);
-        // Each use restarts the time.
+        // Each use starts the time again.
         store.use_sub_agent(ada, &first.chat, card).await.unwrap();
         now.fetch_add(30 * 60 * 1_000, Ordering::Relaxed);
         assert!(matches!(who().await, Named::Open(_)));

@@ -15,7 +15,7 @@ impl Journal for Stored {
             if self.service.store.begin_turn(self.turn, model).await? {
                 return Ok(Begins::First);
             }
-            // One server works on a turn, and runs it once: one in progress was left by an earlier server.
+            // Only one server works on a turn, and runs it once, so a turn in progress was left by an earlier run of the server.
             Ok(self.left().await?.map_or(Begins::Over, |left| Begins::Again(Box::new(left))))
         })
     }
@@ -46,7 +46,7 @@ impl Journal for Stored {
             };
             let item = store.append_turn_item(turn, &history::to_json(&message)).await?;
             if let Some(agent) = begins {
-                // Begins only now, so that the card shows the result of the call before the state of the sub-agent.
+                // The sub-agent begins only now, so that the card shows the result of the call before the sub-agent's state.
                 (self.service.begin_background)(&self.service, &self.user, &agent.chat);
             }
             Ok((item, message))
@@ -70,7 +70,7 @@ impl Journal for Stored {
     }
 
     fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()> {
-        // A sub-agent's command is taken back, and counted, with the turn of its user's chat.
+        // A sub-agent's command is taken back, and counted, with the turn of the user's chat.
         let counts_for = matches!(access, Access::Run | Access::Privileged).then_some(self.root_turn);
         asked(self.service.store.begin_call(self.turn, &call.id, counts_for))
     }

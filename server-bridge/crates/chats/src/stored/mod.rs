@@ -1,4 +1,4 @@
-//! The implementation of a turn's ports: over the database, the events to the user's clients, the router and the models.
+//! The implementation of a turn's ports, over the database, the events to the user's clients, the router and the models.
 //!
 //! | module | holds |
 //! |---|---|
@@ -50,7 +50,7 @@ pub(crate) use screen::{Screen, cut, reply, to_json};
 use streamed::Words;
 use tools::Ported;
 
-/// A turn, with the state for its ports.
+/// A turn, with the state that its ports need.
 pub(crate) struct Stored {
     service: Arc<House>,
     user: User,
@@ -65,11 +65,11 @@ pub(crate) struct Stored {
     workspace_rules: Arc<OnceCell<Arc<WorkspaceRules>>>,
     /// Messages that were added and not announced yet.
     untold: Mutex<HashMap<MessageId, Message>>,
-    /// The cards of calls that an earlier server was cut off in, in order.
+    /// The cards of calls that were cut off when an earlier run of the server ended, in order.
     left_cards: Mutex<VecDeque<MessageId>>,
-    /// Its model's text in progress.
+    /// The text that the turn's model is writing.
     words: Arc<Words>,
-    /// True once it is known that none of its sub-agents is in the background: only its own calls begin some.
+    /// True once it is known that none of the turn's sub-agents is in the background: only the turn's own calls begin some.
     has_none_in_background: AtomicBool,
 }
 
@@ -92,7 +92,7 @@ impl Stored {
         }
     }
 
-    /// The state for a sub-agent's turn on the machine of this route, under these rules of workspaces.
+    /// The state for a sub-agent's turn on the machine of this route, under these workspace rules.
     fn below(
         &self,
         chat: &ChatId,
@@ -109,7 +109,7 @@ impl Stored {
         }
     }
 
-    /// The turn's ports.
+    /// Converts this state to the turn's ports.
     pub(crate) fn ports(self) -> Ports {
         let stored = Arc::new(self);
         let library = stored.service.library.clone();
@@ -128,7 +128,7 @@ impl Stored {
     }
 }
 
-/// The store's result, with its error converted for the engine.
+/// Converts a store's result to one with the engine's error.
 fn asked<'a, T>(work: impl Future<Output = store::Result<T>> + Send + 'a) -> Asked<'a, T> {
     Box::pin(async { work.await.ported() })
 }

@@ -1,4 +1,4 @@
-//! Long tool results, put aside: the conversation keeps a few lines of each, and an id to ask for the rest by.
+//! Long tool results, put aside: the conversation keeps a few lines of each, and an id by which the model can read the rest.
 
 use agent::context::ContextMode;
 use agent::context::offload::{is_long, shown};
@@ -6,8 +6,8 @@ use agent::tool::Outcome;
 use llm::ToolCall;
 use store::{ChatId, OffloadedRead, Store, UserId};
 
-/// The text that the conversation keeps of a tool's result; `place` is where it ran. A long one is stored with `chat`, its user's
-/// own, for the model of `reader`, which read it: that chat, or a sub-agent's.
+/// The text that the conversation keeps of a tool's result; `place` is where the tool ran. A long result is stored with `chat`, the
+/// user's own chat, for the model of `reader`, the chat that read it: the same chat, or a sub-agent's.
 ///
 /// Fails with the store's errors.
 pub(super) async fn kept(
@@ -36,7 +36,7 @@ pub(super) async fn kept(
     });
     match store.put_offload(user, chat, &id, &outcome.text, of.as_ref()).await {
         Ok(()) => Ok(shown(&id, &call.name, &outcome.text)),
-        // Longer than the store accepts: its beginning and end are kept in the conversation.
+        // The result is longer than the store accepts, so only its beginning and end are kept, in the conversation.
         Err(store::Error::Invalid { .. }) => Ok(shown("too long to be kept", &call.name, &outcome.text)),
         Err(error) => Err(error),
     }

@@ -21,7 +21,7 @@ use tools::COMMANDS;
 use tools::ported;
 
 impl Stored {
-    /// The rules of the turn's workspace, as they are when it first needs them; none without a machine.
+    /// The rules of the turn's workspace, in the state when the turn first needs them; none without a machine.
     pub(super) async fn workspace_rules(&self) -> Arc<WorkspaceRules> {
         let read = || async {
             match self.sandbox().await {
@@ -32,7 +32,7 @@ impl Stored {
         Arc::clone(self.workspace_rules.get_or_init(read).await)
     }
 
-    /// The sources of the rules.
+    /// The sources of the rules for this turn.
     fn scope<'a>(&'a self, workspace: &'a WorkspaceRules) -> Scope<'a> {
         let House { settings, services, .. } = &*self.service;
         Scope {
@@ -49,7 +49,7 @@ impl Permissions for Stored {
     fn mode(&self) -> Asked<'_, Mode> {
         asked(async {
             let word = self.service.store.approval(self.user.id, &self.root).await?;
-            // A newer server's word: asking too often is safer than too seldom.
+            // A mode that only a newer server knows: asking too often is safer than too rarely.
             Ok(word.parse().unwrap_or(Mode::Ask))
         })
     }

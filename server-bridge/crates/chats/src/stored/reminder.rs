@@ -1,9 +1,9 @@
-//! The current reminder, sent at the end of a request and not stored: text that changes must not precede what a provider's
-//! cache holds.
+//! The current reminder, sent at the end of a request and not stored, because text that changes must not precede the part that a
+//! provider's cache holds.
 
 use store::OffloadedRead;
 
-/// The reminder; `None` if everything is as the model expects it.
+/// The text of the reminder; `None` if everything is as the model expects.
 pub(super) fn text(stale: &[OffloadedRead]) -> Option<String> {
     let stale = stale.iter().map(|read| {
         format!(

@@ -22,7 +22,7 @@ fn later_reply(status: words::TurnStatus, reasoning: String) -> AgentDocument {
     AgentDocument::Reply { status, reasoning, error: None, usage: None, waits: false }
 }
 
-/// The same document of an unfinished tool, with another status and without its question; `None` for any other document.
+/// The document of an unfinished tool call with an ended status and without its question; `None` for any other document.
 pub(super) fn settled(document: AgentDocument) -> Option<AgentDocument> {
     match document {
         AgentDocument::Tool {
@@ -58,7 +58,7 @@ fn is_background(document: &AgentDocument) -> bool {
     matches!(document, AgentDocument::Tool { sub_agent: Some(agent), .. } if agent.background)
 }
 
-/// The stored form.
+/// The document's stored form.
 pub(crate) fn to_json(document: &AgentDocument) -> String {
     serde_json::to_string(document).expect("texts and numbers are always JSON")
 }
@@ -68,7 +68,7 @@ pub(crate) struct Screen<'a> {
     pub(crate) service: &'a House,
     pub(crate) user: &'a User,
     pub(crate) chat: &'a ChatId,
-    /// Its effects are taken back with this turn.
+    /// The turn with which the message's effects are taken back.
     pub(crate) turn: TurnId,
 }
 
@@ -80,7 +80,7 @@ impl Screen<'_> {
         Ok(message)
     }
 
-    /// Adds a message that is not announced yet.
+    /// Adds a message without an event; it is announced later.
     pub(super) async fn keep(&self, text: &str, document: &AgentDocument) -> store::Result<Message> {
         let (text, document) = (cut(text), to_json(document));
         let role = MessageRole::Assistant;
@@ -169,7 +169,7 @@ impl Screen<'_> {
         self.service.tell(self.user.id, event);
     }
 
-    /// A notice of the server.
+    /// Adds a notice from the server.
     pub(super) async fn notice(&self, text: &str) -> store::Result<()> {
         let store = &self.service.store;
         let role = MessageRole::Notice;
@@ -181,7 +181,7 @@ impl Screen<'_> {
     }
 }
 
-/// Cuts a text to the size of a message.
+/// Shortens a text to the size of a message.
 pub(crate) fn cut(text: &str) -> String {
     let most = store::limits::MESSAGE_TEXT_MAX_BYTES;
     text[..text.floor_char_boundary(most)].to_owned()
@@ -224,7 +224,7 @@ mod tests {
                 && shown.ends_with("zzz")
                 && shown.contains("… 10 characters left out; the model has them …")
         );
-        // The tail of a memory's line also has its number, so that it is removed together with the rest.
+        // The tail of a memory's line is marked with its number too, so that it is removed together with the rest.
         let shown = shortened(&format!("- #7 semantic: \"{}z\"", "a".repeat(4_000)), Language::English);
         assert!(shown.contains("…\n- #7: \"…aaa") && shown.ends_with("az\""), "{shown}");
     }

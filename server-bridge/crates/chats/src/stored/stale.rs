@@ -1,4 +1,4 @@
-//! Files that changed after their content was put aside.
+//! Files that changed after their content was put aside as a result.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tokio::time::timeout;
 use crate::limits::STALE_CHECK_TIMEOUT_MS;
 use agent::limits::TOOLS_AT_ONCE;
 
-/// The state of a file that was put aside.
+/// The state of a file whose content was put aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Same,
     /// The same content, written again at this time, in Unix milliseconds.
     Touched(i64),
     Changed,
-    /// It cannot be determined.
+    /// The state cannot be determined.
     Unknown,
 }
 
-/// Checks the files on this machine that the model of `reader` read and that were put aside with `chat`, and marks those that
-/// changed. Files that cannot be checked in time stay as they are.
+/// Checks the files on this machine that the model of `reader` read and that were put aside with `chat`, and marks those that changed.
+/// Files that cannot be checked in time are left unmarked.
 ///
 /// Fails with the store's errors.
 pub(super) async fn look(
@@ -39,7 +39,7 @@ pub(super) async fn look(
     let mut looked = stream::iter(looking).buffer_unordered(TOOLS_AT_ONCE);
     let patience = Duration::from_millis(STALE_CHECK_TIMEOUT_MS);
     let mut news = Vec::new();
-    // The results until then count.
+    // If the time runs out, the results so far count.
     let _ = timeout(patience, async {
         while let Some(found) = looked.next().await {
             news.push(found);
@@ -56,7 +56,7 @@ pub(super) async fn look(
     Ok(())
 }
 
-/// Its metadata first, which is cheap.
+/// Determines a file's state. The metadata is checked first, because that is cheap.
 async fn state(sandbox: &Sandbox, read: OffloadedRead) -> (OffloadedRead, State) {
     let state = compared(sandbox, &read).await;
     (read, state)

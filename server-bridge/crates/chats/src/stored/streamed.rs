@@ -1,9 +1,9 @@
-//! The text of answers in progress, stored now and then: the part that survives a killed server.
+//! The text of answers in progress, stored now and then: the stored part survives a killed server.
 //!
 //! ```text
 //!   piece ─▶ (first one: a store is due) ─▶ … ─▶ stored, without an event ─▶ piece ─▶ …        the answer's end: forgotten
 //! ```
-//! They are stored beside the message, not in it: clients that connect meanwhile get the live text, whole and once.
+//! The texts are stored next to the message, not in it: clients that connect meanwhile get the live text, complete and only once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,19 +21,19 @@ use crate::limits::SNAPSHOT_INTERVAL_MS;
 #[derive(Debug, Default)]
 pub(super) struct Words(Mutex<HashMap<MessageId, Said>>);
 
-/// The text of a message.
+/// The text of an answer's message.
 #[derive(Debug, Default)]
 struct Said {
     text: String,
     reasoning: String,
-    /// True if a task stores them within the interval.
+    /// True if a task will store the text within the interval.
     is_due: bool,
-    /// True if the store already has some of it.
+    /// True if the store already contains some of the text.
     is_stored: bool,
 }
 
 impl Words {
-    /// Takes a piece, and arranges for it to be stored in time. Does not wait.
+    /// Adds a piece, and arranges for it to be stored in time. Does not wait.
     pub(super) fn push(
         self: &Arc<Self>,
         house: &House,
@@ -59,7 +59,7 @@ impl Words {
         house.tasks.spawn(async move {
             tokio::select! {
                 () = sleep(Duration::from_millis(SNAPSHOT_INTERVAL_MS)) => {}
-                // An orderly end stores all of it.
+                // When the server stops in an orderly way, the whole text is stored.
                 () = stop.cancelled() => return,
             }
             if let Err(error) = words.store(&store, turn, message).await {
@@ -68,7 +68,7 @@ impl Words {
         });
     }
 
-    /// Discards the text of a message, which has another text now.
+    /// Discards the text of a message that now has a different text.
     pub(super) async fn forget(&self, store: &Store, message: MessageId) -> store::Result<()> {
         let said = self.lock().remove(&message);
         // A text that is being stored at this moment is removed by the task that stores it.

@@ -1,4 +1,4 @@
-//! Sub-agents, each with a chat below its parent's.
+//! Sub-agents, each of which has a chat below its parent's.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl SubAgents for Stored {
             let Self { service, user, .. } = self;
             let found = service.store.sub_agent(user.id, task.chat).await.ported()?;
             let Some(agent) = found else {
-                return Err(PortError::Gone("the sub-agent's conversation is gone".to_owned()).into());
+                return Err(PortError::Gone("the sub-agent's conversation was deleted".to_owned()).into());
             };
             let left = match task.goes_on {
                 true => self.left_turn(task.card).await.ported()?,
@@ -86,7 +86,7 @@ impl SubAgents for Stored {
             let (route, rules, worktree) = place?;
             let end = self.work(&task, left, route.clone(), rules).await;
             let worktree = match worktree {
-                // If the server stops, it is looked at later: see the tool `Worktree`.
+                // If the server stops, the worktree is checked later: see the tool `Worktree`.
                 Some(path) if !service.is_stopping(user.id) => Some(self.leave_worktree(&path, &route).await),
                 Some(_) | None => None,
             };
@@ -121,9 +121,9 @@ impl Stored {
             give_up_below(service, user, chat, end.status).await?;
         }
         store.use_sub_agent(user.id, chat, card).await?;
-        // Its conversation may have been deleted meanwhile.
+        // The sub-agent's conversation may have been deleted meanwhile.
         store.message(user.id, message).await?;
-        // The server stops, and its parent's turn with it: this is read by nobody.
+        // The server stops, and the parent's turn with it, so no one reads this.
         Ok(end.unwrap_or_else(|| TurnEnd {
             status: TurnStatus::Interrupted,
             error: None,
@@ -132,7 +132,7 @@ impl Stored {
         }))
     }
 
-    /// Gives a sub-agent its task; returns its turn, and the message that will show the answer.
+    /// Gives a sub-agent its task; returns the sub-agent's turn, and the message that will show the answer.
     async fn queue(&self, task: &SubAgentTask<'_>) -> store::Result<(TurnId, MessageId)> {
         let Self { service, user, .. } = self;
         let SubAgentTask { chat, card, text, ancestry, .. } = *task;

@@ -1,11 +1,11 @@
-//! The sub-agents of an interrupted turn: their turns resume with the calls.
+//! The sub-agents of an interrupted turn: their turns are resumed together with the calls.
 //!
-//! | on record of the call | what happens |
+//! | the record of the call | what happens |
 //! |---|---|
 //! | no sub-agent | the call is judged and run like any other |
-//! | a sub-agent without a turn | it gets its task now |
-//! | its turn, queued or in progress | the turn goes on from its record |
-//! | its turn, which has ended | its end is the result |
+//! | a sub-agent without a turn | the sub-agent gets its task now |
+//! | the sub-agent's turn, queued or in progress | the turn continues from its record |
+//! | the sub-agent's turn, which has ended | the end of that turn is the result |
 
 use agent::context::history;
 use agent::engine::{Called, CalledAgent, TurnEnd};
@@ -18,9 +18,9 @@ use super::given_up::{GIVEN_UP, give_up};
 
 /// A sub-agent's turn that was recorded before a restart.
 pub(super) enum Left {
-    /// It resumes: the turn, and the message that shows its first answer.
+    /// The turn is to be resumed; with the message that shows its first answer.
     Open((TurnId, MessageId)),
-    /// It has ended in this way.
+    /// The turn has ended in this way.
     Over(CalledTurn, TurnEnd),
 }
 
@@ -44,8 +44,7 @@ impl Stored {
         Ok(self.service.store.called_sub_agent(self.user.id, &self.chat, card).await?.is_some())
     }
 
-    /// The turn of the call with this card, ready to resume unless it has ended. A turn that was stopped, or resumed too often, is ended
-    /// here.
+    /// The turn of the call with this card, ready to be resumed unless it has ended. A turn that was stopped, or resumed too often, is ended here.
     pub(super) async fn left_turn(&self, card: MessageId) -> store::Result<Option<Left>> {
         let Self { service, user, chat, .. } = self;
         let store = &service.store;

@@ -1,4 +1,4 @@
-//! The machine and the worktree of a sub-agent.
+//! The machine and the worktree where a sub-agent works.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,13 +30,13 @@ fn not_looked_at(path: &str, error: &Failure) -> String {
 }
 
 impl Stored {
-    /// See [`agent::engine::SubAgents::place`].
+    /// The machine with this name; see [`agent::engine::SubAgents::place`].
     pub(super) async fn place_of_name(&self, name: &str) -> Result<Option<String>, Failure> {
         let store = &self.service.store;
         if self.name().await?.as_deref() == Some(name) {
             return Ok(None);
         }
-        // Whoever may ask an agent of a group may use its one machine.
+        // Everyone who may ask an agent of a group may use its one machine.
         if let Some(agent) = store.agent_of_chat(&self.root).await.ported()? {
             return Err(Failure::Told(format!(
                 "an agent of a group works on its own machine only, and so do its sub-agents: on {}",
@@ -86,7 +86,8 @@ impl Stored {
         }
     }
 
-    /// The workspace rules that apply on a sub-agent's machine; if that is not its parent's machine, those of the parent's workspace too.
+    /// The workspace rules that apply on a sub-agent's machine; if it works on a different machine than its parent, those of the parent's
+    /// workspace apply too.
     async fn rules_at(
         &self,
         task: &SubAgentTask<'_>,
@@ -102,7 +103,7 @@ impl Stored {
     }
 
     /// Opens a handle of a sub-agent's machine. After a restart of the server, a resumed sub-agent waits for a machine that is offline,
-    /// since its runner needs a moment to reconnect. The turn gives its place to other answers of the user while it waits.
+    /// because a runner needs a moment to reconnect. While it waits, the turn gives up its place to other answers of the user.
     async fn reach(&self, task: &SubAgentTask<'_>, route: &RouteRequest) -> Result<Sandbox, Failure> {
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);
         let mut away = None;
@@ -126,8 +127,8 @@ impl Stored {
         found
     }
 
-    /// Makes the worktree that a sub-agent is to work in, unless there is one from an earlier call, and goes there; returns its
-    /// path. `None` for one that works in no worktree.
+    /// Makes the worktree that a sub-agent is to work in, unless there is one from an earlier call, and makes it the sub-agent's
+    /// directory; returns its path. `None` for a sub-agent that works in no worktree.
     async fn enter_worktree(
         &self,
         task: &SubAgentTask<'_>,
@@ -165,12 +166,12 @@ impl Stored {
         Ok(Some(path))
     }
 
-    /// Removes a sub-agent's worktree if nothing would be lost; returns what became of it, in words for its parent.
+    /// Removes a sub-agent's worktree if nothing would be lost; returns the result, in words for its parent.
     pub(super) async fn leave_worktree(&self, path: &str, route: &RouteRequest) -> String {
         let left = async {
             let sandbox = self.service.router.for_user(&sandbox_user(&self.user), route).await;
             let sandbox = sandbox.map_err(|error| Failure::Told(error.to_string()))?;
-            // Also after a cancel.
+            // This happens even after a cancel.
             self.worktrees(&sandbox, None).leave(path).await
         };
         match left.await {

@@ -11,7 +11,7 @@ use execs::{self, sandbox_user};
 use tools::Ported;
 
 impl Stored {
-    /// The route to the place of work: fixed when it is first needed.
+    /// The route to the place of work; it is fixed when it is first needed.
     pub(super) async fn route_request(&self) -> store::Result<&RouteRequest> {
         let route_request = || execs::chat_route_request(&self.service.store, self.user.id, Some(&self.chat));
         self.route_request.get_or_try_init(route_request).await
@@ -41,7 +41,7 @@ impl Workplace for Stored {
     fn news(&self) -> Asked<'_, Option<String>> {
         Box::pin(async {
             let store = &self.service.store;
-            // Without a machine nothing can be checked, and the turn reports that anyway.
+            // Without a machine, nothing can be checked, and the turn reports that anyway.
             match self.sandbox().await {
                 Ok(sandbox) => stale::look(store, &sandbox, &self.root, &self.chat).await.ported()?,
                 Err(Failure::Port(error)) => return Err(error),

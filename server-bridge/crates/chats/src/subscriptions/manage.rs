@@ -11,32 +11,32 @@ use crate::{ChatService, Result};
 /// A subscription as its user sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Owned {
-    /// Its name.
+    /// The subscription's name.
     pub name: String,
-    /// Its content.
+    /// The subscription itself.
     pub subscription: Subscription,
-    /// The last four characters of its key; empty for a short one. `None` if it has none.
+    /// The last four characters of the key; empty for a short key. `None` if the subscription has no key.
     pub key_end: Option<String>,
 }
 
-/// A change to a key.
+/// A change to the key of a subscription.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeyGiven {
-    /// Nothing.
+    /// The request contains nothing about the key.
     #[default]
     Absent,
     /// The key is removed.
     None,
-    /// This one.
+    /// The key is set to this one.
     Key(Secret),
 }
 
 /// A subscription to add, or to replace another one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSubscription {
-    /// Its content.
+    /// The subscription itself.
     pub subscription: Subscription,
-    /// Its key; a changed subscription keeps its old one if nothing is given.
+    /// The key; a subscription that is changed keeps its old key if none is given.
     pub key: KeyGiven,
 }
 
@@ -56,7 +56,7 @@ impl ChatService {
     pub async fn subscription(&self, user: &User, name: &str) -> Result<Owned> {
         let known = self.models(user).await?;
         let subscription = own(&known, name)?.clone();
-        // A key that cannot be decrypted any more still counts as present.
+        // A key that can no longer be decrypted still counts as present.
         let key_end = match self.0.store.subscription_key(user.id, name).await {
             Ok(key) => key.as_deref().map(shown_end),
             Err(store::Error::Sealed) => Some(String::new()),
@@ -65,7 +65,7 @@ impl ChatService {
         Ok(Owned { name: name.to_owned(), subscription, key_end })
     }
 
-    /// Adds a subscription of a user. Audited.
+    /// Adds a subscription for a user. Audited.
     ///
     /// # Errors
     /// [`crate::Error::Refused`] and [`crate::Error::Model`] with the reason; [`crate::Error::Store`] for a name that is
@@ -87,8 +87,8 @@ impl ChatService {
         self.subscription(user, name.as_str()).await
     }
 
-    /// Replaces a subscription. A key stays only with the address it was given for: an intruder in a session cannot get a
-    /// key by naming another address.
+    /// Replaces a subscription. A key stays only with the address for which it was given: an intruder in a session cannot obtain a key by
+    /// naming a different address.
     ///
     /// # Errors
     /// As for [`ChatService::add_subscription`], and [`crate::Error::UnknownModel`].
@@ -106,7 +106,7 @@ impl ChatService {
         self.subscription(user, name).await
     }
 
-    /// Removes a user's subscription with its key. Chats that use it report that until they are given another model.
+    /// Removes a user's subscription with its key. Chats that use it report this until they are given another model.
     ///
     /// # Errors
     /// [`crate::Error::UnknownModel`].
@@ -125,21 +125,21 @@ impl ChatService {
         Ok(self.0.store.remove_subscription(user.id, name).await?)
     }
 
-    /// The choice of a model for a chat, or for a user's chats that have none of their own; `None` if there is no choice and
-    /// the first subscription answers.
+    /// The choice of a model for a chat, or for a user's chats that have no choice of their own; `None` if nothing was chosen and the
+    /// first subscription answers.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn chosen_model(&self, user: &User, chat: Option<&ChatId>) -> Result<Option<String>> {
         self.0.models.chosen(&self.0, user, chat).await
     }
 
-    /// Chooses the model of a chat, or of all of a user's chats that have none of their own; `None` resets the choice.
-    /// Returns the choice in full.
+    /// Chooses the model of a chat, or of all of a user's chats that have no choice of their own; `None` resets the choice. Returns the
+    /// choice in full.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for an invalid choice; [`crate::Error::Store`] for a
-    /// chat that is gone or another user's.
+    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for an invalid choice; [`crate::Error::Store`] for a chat that was
+    /// deleted or belongs to another user.
     pub async fn choose_model(
         &self,
         user: &User,
@@ -166,7 +166,7 @@ impl ChatService {
     /// Asks a model for one word, once.
     ///
     /// # Errors
-    /// [`crate::Error::Model`]: why it does not answer.
+    /// [`crate::Error::Model`], if the model does not answer.
     pub async fn try_model(&self, user: &User, choice: &str) -> Result<Trial> {
         trial(&self.0, user, choice).await
     }
@@ -174,7 +174,7 @@ impl ChatService {
     async fn in_full(&self, user: &User, chat: Option<&ChatId>, choice: &str) -> Result<String> {
         let known = self.models(user).await?;
         let current = self.chosen_model(user, chat).await?;
-        // The chosen model may be gone; then a tier refers to the first subscription.
+        // The chosen model may have been removed; then a tier refers to the first subscription.
         let current = current
             .and_then(|current| known.pick(Some(&Choice::parse(&current).ok()?), None).ok())
             .map(|picked| picked.subscription);
@@ -186,7 +186,7 @@ impl ChatService {
         self.check_runner(user, subscription).await
     }
 
-    /// True if the runner that relays is the user's.
+    /// Checks that the runner that relays belongs to the user.
     pub(super) async fn check_runner(&self, user: &User, subscription: &Subscription) -> Result<()> {
         if let Some(runner) = &subscription.runner {
             let registered = self.0.store.runners(user.id).await?;
@@ -205,7 +205,7 @@ fn own<'a>(known: &'a Known, name: &str) -> Result<&'a Subscription> {
     known.subscription(name)
 }
 
-/// The key change for a subscription that replaces `old`, or for a new one.
+/// The change of the key for a subscription that replaces `old`, or for a new one.
 pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> Result<KeyChange<'a>> {
     let Subscription { provider, runner, .. } = &new.subscription;
     let is_same_place = |old: &Subscription| {
@@ -224,7 +224,7 @@ pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> R
     })
 }
 
-/// Checks that a header can hold the key.
+/// Checks that a header can contain the key.
 fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
     let key = key.trim();
     if subscription.runner.is_some() {
@@ -236,7 +236,7 @@ fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
     Ok(key)
 }
 
-/// The end of a key, by which its owner can recognise it.
+/// The end of a key, by which its owner can recognise the key.
 fn shown_end(key: &str) -> String {
     if key.len() < KEY_HIDDEN_CHARS + KEY_SHOWN_CHARS {
         return String::new();

@@ -19,18 +19,18 @@ use crate::{ChatService, Error, Result};
 /// The models that a provider lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// Their names in its order, each once; without those that could not be chosen.
+    /// The models' names in the provider's order, each once; names that could not be chosen are left out.
     pub names: Vec<String>,
-    /// True if the list is complete, and not cut to the first [`MODELS_LISTED`].
+    /// True if the list is complete; false if it was cut to the first [`MODELS_LISTED`].
     pub is_complete: bool,
 }
 
 impl ChatService {
-    /// Asks a model of a subscription that is not stored yet for one word, once. `name` is its intended name: if one of that
-    /// name is stored with the same address and no key is given, its key is used.
+    /// Asks a model of a subscription that is not stored yet for one word, once. `name` is the subscription's intended name: if a stored
+    /// subscription has this name and the same address, and no key is given, the stored key is used.
     ///
     /// # Errors
-    /// As for [`ChatService::change_subscription`], and [`Error::Model`]: why the model does not answer.
+    /// As for [`ChatService::change_subscription`], and [`Error::Model`] if the model does not answer.
     pub async fn try_subscription(
         &self,
         user: &User,
@@ -55,7 +55,7 @@ impl ChatService {
         ask_for_a_word(&self.0, user.id, setup).await
     }
 
-    /// Asks a provider for its models, with the key as for [`ChatService::try_subscription`]; `None` if it has no list. The
+    /// Asks a provider for its models, with the key as for [`ChatService::try_subscription`]; `None` if the provider has no list. The
     /// subscription's own models are ignored.
     ///
     /// # Errors

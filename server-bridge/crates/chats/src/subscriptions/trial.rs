@@ -1,4 +1,4 @@
-//! Asking a model once, to see if it answers.
+//! Asking a model once, to find out whether it answers.
 
 use llm::retry::Patience;
 use llm::{Draft, Message, Request, call};
@@ -14,11 +14,11 @@ use crate::{Error, Result};
 /// The result of trying a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// The subscription.
+    /// The subscription's name.
     pub subscription: String,
     /// The provider's name for the model.
     pub model: String,
-    /// Its answer, on one line of at most 80 characters.
+    /// The model's answer, on one line of at most 80 characters.
     pub answer: String,
     /// The time it took to answer, in milliseconds.
     pub duration_ms: u64,

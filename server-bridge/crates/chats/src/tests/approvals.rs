@@ -11,7 +11,7 @@ use crate::Surface;
 use crate::models::Provider;
 use tools::internet::Fetcher;
 
-/// A model that makes these calls, all at once, and answers `done`.
+/// A model that makes these calls, all at once, and then answers `done`.
 fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     ScriptedModel::start(move |asked| match asked.results().len() {
         0 => Reply::Call(calls.clone()),
@@ -19,12 +19,12 @@ fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     })
 }
 
-/// The tool results, as the model got them last.
+/// The tool results in the model's last request.
 fn results(model: &ScriptedModel) -> Vec<String> {
     model.asked().pop().unwrap().results()
 }
 
-/// Changes a file and runs a command, the same again, and another one.
+/// A model that changes a file and runs a command, then does the same again, then runs another command.
 fn works() -> ScriptedModel {
     let run = |word: &str| ("Shell", json!({"command": format!("append:log:{word}")}));
     ScriptedModel::start(move |asked| match asked.results().len() {
@@ -59,7 +59,7 @@ async fn a_model_asks_before_it_changes_or_runs_something() {
     let first = talk.asking("append:log:ran").await;
     assert_eq!(runner.files.content("log"), None);
     assert_eq!(talk.approve(&first, Answer::AllowForGood).await, None);
-    // The same command again does not ask; another one does.
+    // The same command does not ask again; another one does.
     let other = talk.asking("append:log:other").await;
     assert_eq!(runner.files.content("log").unwrap(), "ranran");
     assert_eq!(talk.approve(&other, Answer::Deny).await, None);
@@ -69,7 +69,7 @@ async fn a_model_asks_before_it_changes_or_runs_something() {
     let results = results(&model);
     assert!(results[0].contains("POSIX") && results[1].contains("does not allow"), "{results:?}");
     assert!(results[4].contains("does not allow"), "{results:?}");
-    // The one call that was allowed for good is listed, with the words that its user agreed to, and can be revoked by that user alone.
+    // The one call that was allowed for good is listed, with the words that its user agreed to, and only that user can revoke it.
     let (ada, service) = (&bench.user, &talk.service);
     let rules = service.approval_rules(ada.id).await.unwrap();
     assert_eq!(rules.len(), 1, "{rules:?}");
@@ -97,7 +97,7 @@ async fn in_plan_mode_nobody_is_asked_and_files_stay_as_they_are_whatever_a_comm
     assert_eq!((runner.files.content("new"), runner.files.content("log")), (None, None));
     let results = results(&model);
     assert!(results[1].contains("plan mode"), "{results:?}");
-    // Enforcing the profile is the runner's task.
+    // Enforcing the read-only profile is the runner's task.
     assert!(results[2].contains("the workspace is read-only"), "{results:?}");
 }
 
@@ -120,7 +120,7 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
     bench.store.add_runner(bench.user.id, &RunnerName::parse("other").unwrap()).await.unwrap();
     bench.store.set_active_runner(bench.user.id, Some("laptop")).await.unwrap();
     let active = async || bench.store.active_runner(bench.user.id).await.unwrap().unwrap();
-    // Even in a mode that asks for nothing else.
+    // This is asked even in a mode that asks for nothing else.
     let talk = bench.talk(Mode::Full).await;
     let work = talk.post("set").await.messages[1].id;
     for (key, value) in [
@@ -211,7 +211,7 @@ async fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
     assert_eq!(approval["always"], format!("pages of http://localhost:{port}, in this chat"));
     assert!(pages.asked().is_empty(), "nothing is asked before the answer");
     assert_eq!(talk.approve(&card, Answer::AllowForGood).await, None);
-    // The same host again does not ask; another one does.
+    // The same host does not ask again; another one does.
     let card = talk.asking("127.0.0.1").await;
     assert_eq!(pages.asked().len(), 3);
     assert_eq!(talk.approve(&card, Answer::Deny).await, None);
@@ -254,7 +254,7 @@ async fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
     assert_eq!(talk.ended(work).await["text"], "");
     assert_eq!(results(&model), ["green"]);
     assert_eq!(talk.messages().await.pop().unwrap()["text"], "so: green");
-    // Cancelled while it asks, it ends.
+    // If it is cancelled while it asks, it ends.
     let talk = bench.other_talk().await;
     let work = talk.post("open it").await.messages[1].id;
     let card = talk.asking("Which door?").await;

@@ -1,4 +1,4 @@
-//! Sub-agents in the background, with a real store: the turn that calls one goes on, and its agent is notified of the end once.
+//! Sub-agents in the background, with a real store: the turn that calls one continues, and its agent is notified of the end once.
 
 use agent::approval::{Answer, Mode};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
     agents.into_iter().map(|agent| agent.status).collect()
 }
 
-/// Waits until a result is on record of which no turn has been notified (no event reports that); returns it.
+/// Waits for a result on record of which no turn has been notified, which no event reports; returns the result.
 async fn on_record(bench: &Bench, talk: &Talk) -> String {
     let untold = async || bench.store.background_ended(bench.user.id, &talk.id).await.unwrap();
     until("its result is on record", async || !untold().await.is_empty()).await;
@@ -137,7 +137,7 @@ async fn the_turn_in_progress_is_told_with_its_next_request() {
     let talk = bench.talk(Mode::Full).await;
     let answer = talk.post("begin").await.messages[1].id;
     assert_eq!(runner.started.recv().await.unwrap(), WAITS);
-    // Opened only now; otherwise the request that calls the command would already contain the news.
+    // Opened only now; otherwise, the request that calls the command would already contain the news.
     gate.open();
     on_record(&bench, &talk).await;
     runner.release();
@@ -173,7 +173,7 @@ async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
         .await;
     assert!(card["text"].as_str().unwrap().contains("the user stopped it"), "{card}");
     on_record(&bench, &talk).await;
-    // Counts the parent's requests alone; those of the new sub-agent may come at any time.
+    // Counts only the parent's requests; those of the new sub-agent may arrive at any time.
     let of_parent = || model.asked().iter().filter(|asked| !is_child(asked)).count();
     let asked = of_parent();
     let undone = talk.undo().await.unwrap();
@@ -184,7 +184,7 @@ async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
     let id = talk.told("/tasks").await.split(' ').next().unwrap().to_owned();
     assert_eq!(talk.told(&format!("/tasks kill {id}")).await, format!("Task {id} has ended."));
     assert_eq!(statuses(&bench, &talk).await.pop().unwrap(), Some(TurnStatus::Cancelled));
-    // The turn of the next message is notified.
+    // The turn that answers the next message is notified.
     let end = talk.say("what became of it?").await;
     assert_eq!(end["agent"]["status"], "done");
     assert!(talk.messages().await.pop().unwrap()["text"].as_str().unwrap().contains("cancelled: sub-agent"));
@@ -231,7 +231,7 @@ async fn answers_that_begin_by_themselves_come_to_an_end() {
             asked.body["messages"].as_array().unwrap().last().is_some_and(|last| last["role"] == "tool");
         match (is_child(asked), ends_with_result) {
             (true, false) => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
-            // Each end is answered by another call.
+            // The agent answers each notification with another call.
             (false, false) => Reply::Call(vec![called("again")]),
             (_, true) => Reply::Say("on it".to_owned()),
         }
@@ -242,7 +242,7 @@ async fn answers_that_begin_by_themselves_come_to_an_end() {
     talk.post("begin").await;
     for _ in 0..=TURNS_BY_THEMSELVES {
         assert_eq!(runner.started.recv().await.unwrap(), WAITS);
-        // Waits for the end of the answer that called it, so that the answer is not notified itself.
+        // Waits for the end of the answer that made the call, so that this answer is not the one that is notified.
         talk.until("the answer has ended", async || {
             (!talk.service.0.queue.is_working(talk.user.id, &talk.id)).then_some(())
         })
@@ -270,7 +270,7 @@ async fn what_it_asks_is_asked_in_the_chat_whose_answer_has_ended() {
     talk.say("begin").await;
     let card = talk.asking("append:log:ran").await;
     assert_eq!(card["agent"]["asked_by"], "sub-agent");
-    // A failing answer of the parent does not end the question.
+    // A failed answer of the parent does not end the question.
     let other = talk.post("and this").await.messages[1].id;
     talk.ended(other).await;
     assert_eq!(talk.approve(&card, Answer::Allow).await, None);
@@ -323,7 +323,7 @@ async fn a_message_to_one_at_work_is_read_before_its_next_step_and_once() {
     let of_child = || model.asked().into_iter().filter(is_child).collect::<Vec<_>>();
     until("it was asked again", async || of_child().len() == 2).await;
     assert_eq!(said_in(&of_child()[1]), ["look", "and look at the roof"]);
-    // The user writes again while it is at its last answer.
+    // The user writes again while the sub-agent is writing its last answer.
     let told = talk.say("/agent scout and beneath it").await;
     assert!(told["text"].as_str().unwrap().contains("reads this"), "{told}");
     gate.open();

@@ -1,4 +1,4 @@
-//! Reactions to a window that fills, and the user's view of it.
+//! A window that fills: how the server reacts, and what the user sees.
 
 mod long;
 
@@ -18,7 +18,7 @@ fn is_for_summary(asked: &Asked) -> bool {
     asked.last_of_user().starts_with(SUMMARY)
 }
 
-/// A model's answer that is not a summary: long enough to be worth one.
+/// A model that gives an answer, not a summary, that is long enough for a summary to be worthwhile.
 fn greets(asked: &Asked) -> Reply {
     Reply::Say(format!("{} {}", asked.last_of_user(), "to you too ".repeat(100)))
 }

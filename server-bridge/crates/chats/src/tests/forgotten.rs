@@ -1,4 +1,4 @@
-//! Forgetting a memory removes what chats showed of it, and leaves everything else in them unchanged.
+//! Forgetting a memory removes all text that chats showed of it, and leaves everything else in them unchanged.
 
 use agent::approval::Mode as Approval;
 use memory::Mode;
@@ -9,7 +9,7 @@ use tests::{Asked, Reply, ScriptedModel};
 use super::*;
 use crate::{Format, MemorySettings};
 
-/// A word in the memories that are forgotten; nobody writes it in a chat.
+/// A word in the memories that are forgotten; it is never written in a chat.
 const SECRET: &str = "wolfram";
 
 const TOOLS: [&str; 6] = [
@@ -57,7 +57,7 @@ async fn a_forgotten_memory_is_gone_from_prompts_tools_searches_and_exports_of_t
         .keep(MemoryKind::Semantic, "", &format!("The dog of Mina is called \"{SECRET}\"\nand barks"))
         .await;
     let boat = bench.keep(MemoryKind::Semantic, "", "The boat of Mina is a dog of a boat").await;
-    // Enough memories that their list is put aside and its card shows only its head and tail.
+    // There are so many memories that their list is put aside and its card shows only its head and tail.
     for number in 0..80 {
         bench.keep(MemoryKind::Semantic, "", &format!("Number {number} is {}", "long ".repeat(30))).await;
     }
@@ -104,7 +104,7 @@ async fn a_forgotten_memory_is_gone_from_prompts_tools_searches_and_exports_of_t
         assert!(!asked.raw.contains(SECRET), "{}", asked.raw);
         assert!(asked.raw.contains(&format!("- #{dog} (forgotten)\\n")), "{}", asked.raw);
         assert!(asked.raw.contains(&format!("- #{boat} semantic (from person; found by ")), "{}", asked.raw);
-        // Only these lines have changed.
+        // Only lines with the memory have changed.
         let (was, is) = (messages(before.last().unwrap()), messages(&asked));
         for (was, is) in was.iter().zip(is).skip(1) {
             assert_eq!(was.to_string().contains(SECRET), was != is, "{was} became {is}");

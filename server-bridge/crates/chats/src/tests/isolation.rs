@@ -7,8 +7,8 @@ use tests::{Asked, Reply, ScriptedModel};
 use super::*;
 use crate::Format;
 
-/// Creates the files in its instructions, `create PATH` on a line, or runs `shell COMMAND`; answers anything else with the
-/// number of user messages it sees.
+/// A model that creates the files in its instructions, `create PATH` on a line, or runs `shell COMMAND`; it answers anything else with
+/// the number of user messages that it sees.
 fn obeys(asked: &Asked) -> Reply {
     let messages = asked.body["messages"].as_array().unwrap();
     if messages.last().unwrap()["role"] == "tool" {

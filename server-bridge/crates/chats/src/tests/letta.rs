@@ -54,18 +54,18 @@ impl World {
         Self { model, bench, talk, now_ms }
     }
 
-    /// Moves the clock to this hour since 1970.
+    /// Moves the clock to this number of hours after the beginning of 1970.
     fn at(&self, hours: i64) {
         self.now_ms.store(hours * 60 * 60 * 1000, Ordering::SeqCst);
     }
 
-    /// Posts a message with these words that makes the model call a tool; returns the result.
+    /// Posts a message with these words that makes the model call a tool; returns the tool's result.
     async fn called(&self, words: &str, tool: &str, arguments: Value) -> String {
         self.talk.say(&format!("{words} | {tool} {arguments}")).await;
         self.model.asked().pop().unwrap().results().pop().unwrap()
     }
 
-    /// The text and the revision of the memory, and how many there are with the proposals.
+    /// The text and the revision of the first memory, and the number of memories including proposals.
     async fn first(&self) -> (String, i64, usize) {
         let items = self.bench.service.memories(self.bench.user.id, None).await.unwrap();
         (items[0].text.clone(), items[0].revision, items.len())
@@ -86,7 +86,7 @@ async fn a_part_of_a_core_block_is_replaced_if_its_user_asks_and_is_proposed_oth
         assert!(told.contains("does not contain this old_text"), "{block} {old}: {told}");
     }
     assert_eq!(world.first().await, ("Lives in Bergen.\nHas a dog.".to_owned(), 1, 1));
-    // The block's name in other programs works too.
+    // The name that other programs use for the block works too.
     assert_eq!(replace(asks, "human", "Bergen", "Oslo").await, "#1 was updated");
     assert_eq!(world.first().await, ("Lives in Oslo.\nHas a dog.".to_owned(), 2, 1));
     let told = replace("What a day:", "user", "Oslo", "Rome").await;
@@ -133,7 +133,7 @@ async fn earlier_chats_are_searched_from_one_time_up_to_another() {
     other.say("The lighthouse, the lighthouse is white").await;
     world.at(40 * 24);
     let found = async |since: Option<&str>, until: Option<&str>| {
-        // Excludes the messages of this search itself.
+        // The time limit excludes the messages of this search itself.
         let until = until.unwrap_or("1970-02-01");
         let mut arguments = json!({"query": "where is that lighthouse", "until": until});
         if let Some(since) = since {

@@ -7,10 +7,10 @@ use tests::{Reply, ScriptedModel};
 
 use super::*;
 
-/// How long to wait for requests that must not come.
+/// How long to wait for requests that must not arrive.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// Waits until the machine got this many requests, and a little longer for those that must not come.
+/// Waits until the machine has received this many requests, and a little longer for those that must not arrive.
 async fn asked(runner: &ScriptedRunner, count: usize) -> Vec<String> {
     let enough = async {
         while runner.files.asked.lock().unwrap().len() < count {

@@ -20,7 +20,7 @@ fn keeps() -> ScriptedModel {
     })
 }
 
-/// A home directory, and a service that has it.
+/// A home directory, and a service that uses it.
 async fn at_home(model: &ScriptedModel) -> (tempfile::TempDir, Bench) {
     let (home, bench) = (tempfile::tempdir().unwrap(), Bench::played(model).await);
     let _same = bench.service.clone().with_home(home.path().to_owned());
@@ -98,8 +98,7 @@ async fn the_prompt_is_put_together_in_order_and_its_beginning_stays_as_it_is() 
     assert!(results[2].contains("there is no skill"), "{results:?}");
     assert!(results[3].contains("proposed as #1"), "{results:?}");
     assert_eq!(results[4], "nothing is remembered");
-    // Everything that was sent before is sent again, byte for byte, though the directory has changed and there are more
-    // memories.
+    // Everything that was sent before is sent again, byte for byte, although the directory has changed and there are more memories.
     for pair in asked.windows(2) {
         assert_eq!(pair[0].system(), pair[1].system());
         let (before, after) = (messages_of(&pair[0]), messages_of(&pair[1]));
@@ -178,7 +177,7 @@ async fn an_administrator_changes_the_base_prompt_and_the_layers_while_the_serve
     );
     let context = talk.told("/context").await;
     assert!(context.contains("context mode is none"), "{context}");
-    // The file is read again at each turn; while it cannot be used, the built-in prompt is used, and administrators see why.
+    // The file is read again at each turn. While it cannot be used, the built-in prompt is used, and administrators see the reason.
     std::fs::write(&file, "Be a parrot.").unwrap();
     assert!(said("three").await.system().starts_with("Be a parrot."));
     std::fs::remove_file(&file).unwrap();

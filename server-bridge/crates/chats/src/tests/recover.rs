@@ -1,4 +1,4 @@
-//! `!command`s at the end of the server, orderly or not.
+//! `!command`s when the server ends, whether in an orderly way or not.
 
 mod background;
 mod denials;
@@ -17,7 +17,7 @@ impl Bench {
         Self::with_store(Store::open(database).await.unwrap()).await
     }
 
-    /// The record that a killed server leaves of a command that it sent, or was about to send, to this runner.
+    /// Creates the record that a killed server leaves of a command that it had sent, or was about to send, to this runner.
     async fn left_behind(&self, runner: Option<&str>, status: &str) -> MessageId {
         let exec_id = store::ExecId::from_bytes([7; 16]);
         let mut document = crate::exec_document::running(&exec_id, "make", runner.map(str::to_owned));
@@ -42,7 +42,7 @@ impl Bench {
         message.id
     }
 
-    /// Waits until a command wrote something.
+    /// Waits until a command has written something.
     async fn wrote(&mut self) {
         while !matches!(self.next_event().await, ChatEvent::Output { .. }) {}
     }

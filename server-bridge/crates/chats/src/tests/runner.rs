@@ -1,9 +1,8 @@
-//! A runner for tests: the handshake and [`proto::Session`], with a script in place of processes. Its commands outlive
-//! its links.
+//! A runner for tests: the handshake and [`proto::Session`], with a script in place of processes. The runner's commands outlive its links.
 //!
-//! A command's text is its script, words apart by spaces: `out:TEXT`, `err:TEXT`, `bytes:HEX`, `fill:CHARS`, `wait`
-//! (until it is cancelled or [`ScriptedRunner::release`] is called), `forget` (what was written so far), `exit:CODE`, `signal:NUMBER`, `timeout`;
-//! on its files, from the workspace on: `cat:PATH`, `append:PATH:TEXT`, `remove:PATH`; of itself: `pwd`, `profile`.
+//! A command's text is its script, with words separated by spaces: `out:TEXT`, `err:TEXT`, `bytes:HEX`, `fill:CHARS`, `wait` (until it is
+//! cancelled or [`ScriptedRunner::release`] is called), `forget` (drops the output so far), `exit:CODE`, `signal:NUMBER`, `timeout`;
+//! words for its files, relative to the workspace: `cat:PATH`, `append:PATH:TEXT`, `remove:PATH`; words for itself: `pwd`, `profile`.
 
 mod execs;
 mod files;
@@ -27,11 +26,11 @@ use files::Files;
 
 /// A runner's process; dropping it breaks its link and ends its commands.
 pub(super) struct ScriptedRunner {
-    /// The commands that it got, unchanged.
+    /// The commands that the runner received, unchanged.
     pub(super) started: mpsc::UnboundedReceiver<String>,
-    /// The execs whose results it may discard.
+    /// The execs whose results the runner may discard.
     pub(super) acknowledged: mpsc::UnboundedReceiver<ExecId>,
-    /// The files that it got.
+    /// The runner's files.
     pub(super) files: Files,
     boot: u8,
     release: Arc<Notify>,
@@ -76,7 +75,7 @@ impl ScriptedRunner {
         runner
     }
 
-    /// Connects to a server over a new link; its commands go on.
+    /// Connects to a server over a new link; the commands continue.
     pub(super) async fn connect_to(&mut self, router: &SandboxRouter, user_key: &str, name: &str) {
         let (server_end, mut link) = memory_link();
         let epoch = EPOCH.fetch_add(1, Ordering::Relaxed);
@@ -98,12 +97,12 @@ impl ScriptedRunner {
         self.links.send(Some(link)).unwrap();
     }
 
-    /// Loses its link.
+    /// Breaks the runner's link.
     pub(super) fn cut(&self) {
         self.links.send(None).unwrap();
     }
 
-    /// Lets one waiting command go on.
+    /// Lets one waiting command continue.
     pub(super) fn release(&self) {
         self.release.notify_one();
     }
@@ -178,7 +177,7 @@ impl Script {
         loop {
             if let Some(link) = &mut self.link {
                 while let Some(frame) = self.session.poll_transmit(Instant::now()) {
-                    // A server that is gone is noticed at the next read.
+                    // If the server no longer exists, this is noticed at the next read.
                     let _ = link.send(LinkMessage::Binary(frame)).await;
                 }
             }

@@ -1,4 +1,4 @@
-//! `!command`, from its start to its record.
+//! Tests of `!command`, from its start to its record.
 
 use super::runner::fill;
 use super::*;
@@ -116,7 +116,7 @@ async fn only_the_newest_outputs_are_kept_and_nothing_else_is_touched() {
     runner.files.put(&of_the_user, 0);
     let id = bench.post("!fill:5000").await.messages[1].id;
     let new = bench.ended(id).await.1.output_path.unwrap();
-    // The removal runs after the command's end; a shutdown waits for its task.
+    // The removal runs after the command's end, and a shutdown waits for its task.
     let removed = async {
         while oldest.clone().any(|age| runner.files.written.lock().unwrap().contains_key(&old(age))) {
             tokio::task::yield_now().await;

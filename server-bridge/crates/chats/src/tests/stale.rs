@@ -1,4 +1,4 @@
-//! Reminders for a model about changes since it looked, and its edits to its conversation.
+//! Reminders that a model gets about files that changed since it read them, and its edits to its conversation.
 
 use agent::approval::Mode;
 use serde_json::json;

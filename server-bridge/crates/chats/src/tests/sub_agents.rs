@@ -16,7 +16,7 @@ fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
-/// The tool results, as the model got them last.
+/// The tool results in the model's last request.
 fn results(model: &ScriptedModel) -> Vec<String> {
     model.asked().pop().unwrap().results()
 }
@@ -56,7 +56,7 @@ async fn sub_agents_of_one_answer_work_at_once_three_at_a_time() {
     let mut runner = bench.connect("laptop").await;
     let talk = bench.talk(Mode::Full).await;
     let answer = talk.post("all of it").await.messages[1].id;
-    // The first three meet here, and the fourth waits for one of them.
+    // The first three run at the same time, and the fourth waits for one of them.
     for _ in 0..3 {
         assert_eq!(runner.started.recv().await.unwrap(), "wait");
     }
@@ -77,14 +77,14 @@ async fn sub_agents_of_one_answer_work_at_once_three_at_a_time() {
     each_has_a_chat_that_its_card_leads_to(&bench, &talk).await;
 }
 
-/// Each has its own chat, which is in no list, and a card that leads there.
+/// Checks that each sub-agent has its own chat, which is in no list, and a card that leads to it.
 async fn each_has_a_chat_that_its_card_leads_to(bench: &Bench, talk: &Talk) {
     let (service, user) = (&talk.service, &talk.user);
     let (cards, agents) =
         (talk.cards("SubAgent").await, service.sub_agents(user.id, &talk.id).await.unwrap());
     assert_eq!((cards.len(), agents.len()), (4, 4));
     for card in &cards {
-        // They began side by side, in any order.
+        // They began concurrently, in any order.
         let id = MessageId(card["id"].as_i64().unwrap());
         let agent = agents.iter().find(|agent| agent.message == Some(id)).unwrap();
         assert_eq!((&card["agent"]["status"], agent.status), (&json!("done"), Some(TurnStatus::Done)));
@@ -137,7 +137,7 @@ async fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
     assert!(detail.contains("\ncommand:\n  | append:log:ran\n"), "{detail}");
     assert_eq!(runner.files.content("log"), None);
     assert_eq!(talk.approve(&first, Answer::AllowForGood).await, None);
-    // The same again is not asked about: a permission for good is the chat's.
+    // The same call is not asked about again: a permission for good applies to the chat.
     let file = talk.asking("new").await;
     assert_eq!(runner.files.content("log").unwrap(), "ranran");
     assert_eq!(talk.approve(&file, Answer::Deny).await, None);
@@ -156,7 +156,7 @@ async fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
     assert_eq!(statuses, ["done", "denied", "done"]);
 }
 
-/// Calls the sub-agent `x` as instructed; the sub-agent remembers a number and repeats it.
+/// A model that calls the sub-agent `x` as instructed; the sub-agent remembers a number and repeats it.
 fn names_one(asked: &Asked) -> Reply {
     let (said, results) = (asked.last_of_user(), asked.results());
     if is_child(asked) {

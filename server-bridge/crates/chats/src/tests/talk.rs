@@ -1,4 +1,4 @@
-//! Chats with a scripted model, as their clients see them: API documents, read again at each event.
+//! Chats with a scripted model, in the form that clients see: API documents, read again at each event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,13 +69,13 @@ impl Bench {
         self.talk_of(&self.user).await
     }
 
-    /// A new chat of a user's, in full mode.
+    /// A new chat of another user, in full mode.
     pub(super) async fn talk_of(&self, user: &User) -> Talk {
         let chat = self.service.create(user).await.unwrap();
         Talk::open(self, user, chat.id, Mode::Full).await
     }
 
-    /// The same chats after a restart of the server, with the same models.
+    /// The same service after a restart of the server, with these models.
     pub(super) async fn restarted(self, models: ModelsConfig) -> Self {
         self.service.shutdown().await;
         let next = Self::with_models(self.store.clone(), models).await;
@@ -116,13 +116,13 @@ impl Talk {
         self.post(command).await.messages.remove(1).text
     }
 
-    /// Posts a message for the model and waits for the end of its answer; returns the message that stands for it.
+    /// Posts a message for the model and waits for the end of its answer; returns the message that represents the answer.
     pub(super) async fn say(&self, text: &str) -> Value {
         let posted = self.post(text).await;
         self.ended(posted.messages[1].id).await
     }
 
-    /// The message that stands for an answer, once that is over.
+    /// The message that represents an answer, once the answer has ended.
     pub(super) async fn ended(&self, id: MessageId) -> Value {
         let goes_on = ["queued", "running"];
         self.until("the answer is over", async || {
@@ -149,12 +149,12 @@ impl Talk {
         messages.filter(|message| message["agent"]["tool"] == tool).collect()
     }
 
-    /// Waits until the messages contain what is wanted.
+    /// Waits until the messages contain what `wanted` looks for.
     pub(super) async fn sees<T>(&self, what: &str, wanted: impl Fn(&[Value]) -> Option<T>) -> T {
         self.until(what, async || wanted(&self.messages().await)).await
     }
 
-    /// Waits until a condition holds: checks again at each event.
+    /// Waits until a condition holds, which is checked again at each event.
     pub(super) async fn until<T>(&self, what: &str, look: impl AsyncFn() -> Option<T>) -> T {
         let mut news = self.news.clone();
         let looking = async {
@@ -182,7 +182,7 @@ impl Talk {
         .await
     }
 
-    /// The card that waits for its user's answer about this.
+    /// The card with this subject that waits for its user's answer.
     pub(super) async fn asking(&self, hint: &str) -> Value {
         let waits = |message: &&Value| {
             message["agent"]["status"] == "asking"
@@ -191,7 +191,7 @@ impl Talk {
         self.sees(hint, |messages| messages.iter().find(waits).cloned()).await
     }
 
-    /// Answers a card; returns the reason if that was refused.
+    /// Answers a card; returns the reason if the answer was refused.
     pub(super) async fn answer(&self, card: &Value, reply: Reply) -> Option<&'static str> {
         let message = MessageId(card["id"].as_i64().unwrap());
         let answered = self.service.answer(&self.user, &self.id, message, reply, Surface("page")).await;

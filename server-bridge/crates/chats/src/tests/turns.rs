@@ -77,7 +77,7 @@ async fn messages_are_answered_one_after_the_other_and_without_a_machine_the_mod
         assert_eq!(before.last_of_user(), word);
     }
     assert!(asked[2].raw.contains("you said one") && asked[2].raw.contains("you said two"));
-    // The tools stay declared, as the conversation may have called them.
+    // The tools stay declared, because the conversation may contain calls of them.
     let first = &asked[0];
     assert!(
         first.raw.contains("No machine can be reached") && first.body["tools"].is_array(),
@@ -150,7 +150,7 @@ async fn nothing_is_taken_back_while_an_answer_is_under_way() {
     runner.started.recv().await.unwrap();
     let busy = talk.undo().await.unwrap_err();
     assert_eq!(busy.kind(), "busy", "{busy}");
-    // A stopped answer is waited for.
+    // The undo waits for an answer that was stopped.
     talk.service.cancel(talk.user.id, &talk.id).await.unwrap();
     let taken = talk.undo().await.unwrap();
     assert_eq!(taken.commands, 1, "{taken:?}");

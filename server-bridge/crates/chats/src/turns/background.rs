@@ -28,8 +28,8 @@ pub(crate) fn begin_soon(service: &Arc<House>, user: &User, agent: &ChatId) {
     tasks.spawn(store::patiently(async move { begin(&service, &user, |turn| turn.chat == agent).await }));
 }
 
-/// Begins the background turns of a chat that are not in progress, after a turn of that chat: if that turn had to be given up, the
-/// calls of these sub-agents never get results, and so would never begin them.
+/// Begins the background turns of a chat that are not in progress, after a turn of that chat. If that turn had to be given up, the calls
+/// of these sub-agents never get results, and so would never begin them.
 pub(super) async fn begin_left(service: &Arc<House>, user: &User, chat: &ChatId) {
     begin(service, user, |turn| turn.parent == *chat).await;
 }
@@ -47,11 +47,10 @@ async fn begin(service: &Arc<House>, user: &User, which: impl Fn(&BackgroundTurn
     }
 }
 
-/// Resumes the background turns, of a user or of all users, after a restart, and notifies the agents that called them of those that
-/// have ended.
+/// Resumes the background turns, of a user or of all users, after a restart. Agents whose sub-agents have ended are notified.
 ///
-/// A turn that has not begun waits for the turn that called it, if that one `goes_on`: the call has no result on record yet, and once
-/// it has, the card shows that result and would lose the sub-agent's own end.
+/// A turn that has not begun waits for the turn that called it, if that one `goes_on`: the call has no result on record yet, and when it
+/// gets one, the card shows that result and would lose the sub-agent's own end.
 pub(super) async fn recover(
     service: &Arc<House>,
     of: Option<UserId>,
@@ -74,9 +73,9 @@ pub(super) async fn recover(
     Ok(())
 }
 
-/// Queues a turn in the background, unless it is queued or in progress already.
+/// Queues a turn in the background, unless it is already queued or in progress.
 pub(super) fn start(service: &Arc<House>, user: &User, turn: BackgroundTurn) {
-    // A turn without a message has ended on record; only its result is missing.
+    // A turn without a message has ended on record, and only its result is missing.
     let message = turn.message.unwrap_or(MessageId(0));
     let goes_on = turn.status == TurnStatus::Running;
     let waiting = Waiting { turn: turn.id, message, goes_on, is_background: true };
@@ -149,7 +148,7 @@ async fn run_recorded(
         // The chat was deleted.
         Err(Failure::Port(agent::PortError::Gone(_))) => return Ok(()),
         Err(Failure::Port(error)) => {
-            tracing::error!(%error, turn = %id, "a sub-agent in the background stopped: the store failed");
+            tracing::error!(%error, turn = %id, "a sub-agent in the background stopped because the store failed");
             return Ok(());
         }
     };
@@ -188,7 +187,7 @@ pub(super) fn tell_soon(service: &Arc<House>, user: &User, chat: &ChatId) {
     work(service, user, chat);
 }
 
-/// See [`tell`]; a failure is logged.
+/// Calls [`tell`]; a failure is logged.
 pub(super) async fn tell_logged(service: &Arc<House>, user: &User, chat: &ChatId) {
     if let Err(error) = tell(service, user, chat).await {
         tracing::error!(%error, %chat, "an agent could not be notified of the end of a sub-agent; the next answer does that");

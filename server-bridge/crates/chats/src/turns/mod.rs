@@ -1,4 +1,4 @@
-//! Answers of a model: turns, one after the other in each chat.
+//! A model's answers: turns, one after the other in each chat.
 //!
 //! ```text
 //! post ─▶ queue (32 a chat) ─▶ the engine's turn ─▶ the next one
@@ -6,8 +6,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `background` | sub-agents in the background, and the notifications of the agents that called them |
-//! | `recover` | the turns that an earlier server left |
-//! | `rest` | a chat in which nothing is in progress, held that way |
+//! | `recover` | the turns that were open when an earlier run of the server ended |
+//! | `rest` | keeping a chat at rest: nothing is in progress in it, and nothing begins |
 
 mod background;
 mod recover;
@@ -32,8 +32,7 @@ pub(crate) use background::begin_soon;
 pub(crate) use recover::recover;
 pub(crate) use rest::rest;
 
-/// Queues a message for the model; returns the message that will show its answer, which comes as events. `None` if too many
-/// are queued.
+/// Queues a message for the model; returns the message that will show the answer, which follows as events. `None` if too many messages are queued.
 pub(crate) async fn post(
     house: &Arc<House>,
     user: &User,
@@ -43,7 +42,7 @@ pub(crate) async fn post(
     post_with(house, user, chat, said, None).await
 }
 
-/// The same for a message to which this call is the answer of the chat's agent, without its model.
+/// Like [`post`], for a message that `call` answers in place of the chat's model.
 pub(crate) async fn post_call(
     house: &Arc<House>,
     user: &User,
@@ -68,7 +67,7 @@ async fn post_with(
     let content = std::iter::once(Content::Text(text.to_owned())).chain(images).collect();
     let item = history::to_json(&Message::User(content));
     let document = to_json(&reply(TurnStatus::Queued));
-    // As one change: a server that dies here has either posted nothing, or a turn that the next one begins.
+    // This is one change, so a server that dies here has posted either nothing or a turn that its next run begins.
     let (shown, turn) = house.store.queue_shown_turn(user.id, chat, said, &document, (&item, more)).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
     place.fill(Waiting { turn, message: shown.id, goes_on: false, is_background: false });
@@ -76,7 +75,7 @@ async fn post_with(
     Ok(Some(shown))
 }
 
-/// Has a chat compressed before its model is asked again: by the turn in progress, or else at once.
+/// Has a chat compressed before its model is asked again: by the turn in progress, otherwise at once.
 pub(crate) fn compress_soon(house: &Arc<House>, user: &User, chat: &ChatId) {
     house.queue.compress(user.id, chat);
     work(house, user, chat);
@@ -92,18 +91,18 @@ fn work(service: &Arc<House>, user: &User, chat: &ChatId) {
 fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
-    // A model's words and actions are not lost while the database cannot be reached.
+    // The database may be unreachable for a while; a model's words and actions must not be lost meanwhile.
     let stop = service.stops.of(user.id);
     tasks.spawn(store::patiently(async move {
         while let Some((job, cancelled)) = worker.next() {
             if stop.is_cancelled() {
-                // Still queued on record: the next server begins it.
+                // The turn is still queued on record, and the server's next run begins it.
                 return worker.leave();
             }
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
                 Job::Turn(Waiting { turn, message, goes_on, is_background }) => {
-                    // Until the turn takes them up, nobody else ends what its calls began.
+                    // Until the turn takes them up, no other code ends the commands that its calls began.
                     let _attended = match goes_on {
                         true => attend_all(service, user, chat, turn).await,
                         false => Vec::new(),
@@ -112,7 +111,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                         background::run(service, user, turn, (cancelled, &stop)).await;
                         continue;
                     }
-                    // Machines and servers are waited for, unless its user stops it.
+                    // The tools may have to wait for machines and servers, unless the turn's user stops it.
                     let tools = tokio::select! {
                         tools = tools_of(service, user, chat) => tools,
                         () = cancelled.cancelled() => Toolbox::default(),
@@ -171,7 +170,7 @@ fn top(
     (ports, TurnAncestry::top(chat, turn, tools, display))
 }
 
-/// A turn that can be run.
+/// A turn with all its inputs, ready to run.
 fn of<'a>(
     service: &'a House,
     user: &'a User,
@@ -196,17 +195,17 @@ async fn compress(
     let told = match service.store.last_begun_turn(user.id, chat).await {
         Ok(Some(last)) => {
             let (ports, ancestry) = top(service, user, chat, last, service.tools.snapshot());
-            // There is no answer to show.
+            // There is no answer to show, so the message's id is 0.
             of(service, user, chat, (last, MessageId(0)), stops, &ports, &ancestry).compress_alone().await
         }
         Ok(None) => Some("The conversation was not compressed: nothing has been said yet.".to_owned()),
         Err(error) => {
-            tracing::error!(%error, "a conversation was not compressed: the store failed, or the chat is gone");
+            tracing::error!(%error, "a conversation was not compressed because the store failed or the chat was deleted");
             return;
         }
     };
     let Some(told) = told else { return };
     if let Err(error) = service.say(user.id, chat, MessageRole::Notice, &told).await {
-        tracing::error!(%error, "a notice cannot be kept");
+        tracing::error!(%error, "a notice cannot be stored");
     }
 }

@@ -1,4 +1,4 @@
-//! The turns that an earlier server left: queued ones begin, those in progress go on.
+//! The turns that were open when an earlier run of the server ended: queued ones begin, those in progress are resumed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::stored::{GIVEN_UP, give_up};
 struct GoingOn {
     turns: HashSet<TurnId>,
     chats: HashSet<ChatId>,
-    /// The turns that their user stopped.
+    /// The turns that the user stopped.
     stopped: HashSet<TurnId>,
 }
 
 impl GoingOn {
-    /// True if the parent turn of a sub-agent's turn is resumed: it finds the sub-agent by its call.
+    /// True if the parent turn of a sub-agent's turn is resumed: the parent then finds the sub-agent by its call.
     fn takes_up(&self, turn: &OpenTurn) -> bool {
         turn.card.is_some()
             && turn.root.is_some_and(|root| self.turns.contains(&root))
@@ -29,14 +29,14 @@ impl GoingOn {
     }
 }
 
-/// Resumes every open turn, of a user or of all users, after a restart: see `agent::engine` for those that were in progress. A
-/// sub-agent's turn is part of another one, and stays open if that one resumes it. Called when the server starts, or
-/// claims the user's home.
+/// Resumes every open turn, of a user or of all users, after a restart; `agent::engine` describes how those in progress are resumed. A
+/// sub-agent's turn is part of another turn, and stays open if that one resumes it. Called when the server starts, or claims the user's
+/// home.
 pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<usize> {
     let open = service.store.open_turns(of).await?;
     let count = open.len();
     let (mut going_on, mut begin) = (GoingOn::default(), Vec::new());
-    // The turns are ordered: a sub-agent's turn comes after its parent's. None begins before all of them are decided.
+    // The turns are ordered: a sub-agent's turn is after its parent's. None begins before all have been decided on.
     for turn in open {
         let Some(user) = service.store.user_by_id(turn.user).await? else { continue };
         let Some(message) = turn.message else {
@@ -50,7 +50,7 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
             Some((TurnStatus::Cancelled, None))
         } else {
             let goes_on = match &turn.parent {
-                // Its resumes are counted when it actually resumes.
+                // Its resumptions are counted when it is actually resumed.
                 Some(_) if turn.is_background => true,
                 Some(_) => going_on.takes_up(&turn),
                 None => turn.status != TurnStatus::Running || service.store.resume_turn(turn.id).await?,
@@ -64,7 +64,7 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
         going_on.turns.insert(turn.id);
         going_on.chats.insert(turn.chat.clone());
         if let Some(root) = turn.root.filter(|_| turn.is_background) {
-            // The sub-agents below it belong to the same turn, which may have ended.
+            // The sub-agents below it belong to the same top turn, which may have ended.
             going_on.turns.insert(root);
         }
         if turn.parent.is_none() {

@@ -1,4 +1,4 @@
-//! A chat in which no answer is in progress: messages posted meanwhile wait until its rest is over.
+//! A chat at rest: no answer is in progress in it, and messages posted meanwhile wait until the rest is over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ pub(crate) struct Rest {
     worker: Option<Worker>,
 }
 
-/// Holds a chat if nothing is in progress in it. Waits a moment for an answer that was stopped, or whose end is on record. `None` if
-/// something stays in progress.
+/// Puts a chat at rest if nothing is in progress in it. Waits a moment for an answer that was stopped, or whose end is on record. `None`
+/// if something stays in progress.
 pub(crate) async fn rest(service: &Arc<House>, user: &User, chat: &ChatId) -> Option<Rest> {
     let deadline = Instant::now() + Duration::from_millis(REST_PATIENCE_MS);
     loop {
@@ -29,7 +29,7 @@ pub(crate) async fn rest(service: &Arc<House>, user: &User, chat: &ChatId) -> Op
                 return Some(Rest { service, user, chat, worker: Some(worker) });
             }
             Hold::Ends => true,
-            // People see the end of an answer before its worker ends.
+            // People see the end of an answer before its worker ends, so the record is checked too.
             Hold::GoesOn => has_ended(service, user, chat).await,
         };
         if !ends || Instant::now() >= deadline {

@@ -1,4 +1,4 @@
-//! Restoring files: all are checked before the first is changed.
+//! Restores files: all are checked before the first is changed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use crate::limits::RESTORE_LOOK_BYTES;
 use crate::{Error, Result};
 use execs::{route_request, sandbox_user};
 
-/// The result for the files.
+/// The result of restoring files.
 #[derive(Debug, Default)]
 pub(super) struct Restored {
     /// The files that were restored; true for those that needed no change.
     pub(super) files: Vec<(RestoredFile, bool)>,
-    /// The files that were not restored, and why.
+    /// The files that were not restored, with the reasons.
     pub(super) not_restored: Vec<(RestoredFile, String)>,
 }
 
-/// The current content.
+/// The current content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Now {
     Absent,
     Content([u8; 32]),
-    /// Not a regular file, one that cannot be read, or one that is larger than anything kept.
+    /// Not a regular file, a file that cannot be read, or one that is larger than any kept content.
     Other,
 }
 
-/// The user, chat and options of a restoration.
+/// The user, the chat and the options of a restoration.
 pub(super) struct Restore<'a> {
     pub(super) service: &'a Arc<House>,
     pub(super) user: &'a User,
@@ -106,7 +106,7 @@ impl Restore<'_> {
             mode: file.mode.and_then(|mode| u32::try_from(mode).ok()),
             parents: true,
             size_bytes: Some(content.len() as u64),
-            // A change at this very moment is not overwritten.
+            // If something else changes the file at this very moment, its change is not overwritten.
             if_match: match now {
                 Now::Content(hash) => Some(*hash),
                 Now::Absent | Now::Other => None,
@@ -139,12 +139,12 @@ impl Planned {
         RestoredFile { place: self.place.clone(), path: self.path.clone() }
     }
 
-    /// True if it is still as the turn left it.
+    /// True if the file is still as the turn left it.
     fn is_left(&self, now: &Now) -> bool {
         matches!((&self.left, now), (Left::Content(sha256), Now::Content(hash)) if *sha256 == store::hex(hash))
     }
 
-    /// True if it is already in its target state.
+    /// True if the file is already in its target state.
     fn is_before(&self, now: &Now) -> bool {
         match now {
             Now::Absent => self.kept == Kept::Absent,

@@ -1,11 +1,10 @@
-//! Taking back turns, with the files they changed.
+//! Takes back turns, with the files that they changed.
 //!
 //! ```text
-//! rest ─▶ which turns ─▶ look at their files ──all as they were left──▶ restore them ─▶ mark the turns ─▶ say so
-//!                              └── one is not, or its machine cannot be reached: nothing is done, and the reason is given
+//! rest ─▶ choose turns ─▶ check their files ──all as they were left──▶ restore them ─▶ mark the turns ─▶ add a notice
+//!                              └── one is not, or its machine cannot be reached: nothing is done, and the reason is reported
 //! ```
-//! Files are restored on their own machines, wherever the chat works now. The changes of commands are not known; the notice
-//! says that they stay.
+//! Files are restored on their own machines, wherever the chat works now. The changes of commands are unknown; the notice states that they stay.
 
 mod files;
 mod plan;
@@ -24,46 +23,46 @@ pub(crate) use words::said;
 /// The turns to take back, and the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TakeBack {
-    /// Which turns.
+    /// The turns to take back.
     pub turns: Turns,
     /// True if their files are restored too.
     pub files: bool,
-    /// True if files that something else has changed since are restored, too.
+    /// True if files are restored even if something else has changed them since.
     pub force: bool,
 }
 
 /// Some of the last turns of a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turns {
-    /// So many.
+    /// The last turns, this many.
     Last(usize),
-    /// The one with this message, and all after it.
+    /// The turn with this message, and all turns after it.
     From(MessageId),
 }
 
 /// The result of an undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenBack {
-    /// The user's first message among them, to be changed and sent again.
+    /// The first of the user's messages that were taken back, to be changed and sent again.
     pub text: String,
-    /// The number of turns.
+    /// The number of turns that were taken back.
     pub turns: usize,
     /// The restored files.
     pub restored: Vec<RestoredFile>,
-    /// The files that are not, and why.
+    /// The files that were not restored, with the reasons.
     pub not_restored: Vec<(RestoredFile, String)>,
-    /// The number of commands that ran in them; their changes stay.
+    /// The number of commands that ran in these turns; their changes stay.
     pub commands: i64,
-    /// The notice about it in the chat.
+    /// The notice in the chat about the undo.
     pub notice: Message,
 }
 
 /// A file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoredFile {
-    /// The machine it is on.
+    /// The machine that has the file.
     pub place: String,
-    /// Its path there.
+    /// The file's path on that machine.
     pub path: String,
 }
 
@@ -71,9 +70,10 @@ impl ChatService {
     /// Takes back the last turns of a user's chat.
     ///
     /// # Errors
-    /// [`Error::Refused`] with `invalid` for a sub-agent's chat, `busy` if an answer is in progress, `not_found` if there is no such turn, `conflict`
-    /// if a file was changed since, and with the sandbox's error if a file's machine cannot be reached: nothing is changed then. With `not_restored`
-    /// some files are restored and the conversation stays. [`Error::Store`] for a chat that is gone or another user's; [`Error::Stopping`].
+    /// [`Error::Refused`] with `invalid` for a sub-agent's chat, `busy` if an answer is in progress, `not_found` if there is no such
+    /// turn, `conflict` if a file was changed since, and with the sandbox's error if a file's machine cannot be reached; in all of these
+    /// cases, nothing is changed. With `not_restored`, some files are restored and the conversation stays. [`Error::Store`] for a chat
+    /// that was deleted or belongs to another user; [`Error::Stopping`].
     pub async fn take_back(&self, user: &User, chat: &ChatId, wanted: TakeBack) -> Result<TakenBack> {
         let _tracked = self.0.tasks.token();
         if self.0.is_stopping(user.id) {
@@ -158,7 +158,7 @@ async fn chosen(service: &House, user: &User, chat: &ChatId, turns: Turns) -> Re
     Ok(past)
 }
 
-/// Parses `N`, the last N messages, or `#ID`, a single one.
+/// Parses `N`, for the last N messages, or `#ID`, for a message and all after it.
 pub(crate) fn address(word: &str) -> Option<Turns> {
     match word.strip_prefix('#') {
         Some(id) => id.parse().ok().map(|id| Turns::From(MessageId(id))),

@@ -1,4 +1,4 @@
-//! The target state of each file: before the first of the turns that changed it.
+//! The target state of each file: its state before the first of the turns that changed it.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use store::{Checkpoint, Kept, Left};
 pub(super) struct Planned {
     pub(super) place: String,
     pub(super) path: String,
-    /// The target state.
+    /// The target state of the file.
     pub(super) kept: Kept,
     pub(super) mode: Option<i64>,
     pub(super) sha256: Option<String>,
@@ -17,7 +17,7 @@ pub(super) struct Planned {
     pub(super) left: Left,
 }
 
-/// One for each changed file, in the order in which changes are taken back; `checkpoints` has the last one first.
+/// The plans, one for each changed file, in the order in which changes are taken back; `checkpoints` has the last one first.
 pub(super) fn of(checkpoints: Vec<Checkpoint>) -> Vec<Planned> {
     let mut planned: Vec<Planned> = Vec::new();
     let mut known: HashMap<(String, String), usize> = HashMap::new();

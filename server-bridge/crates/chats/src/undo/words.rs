@@ -6,7 +6,7 @@ use super::RestoredFile;
 use super::files::Restored;
 use crate::limits::{FILES_NAMED, SAID_SHOWN_CHARS};
 
-/// The reason why a file cannot be restored at all; `None` if it can.
+/// The reason why a file's earlier state was not kept; `None` if it was.
 pub(super) fn not_kept(kept: Kept) -> Option<&'static str> {
     match kept {
         Kept::Absent | Kept::Content => None,
@@ -16,7 +16,7 @@ pub(super) fn not_kept(kept: Kept) -> Option<&'static str> {
     }
 }
 
-/// The whole result.
+/// The notice about the whole result.
 pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, commands: i64) -> String {
     let first = turns.last().map(|turn| said(&turn.text)).unwrap_or_default();
     let mut lines = vec![match turns.len() {
@@ -49,7 +49,7 @@ pub(super) fn taken_back(turns: &[PastTurn], files: bool, restored: &Restored, c
     lines.join("\n")
 }
 
-/// The refusal because files were changed since.
+/// The refusal if files were changed since.
 pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
     let files: Vec<&RestoredFile> = changed.iter().collect();
     let force = if turns == 1 { "/undo force".to_owned() } else { format!("/rewind {turns} --files force") };
@@ -60,7 +60,7 @@ pub(super) fn conflict(changed: &[RestoredFile], turns: usize) -> String {
     )
 }
 
-/// The failure to restore some of them.
+/// The error if some of the files could not be restored.
 pub(super) fn failed(restored: &Restored, failed: &[(RestoredFile, String)], turns: usize) -> String {
     let done: Vec<&RestoredFile> = restored.files.iter().map(|(file, _)| file).collect();
     let mut lines = because(failed);

@@ -5,7 +5,7 @@ use api::words::{AutomationKind, AutomationState, RunOutcome};
 
 use crate::output::{ago, short_line, table, until};
 
-/// All of one kind.
+/// The automations of one kind, as a table.
 pub(super) fn list(kind: &AutomationKind, all: &[AutomationView]) -> String {
     if all.is_empty() {
         return match kind {
@@ -60,7 +60,7 @@ fn started(one: &AutomationView) -> String {
     }
 }
 
-/// The runs of one.
+/// The runs of an automation, as a table.
 pub(super) fn runs(name: &str, runs: &[AutomationRun]) -> String {
     if runs.is_empty() {
         return format!("{name} has not run yet");
@@ -83,7 +83,7 @@ fn outcome(outcome: &RunOutcome) -> String {
     outcome.to_string()
 }
 
-/// When it runs next, as the rest of a sentence.
+/// The time of an automation's next run, as the rest of a sentence.
 pub(super) fn next(one: &AutomationView) -> String {
     one.next_at.map_or_else(String::new, |at| format!("; its next run is {}", until(at)))
 }

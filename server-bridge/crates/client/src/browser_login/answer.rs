@@ -8,7 +8,7 @@ use crate::output::short_line;
 pub(crate) struct Expected {
     /// The address to which the browser is sent back, without a query.
     address: String,
-    /// The mark that the answer has, if the login has one: any page in the browser may pretend to be the provider.
+    /// The `state` that the answer must repeat, if the login has one. Without it, any page in the browser could pretend to be the provider.
     state: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl Expected {
         &self.address
     }
 
-    /// The answer in an address, if it is one to this login. Browsers may leave out `http://` where they show it.
+    /// The answer in an address, if the address answers this login. Browsers may leave out `http://` where they show an address.
     pub(crate) fn read(&self, address: &str) -> Option<Answer> {
         let address = address.trim().split('#').next()?;
         let (place, query) = address.split_once('?')?;
@@ -35,7 +35,7 @@ impl Expected {
         }
         let named = |name: &str| parameter(query, name).filter(|value| !value.is_empty());
         let (code, error, state) = (named("code"), named("error"), named("state"));
-        // Some providers leave the mark out of a refusal.
+        // Some providers omit `state` when they refuse a login.
         let is_ours = match (&self.state, &state) {
             (Some(wanted), Some(state)) => wanted == state,
             (Some(_), None) => error.is_some(),
@@ -47,15 +47,15 @@ impl Expected {
     }
 }
 
-/// An answer.
+/// A provider's answer to a login.
 pub(crate) struct Answer {
-    /// The whole address.
+    /// The complete address to which the browser was sent back.
     pub(crate) url: String,
     /// Why the provider refused the login, in words, if it did.
     pub(crate) refusal: Option<String>,
 }
 
-/// A provider's error, in words. Anybody may have written it: it stays on its line.
+/// A provider's error, in words. The texts may come from anyone, so they are kept on one line.
 fn refusal(error: &str, description: Option<&str>) -> String {
     let what = match error {
         "access_denied" => "the login was declined on the provider's page",
@@ -79,7 +79,7 @@ fn parameter(query: &str, name: &str) -> Option<String> {
     })
 }
 
-/// The text of a part of a query; what is not the code of a byte stays as it is.
+/// Decodes a part of a query; an invalid escape stays as it is.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -120,7 +120,7 @@ mod tests {
             "http://127.0.0.1:4000/callback?code=a%20b&state=x%2by&iss=https%3A%2F%2Fid.example"
         );
         assert!(answer.refusal.is_none());
-        // As it is pasted.
+        // The forms in which users paste it.
         for pasted in [
             "  http://127.0.0.1:4000/callback?code=1&state=x%2By#_=_\n",
             "127.0.0.1:4000/callback?code=1&state=x%2By",
@@ -172,7 +172,7 @@ mod tests {
             words("state=x%2By&error=invalid_scope&error_description=no+such%0A%1B%5B2J%E2%80%AEscope%ff"),
             "the provider refused the login (invalid_scope: no such\\n\\u{1b}[2J\\u{202e}scope\u{fffd})"
         );
-        // A code beside an error does not count.
+        // A code that comes with an error is ignored.
         assert!(words("code=1&state=x%2By&error=server_error").starts_with("the provider cannot"));
     }
 

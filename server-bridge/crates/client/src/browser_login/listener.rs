@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   GET /callback?… ─► the answer to this login? ─► Browser ─► the login ends ─► its page
-//!                              └─ no, or anything else: refused, and the wait goes on
+//!                              └─ no, or anything else: refused, and the wait continues
 //! ```
 
 use std::convert::Infallible;
@@ -30,17 +30,17 @@ use crate::limits::{
 
 const PATH: &str = "/callback";
 
-/// A port of this machine, for this machine alone.
+/// A port of this machine that only this machine can reach.
 pub(crate) struct Listener {
     socket: TcpListener,
     port: u16,
 }
 
 impl Listener {
-    /// Listens on a port, or on any that is free.
+    /// Listens on a port, or on any free one.
     ///
     /// # Errors
-    /// `io` if it is taken, or may not be used.
+    /// `io` if the port is in use, or must not be used.
     pub(crate) async fn bind(port: Option<u16>) -> Result<Self, Failure> {
         let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
         let bound = bound.and_then(|socket| Ok((socket.local_addr()?.port(), socket)));
@@ -82,7 +82,7 @@ impl Listener {
     }
 }
 
-/// A browser that came back, and waits for its page.
+/// A browser that was sent back, and waits for its page.
 pub(crate) struct Browser {
     page: oneshot::Sender<Page>,
     served: CancellationToken,
@@ -91,15 +91,15 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Shows a page, and waits for the browser to have it.
+    /// Shows a page, and waits until the browser has received it.
     pub(crate) async fn show(self, page: Page) {
-        // The browser may have gone.
+        // The browser may have disconnected.
         let _ = self.page.send(page);
         let _ = tokio::time::timeout(MCP_LOGIN_PAGE_TIMEOUT, self.served.cancelled()).await;
     }
 }
 
-/// What a browser is shown.
+/// A page that a browser is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Page {
     LoggedIn,
@@ -115,9 +115,10 @@ impl Page {
     fn words(self) -> (StatusCode, &'static str) {
         match self {
             Self::LoggedIn => (StatusCode::OK, "You are logged in. You can close this page."),
-            Self::Failed => {
-                (StatusCode::BAD_REQUEST, "The login failed; the terminal says why. You can close this page.")
-            }
+            Self::Failed => (
+                StatusCode::BAD_REQUEST,
+                "The login failed; the terminal shows the reason. You can close this page.",
+            ),
             Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here."),
             Self::TooLong => (StatusCode::URI_TOO_LONG, "This address is too long."),
             Self::NoAnswer => (
@@ -147,7 +148,7 @@ impl Page {
     }
 }
 
-/// An answer, where its page goes, and what is cancelled once that was sent.
+/// An answer, the channel for its page, and the token that is cancelled once the page was sent.
 struct Found {
     answer: Answer,
     page: oneshot::Sender<Page>,
@@ -172,7 +173,7 @@ async fn serve(stream: TcpStream, expected: Arc<Expected>, found: mpsc::Sender<F
     let _ = connection.await;
 }
 
-/// The page for a request; that of an answer is known once the login has ended.
+/// The page for a request. For an answer to the login, it is known only once the login has ended.
 async fn page(
     request: &Request<Incoming>,
     expected: &Expected,

@@ -14,10 +14,10 @@ use crate::output::both;
 /// A login to the service of a channel.
 #[derive(Args)]
 pub(crate) struct LoginOptions {
-    /// Its name: a channel on Feishu
+    /// The name of a channel on Feishu
     #[arg(add = names::channels())]
     name: String,
-    /// The port of this machine to which the browser is sent back; the app must list http://127.0.0.1:PORT/callback as a redirect URL
+    /// The port of this machine to which the browser is redirected; the app must list http://127.0.0.1:PORT/callback as a redirect URL
     #[arg(long, default_value_t = CHANNEL_LOGIN_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
 }

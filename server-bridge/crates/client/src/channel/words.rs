@@ -7,7 +7,7 @@ use api::words::{ChannelLoginState, ChannelState};
 
 use crate::output::{ago, one_line, short_line, table, until};
 
-/// The messengers.
+/// The messengers, with the values that an account needs.
 pub(super) fn kinds(kinds: &[ChannelKind]) -> String {
     let mut lines = Vec::new();
     for kind in kinds {
@@ -26,10 +26,10 @@ pub(super) fn kinds(kinds: &[ChannelKind]) -> String {
     if lines.is_empty() { "this server supports no messengers".to_owned() } else { lines.join("\n") }
 }
 
-/// The channels.
+/// The channels, as a table.
 pub(super) fn list(channels: &[ChannelView]) -> String {
     if channels.is_empty() {
-        return "there are no channels; `sandbridge channel kinds` shows the messengers, and `sandbridge channel add NAME KIND` makes one"
+        return "there are no channels; `sandbridge channel kinds` shows the messengers, and `sandbridge channel add NAME KIND` adds one"
             .to_owned();
     }
     let heading = ["NAME", "KIND", "OWNER", "STATE", "CONNECTED AS", "WAITING"].map(str::to_owned).to_vec();
@@ -49,7 +49,7 @@ pub(super) fn list(channels: &[ChannelView]) -> String {
 /// The channels whose services have logins, and the tools.
 pub(super) fn logins(list: &ChannelLoginList) -> String {
     if list.logins.is_empty() {
-        return "there is no channel whose service you can log in to; `sandbridge channel add NAME feishu` makes one".to_owned();
+        return "there is no channel whose service you can log in to; `sandbridge channel add NAME feishu` adds one".to_owned();
     }
     let heading = ["CHANNEL", "OWNER", "ADDRESS", "LOGIN"].map(str::to_owned).to_vec();
     let rows = list.logins.iter().map(|login| {
@@ -67,7 +67,7 @@ pub(super) fn logins(list: &ChannelLoginList) -> String {
     format!("{table}\ntools for agents of users who are logged in:\n{}", tools.join("\n"))
 }
 
-/// A login that was completed.
+/// The result of completing a login.
 pub(super) fn logged_in(login: &ChannelLoggedIn) -> String {
     format!(
         "you are logged in to the service of the channel {}; your agents find its tools with `search_tools`",
@@ -75,7 +75,7 @@ pub(super) fn logged_in(login: &ChannelLoggedIn) -> String {
     )
 }
 
-/// A login that was forgotten.
+/// The result of forgetting a login.
 pub(super) fn logged_out(name: &str) -> String {
     format!(
         "your login to the service of the channel {name} was removed here; to revoke the app's rights there too, remove the app from \
@@ -107,7 +107,7 @@ pub(super) fn status(channel: &ChannelView) -> String {
     lines.join("\n")
 }
 
-/// A channel that was saved.
+/// The result of saving a channel.
 pub(super) fn saved(channel: &ChannelView) -> String {
     let name = &channel.name;
     match channel.state {
@@ -118,7 +118,7 @@ pub(super) fn saved(channel: &ChannelView) -> String {
     }
 }
 
-/// What the messenger said.
+/// The result of testing a channel.
 pub(super) fn tested(name: &str, tested: &ChannelTested) -> String {
     match tested.ok {
         true => format!("{name} works; the messenger knows it as {}", one_line(&tested.connected_as)),
@@ -126,7 +126,7 @@ pub(super) fn tested(name: &str, tested: &ChannelTested) -> String {
     }
 }
 
-/// A code.
+/// The instruction for using a code.
 pub(super) fn linking(name: &str, code: &ChannelCode) -> String {
     let to = match code.connected_as.as_str() {
         "" => name.to_owned(),
@@ -139,10 +139,10 @@ pub(super) fn linking(name: &str, code: &ChannelCode) -> String {
     )
 }
 
-/// The links.
+/// The links, as a table.
 pub(super) fn links(links: &[ChannelLinkView]) -> String {
     if links.is_empty() {
-        return "there are no links; `sandbridge channel link NAME` makes one".to_owned();
+        return "there are no links; `sandbridge channel link NAME` creates one".to_owned();
     }
     let heading = ["NUMBER", "CHANNEL", "KIND", "USER", "PERSON", "SINCE"].map(str::to_owned).to_vec();
     let rows = links.iter().map(|link| {

@@ -1,4 +1,4 @@
-//! A model's questions to the person at the terminal; other events are shown meanwhile.
+//! A model's questions to the person at the terminal; other events are shown in the meantime.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
@@ -19,7 +19,7 @@ const COLUMNS: u16 = 80;
 pub(super) enum Answers {
     /// A person at a terminal.
     Person(mpsc::Receiver<String>),
-    /// None: a program is never left waiting for a person.
+    /// No person: a program is never left waiting for one.
     Nobody,
 }
 
@@ -35,18 +35,18 @@ impl Answers {
 pub(super) enum Answer {
     /// Permission for a tool.
     Approval(ApprovalAnswer),
-    /// In words.
+    /// An answer in words.
     Question(QuestionAnswer),
 }
 
 /// A tool that waits for its user's answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asking {
-    /// Its name.
+    /// The name of the tool.
     pub(super) tool: String,
     /// Everything that its user is to allow, or its question.
     pub(super) detail: String,
-    /// Further data of the question.
+    /// Further data of the question, such as the answers to choose from.
     pub(super) data: Option<ToolData>,
 }
 
@@ -68,12 +68,12 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// A tool waits.
+    /// Adds a tool that waits for an answer.
     pub(super) fn add(&mut self, id: i64, asking: Asking) {
         self.waiting.insert(id, asking);
     }
 
-    /// It does not wait any more.
+    /// Removes a tool that no longer waits.
     pub(super) fn settle(&mut self, id: i64) {
         self.waiting.remove(&id);
         if self.asked == Some(id) {
@@ -82,7 +82,7 @@ impl Questions {
         }
     }
 
-    /// Asks the oldest question, unless one is being asked; without a person, returns this answer.
+    /// Asks the oldest question, unless one is being asked. Without a person to ask, returns the answer that there is none.
     pub(super) fn ask(&mut self, printer: &Printer, answers: &mut Answers) -> Option<Answer> {
         if self.asked.is_some() {
             return None;
@@ -105,7 +105,7 @@ impl Questions {
         }
     }
 
-    /// Waits for a line of the asked person; forever if there is none.
+    /// Waits for a line of the person who was asked; waits forever if nobody was asked.
     pub(super) async fn line(&self, answers: &mut Answers) -> Option<String> {
         match answers {
             Answers::Person(lines) if self.asked.is_some() => lines.recv().await,
@@ -117,7 +117,7 @@ impl Questions {
     pub(super) fn answered(&mut self, line: Option<String>) -> Option<Answer> {
         let id = self.asked.take()?;
         let agent = self.waiting.remove(&id)?;
-        // A person who ends the input is present, and refuses by that.
+        // A person who ends the input is present, so this counts as a refusal.
         Some(answer(id, &agent, Some(line.as_deref().unwrap_or_default())))
     }
 }

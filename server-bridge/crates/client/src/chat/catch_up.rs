@@ -13,18 +13,18 @@ use crate::routes::Page;
 #[derive(Default)]
 pub(super) struct Live {
     has_missed: bool,
-    /// Messages that began since.
+    /// Messages that began after events were missed.
     whole: BTreeSet<i64>,
 }
 
 impl Live {
-    /// Some events were missed.
+    /// Records that some events were missed.
     pub(super) fn miss(&mut self) {
         self.has_missed = true;
         self.whole.clear();
     }
 
-    /// An event of a message: if it has no text yet, all of its text is still to come.
+    /// Records an event of a message: if it has no text yet, all of its text is still to come.
     pub(super) fn told(&mut self, message: &MessageView) {
         if message.text.is_empty() {
             self.whole.insert(message.id);
@@ -37,7 +37,7 @@ impl Live {
     }
 }
 
-/// Reads the current messages of a chat from one on, page by page.
+/// Reads the current messages of a chat, from a given one on, page by page.
 pub(super) struct Pages<'a> {
     client: &'a mut Client,
     chat: &'a str,
@@ -65,14 +65,14 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The error when the server is lost during an answer.
+/// The error when the connection to the server is lost during an answer.
 pub(super) fn lost(failure: Failure, chat: &str) -> Failure {
     let failure = failure.into_not_run();
     if failure.kind != "lost" {
         return failure;
     }
     let message = format!(
-        "{}; what was done so far is kept, and `sandbridge chat --resume {chat}` goes on with it",
+        "{}; what was done so far is kept, and `sandbridge chat --resume {chat}` continues the chat",
         failure.message
     );
     Failure { message, ..failure }
@@ -94,12 +94,12 @@ mod tests {
         };
         live.told(&message(1, ""));
         live.miss();
-        assert!(!live.is_whole(1), "what was said of it may be missing");
+        assert!(!live.is_whole(1), "parts of it may be missing");
         live.told(&message(1, "half"));
         live.told(&message(2, ""));
         assert!(!live.is_whole(1) && live.is_whole(2));
         live.told(&message(1, ""));
-        assert!(live.is_whole(1), "it began anew");
+        assert!(live.is_whole(1), "it began after that");
         live.miss();
         assert!(!live.is_whole(2));
     }

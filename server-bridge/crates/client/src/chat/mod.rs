@@ -1,4 +1,4 @@
-//! `sandbridge chat`: a chat in the terminal, line by line, or one message of it for a program.
+//! `sandbridge chat`: a chat in the terminal, line by line, or one message of a chat for a program.
 //!
 //! On a terminal, and without other options, `tui` is used instead.
 
@@ -26,7 +26,7 @@ use printer::Printer;
 use sessions::ChatCommand;
 use turn::{Conversation, Which};
 
-/// Chat; "!command" runs a shell command
+/// Chat with a model; "!command" runs a shell command
 #[derive(Parser)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct ChatOptions {
@@ -47,21 +47,20 @@ impl Command for ChatOptions {
     }
 }
 
-/// The chat to talk in, and the form of the talk.
+/// The chat to talk in, and the way to show it.
 #[derive(Args)]
 pub struct TalkOptions {
     /// Begin a new chat instead of continuing the last one
     #[arg(long)]
     new: bool,
-    /// Go on with the chat that has this ID, or whose ID begins with it; without ID, with the chat that was active last, here or
-    /// elsewhere
+    /// Continue the chat with this ID, or with an ID that begins with it; without ID, the chat that was active last, here or elsewhere
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new", add = names::chats())]
     resume: Option<Option<String>>,
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: as it
     /// was; in a new chat, your own mode for new chats]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
-    /// Chat line by line instead of on the full screen; the default without a terminal
+    /// Chat line by line instead of in full screen; the default without a terminal
     #[arg(long)]
     lines: bool,
 }
@@ -79,7 +78,7 @@ async fn run(globals: &Globals, options: ChatOptions) -> Result<ExitCode, Failur
     run_in(globals.session()?, talk, message, globals.json).await
 }
 
-/// Parses a mode of approval.
+/// Parses an approval mode.
 fn approval(word: &str) -> Result<Approval, &'static str> {
     match Approval::from(word) {
         Approval::Unknown(_) => Err("must be plan, ask, auto-edit or full"),
@@ -96,7 +95,7 @@ pub async fn run_in(
 ) -> Result<ExitCode, Failure> {
     let which = which(&mut talk, &mut message)?;
     if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(Failure::usage("MESSAGE is empty; say something, or leave it out to open the chat"));
+        return Err(Failure::usage("MESSAGE is empty; write a message, or omit it to open the chat"));
     }
     let mut conversation = Conversation::open(session, which, Printer::new(as_json)).await?;
     if let Some(mode) = &talk.approval {
@@ -135,7 +134,7 @@ fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, 
     })
 }
 
-/// One line after another, until there are no more.
+/// Sends one line after another, until the input ends.
 async fn line_by_line(
     conversation: &mut Conversation,
     ctrl_c: &mut Signal,

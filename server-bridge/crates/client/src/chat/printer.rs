@@ -18,9 +18,9 @@ pub(super) struct Printer {
     as_json: bool,
     /// The last character shown of each running command's output; `None` while nothing was shown.
     shown: BTreeMap<i64, Option<char>>,
-    /// The part of the model's text that was shown.
+    /// The part of the model's text that was shown, by message.
     said: BTreeMap<i64, String>,
-    /// The tools whose questions a program was informed of.
+    /// The tools whose questions were reported to the program.
     asked: BTreeSet<i64>,
     /// The number of steps of each sub-agent that were shown, by the message of its call.
     steps: BTreeMap<i64, u32>,
@@ -34,24 +34,24 @@ impl Printer {
         Self { as_json, shown, said, asked, steps, is_amid_line: false }
     }
 
-    /// A notice of the server.
+    /// Prints a notice of the server.
     pub(super) fn notice(&self, text: &str) {
         self.said(Line::Notice { text }, text);
     }
 
-    /// The message had no effect; people have read the reason.
+    /// Reports to a program that the message had no effect; a person has already read the reason.
     pub(super) fn refused(&self, kind: &str, text: &str) {
         if self.as_json {
             print(&Line::Error { kind, message: Some(text) });
         }
     }
 
-    /// A text of the agent.
+    /// Prints a text of the agent.
     pub(super) fn text(&self, text: &str) {
         self.said(Line::Text { id: None, text }, text);
     }
 
-    /// A command began.
+    /// Reports that a command began.
     pub(super) fn exec_started(&mut self, id: i64, exec: &ExecDocument) {
         self.shown.insert(id, None);
         if self.as_json {
@@ -60,12 +60,12 @@ impl Printer {
         }
     }
 
-    /// A running command wrote something.
+    /// Prints what a running command wrote.
     pub(super) fn output(&mut self, id: i64, channel: &Channel, text: &str) {
         match channel {
             Channel::Text => return self.words(id, text),
             Channel::Reasoning if self.as_json => return print(&Line::Reasoning { id, text }),
-            // A person only sees the result.
+            // A person sees only the result.
             Channel::Reasoning => return,
             Channel::Stdout | Channel::Stderr | Channel::Unknown(_) => {}
         }
@@ -81,7 +81,7 @@ impl Printer {
         }
     }
 
-    /// More of the model's text.
+    /// Prints more of the model's text.
     fn words(&mut self, id: i64, text: &str) {
         self.said.entry(id).or_default().push_str(text);
         if self.as_json {
@@ -91,16 +91,16 @@ impl Printer {
         let _ = std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush());
     }
 
-    /// The current message of the model: the part that was not shown is shown, once it is complete.
+    /// Prints the part of a model's message that was not shown yet; `text` is all of the message so far.
     pub(super) fn reply(&mut self, id: i64, text: &str) {
         let shown = self.said.get(&id).map_or("", String::as_str);
         match text.strip_prefix(shown) {
             Some("") => {}
             Some(rest) => self.words(id, rest),
-            // Only its beginning is kept.
+            // The server kept only the beginning of what was shown.
             None if !text.is_empty() && shown.starts_with(text) => {}
             None => {
-                // It begins again: what was shown is void. A notice informs people.
+                // The model began again, so what was shown is void. A person learns that from a notice.
                 self.end_line();
                 self.said.remove(&id);
                 if self.as_json {
@@ -113,7 +113,7 @@ impl Printer {
         }
     }
 
-    /// The model is done, or could not go on.
+    /// Reports that the model is done, or could not continue.
     pub(super) fn reply_ended(
         &mut self,
         status: &TurnStatus,
@@ -132,7 +132,7 @@ impl Printer {
         }
     }
 
-    /// The model called a tool.
+    /// Reports that the model called a tool.
     pub(super) fn tool_started(&mut self, id: i64, tool: &str, hint: &str, place: Option<&str>) {
         self.end_line();
         self.shown.insert(id, None);
@@ -143,7 +143,7 @@ impl Printer {
         }
     }
 
-    /// A tool waits for its user's answer.
+    /// Reports that a tool waits for its user's answer.
     pub(super) fn asked(
         &mut self,
         id: i64,
@@ -157,7 +157,7 @@ impl Printer {
         }
     }
 
-    /// A sub-agent, called with a tool, does something.
+    /// Reports an action of a sub-agent that a tool called.
     pub(super) fn agent_does(&mut self, id: i64, agent: &SubAgentDocument) {
         let SubAgentDocument { chat_id, role, instance, steps, doing, .. } = agent;
         // Before its first step there is nothing to show.
@@ -172,14 +172,16 @@ impl Printer {
         dim(&format!("  ↳ {name}: {}", one_line(doing)));
     }
 
-    /// Reports that there is no person for a tool's question.
+    /// Reports that there is no person to answer a tool's question.
     pub(super) fn cannot_answer(&self, asking: &Asking) {
         let text = match asking.options() {
             Some(_) => {
-                format!("the model asks something that nobody here can answer: {}", visible(&asking.detail))
+                format!("there is no person to answer the model's question: {}", visible(&asking.detail))
             }
-            None => "nobody here can allow what the model wants to do; --approval full allows most actions"
-                .to_owned(),
+            None => {
+                "there is no person to allow what the model wants to do; --approval full allows most actions"
+                    .to_owned()
+            }
         };
         if self.as_json {
             print(&Line::Notice { text: &text });
@@ -188,7 +190,7 @@ impl Printer {
         }
     }
 
-    /// Its result.
+    /// Prints the result of a tool.
     pub(super) fn tool_ended(
         &mut self,
         id: i64,
@@ -218,14 +220,14 @@ impl Printer {
         }
     }
 
-    /// A running command's runner cannot be reached, or is back; a program waits for the end anyway.
+    /// Reports that a running command's runner cannot be reached, or is connected again. A program needs neither: it waits for the end anyway.
     pub(super) fn exec_waits(&self, exec: &ExecDocument) {
         if let (false, Some(why)) = (self.as_json, exec.error.as_deref()) {
             output::warn(why);
         }
     }
 
-    /// A command ended; `message` is its current state.
+    /// Reports that a command ended; `message` is its current state.
     pub(super) fn exec_ended(&mut self, exec: &ExecDocument, message: &MessageView) {
         let MessageView { id, text, .. } = message;
         let id = *id;
@@ -250,21 +252,21 @@ impl Printer {
         }
     }
 
-    /// A message that was taken back, to be changed and sent again; people read it in the notice.
+    /// Reports a message that was undone, to be changed and sent again; a person reads it in the notice.
     pub(super) fn input(&self, text: &str) {
         if self.as_json {
             print(&Line::Input { text });
         }
     }
 
-    /// Some output came too fast to be shown.
+    /// Reports that some output came too fast to be shown.
     pub(super) fn lagged(&self) {
         if !self.as_json {
             dim("some output came too fast to be shown live");
         }
     }
 
-    /// All effects of a message were shown.
+    /// Reports that all effects of a message were shown.
     pub(super) fn done(&self, chat: &str, code: u8) {
         if self.as_json {
             print(&Line::Done { chat_id: chat, exit_code: code });

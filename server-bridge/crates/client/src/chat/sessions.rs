@@ -15,7 +15,7 @@ use crate::limits::CHAT_ID_MIN_CHARS;
 use crate::names;
 use crate::output;
 
-/// The actions on chats besides talking.
+/// The subcommands of `chat`.
 #[derive(Subcommand)]
 pub(super) enum ChatCommand {
     /// List your chats, the most recently active first
@@ -72,7 +72,7 @@ async fn export(client: &mut Client, id: &str, format: Format) -> Result<ExitCod
             return Ok(ExitCode::from(BROKEN_PIPE));
         }
     }
-    // A reader that closed the output has all it wanted.
+    // If this fails, the reader has closed the output and wants no more.
     let _ = std::io::stdout().flush();
     Ok(ExitCode::SUCCESS)
 }
@@ -85,7 +85,7 @@ pub(super) fn is_id(text: &str) -> bool {
 /// The most recently active chat.
 pub(super) async fn last(client: &mut Client) -> Result<String, Failure> {
     let last = client.chats().await?.into_iter().next().map(|chat| chat.id);
-    last.ok_or_else(|| Failure::other("not_found", "you have no chat yet; say something to begin one"))
+    last.ok_or_else(|| Failure::other("not_found", "you have no chat yet; send a message to begin one"))
 }
 
 /// The chat with this id, or whose id begins with it.

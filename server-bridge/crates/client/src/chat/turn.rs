@@ -17,15 +17,15 @@ use crate::failure::{self, Failure};
 use crate::http::Client;
 use crate::session::Session;
 
-/// The chat to talk to.
+/// The chat to continue.
 pub(super) enum Which {
-    /// The one used here last, or a new one.
+    /// The chat that was used here last, or a new one.
     Used,
-    /// A new one.
+    /// A new chat.
     New,
-    /// The most recently active one, here or elsewhere.
+    /// The most recently active chat, here or elsewhere.
     Last,
-    /// The one whose id begins with this.
+    /// The chat whose id begins with this.
     Id(String),
 }
 
@@ -69,7 +69,7 @@ impl Conversation {
         ctrl_c: &mut Signal,
         answers: &mut Answers,
     ) -> Result<u8, Failure> {
-        // Listening begins first, so that nothing is missed.
+        // Starts to listen before it sends the message, so that no event is missed.
         let mut events = tokio::select! {
             events = Events::open(&self.session) => events?,
             _ = ctrl_c.recv() => return Ok(failure::INTERRUPTED),
@@ -139,7 +139,7 @@ impl Conversation {
         Ok(code)
     }
 
-    /// Sets the mode of approval from now on.
+    /// Sets the approval mode from now on.
     pub(super) async fn set_approval(&mut self, mode: &Approval) -> Result<(), Failure> {
         match self.client.set_approval(&self.chat, mode.clone()).await {
             // The chat used last was deleted elsewhere.
@@ -200,7 +200,7 @@ impl Conversation {
     }
 }
 
-/// Sends an answer to what the model asks.
+/// Sends an answer to a model's question.
 async fn send(client: &mut Client, chat: &str, answer: Answer) -> Result<(), Failure> {
     let sent = match &answer {
         Answer::Approval(answer) => client.approve(chat, answer).await,
@@ -219,7 +219,7 @@ struct Turn<'a> {
     chat: &'a str,
     /// Running commands, and the running answer.
     pending: BTreeSet<i64>,
-    /// The message that stands for a model's answer, and whether that has begun.
+    /// The message that represents a model's answer, and whether that answer has begun.
     answer: Option<i64>,
     has_begun: bool,
     /// The tools that it called, those of them that have ended, and the notices in between.
@@ -252,7 +252,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// A message as it stands now. `is_answer` is true for those that the post was answered with.
+    /// Takes the current state of a message. `is_answer` is true for messages that the server returned for the post.
     fn take_message(&mut self, message: &MessageView, is_answer: bool) {
         match (&message.role, &message.agent) {
             (Role::Exec, _) => self.take_exec(message, is_answer),
@@ -280,7 +280,7 @@ impl<'a> Turn<'a> {
 
     fn take_exec(&mut self, message: &MessageView, is_answer: bool) {
         let (id, none) = (message.id, ExecDocument::default());
-        // One that cannot be read counts as ended: waiting for its end could be for ever.
+        // A command that cannot be read counts as ended: waiting for its end could take forever.
         let exec = message.exec.as_ref().unwrap_or(&none);
         let is_running = exec.status == ExecStatus::Running;
         if is_answer {
@@ -295,7 +295,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// A message of the model. The first one of an answer represents the whole answer.
+    /// Takes a message of the model. The first message of an answer represents the whole answer.
     fn take_reply(&mut self, message: &MessageView, reply: &AgentDocument, is_answer: bool) {
         let AgentDocument::Reply { status, error, usage, waits, .. } = reply else { return };
         let id = message.id;
@@ -370,7 +370,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// The exit code that stands for a model's answer.
+/// The exit code for a model's answer.
 fn answer_code(status: &TurnStatus) -> u8 {
     match status {
         TurnStatus::Done => 0,
@@ -379,7 +379,7 @@ fn answer_code(status: &TurnStatus) -> u8 {
     }
 }
 
-/// The exit code that stands for a command's end.
+/// The exit code for a command's end.
 fn exit_code(exec: &ExecDocument) -> u8 {
     match exec.status {
         ExecStatus::Exited => failure::exit_code(exec.exit_code, None, false, false),

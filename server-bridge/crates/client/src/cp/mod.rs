@@ -1,7 +1,7 @@
 //! `sandbridge cp`: copy a file, or with `-r` a directory, to or from a runner.
 //!
-//! Bytes are streamed: neither side ever holds a whole file in memory. Both sides write beside the target and rename, so
-//! a copy that breaks leaves the old file as it was.
+//! Bytes are streamed: neither side ever holds a whole file in memory. Both sides write to a temporary file next to the target and rename it,
+//! so that an interrupted copy leaves the old file as it was.
 
 pub(super) mod local;
 pub(super) mod progress;
@@ -92,9 +92,9 @@ async fn run(globals: &Globals, options: CpOptions) -> Result<ExitCode, Failure>
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Copied {
-    /// Of a file.
+    /// The size of a file, in bytes.
     File { size: u64 },
-    /// Of a tree.
+    /// The size of a directory tree.
     Tree(TreeView),
 }
 
@@ -107,7 +107,7 @@ impl Copied {
 async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Failure> {
     let source = Source::open(from)?;
     let mut path = to.path.clone();
-    // Asked in any case: a refusal is better before the first byte is sent.
+    // This is always asked, so that a refusal comes before the first byte is sent.
     let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == FileKind::Directory);
     if is_directory || to.is_directory_by_name() {
         path = side::inside(&path, &source.name);

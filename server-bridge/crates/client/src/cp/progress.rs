@@ -11,7 +11,7 @@ use crate::limits::{PROGRESS_AFTER, PROGRESS_INTERVAL};
 
 /// The progress of a copy.
 pub(crate) struct Progress {
-    /// `None` if unknown beforehand.
+    /// The size of the copy, in bytes; `None` if it is unknown beforehand.
     size_bytes: Option<u64>,
     moved_bytes: Arc<AtomicU64>,
 }
@@ -21,7 +21,7 @@ impl Progress {
         Self { size_bytes, moved_bytes: Arc::default() }
     }
 
-    /// The counter to be raised as bytes move.
+    /// The counter that the copy increases as bytes are transferred.
     pub(crate) fn moved_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.moved_bytes)
     }

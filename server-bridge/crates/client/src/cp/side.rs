@@ -18,9 +18,9 @@ pub(super) struct Remote {
 /// The source and the target.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// To a runner.
+    /// A copy to a runner.
     Up { from: PathBuf, to: Remote },
-    /// From a runner.
+    /// A copy from a runner.
     Down { from: Remote, to: PathBuf },
 }
 
@@ -76,7 +76,7 @@ impl Side {
     }
 }
 
-/// The name of a place before the colon.
+/// Checks the name of a place before the colon.
 fn place(name: &[u8], whole: &OsStr, on: Option<&str>) -> Result<String, Failure> {
     let is_plain =
         |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'.' | b'-');

@@ -1,7 +1,6 @@
 //! Directories: an archive that one side packs and the other unpacks.
 //!
-//! The runner is not trusted. Its archive is unpacked below an open handle of the target directory, as strictly as on a
-//! runner.
+//! The runner is not trusted: its archive is unpacked below an open handle of the target directory, as strictly as runners unpack archives.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,7 +23,8 @@ use crate::failure::Failure;
 use crate::http::{Client, next_chunk, path_query};
 use crate::routes::on_query;
 
-/// Copies a directory to a runner. Into an existing directory it goes under its own name, unless that is to be a mirror.
+/// Copies a directory to a runner. If the target directory exists, a directory with the source's name is created in it, unless the target is
+/// to be a mirror.
 pub(super) async fn upload(
     client: &mut Client,
     from: &Path,
@@ -61,7 +61,7 @@ pub(super) async fn upload(
     };
     let answer = progress.shown_while(sent).await;
     let report = match packed.get() {
-        // The error here caused the other one.
+        // The error of this side caused the other one.
         Some(Err(error)) => return Err(Failure::other("io", format!("{}: {error}", from.display()))),
         Some(Ok(report)) => Some(report),
         None => None,
@@ -76,7 +76,7 @@ pub(super) async fn upload(
     }
 }
 
-/// Copies a directory from a runner, by the same rules.
+/// Copies a directory from a runner, by the rules of [`upload`].
 pub(super) async fn download(
     client: &mut Client,
     from: &Remote,
@@ -109,7 +109,7 @@ pub(super) async fn download(
     Ok(Copied::Tree(TreeView { files, directories, symlinks, size: size_bytes, removed }))
 }
 
-/// The local directory that is filled; created with missing parents, unless it exists.
+/// The local directory to fill; it is created with missing parents, unless it exists.
 fn target(to: &Path, options: UnpackOptions) -> Result<Unpacker, Failure> {
     let (above, name): (PathBuf, OsString) = match to.file_name() {
         Some(name) if !to.is_dir() => {
@@ -123,7 +123,7 @@ fn target(to: &Path, options: UnpackOptions) -> Result<Unpacker, Failure> {
     Unpacker::new(&root, &name, options).map_err(|error| guarded("write", to, &error))
 }
 
-/// Fails if something was left out: a script that runs this has to know.
+/// Fails if something was left out, because a script that runs this command must notice it.
 fn complete(report: &TreeReport) -> Result<(), Failure> {
     match &report.note {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Docker: a command in the user's container, which the server makes or starts for it.
+//! Docker: a command in the user's container, which the server creates or starts for it.
 
 use api::container::ContainerView;
 use api::exec::{ExecAsk, ExecExit};

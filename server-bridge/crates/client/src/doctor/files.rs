@@ -43,7 +43,7 @@ pub(super) fn check_permissions(home: &Path, checks: &mut Vec<Check>) {
     }
 }
 
-/// Only relevant where the server runs. Looks where a server with this home directory would, flags aside.
+/// Looks for the static runner where a server with this home directory would, except for its command line. Only relevant where the server runs.
 pub(super) fn check_static_runner(settings: &Settings, home: &Path) -> Check {
     let configured = settings.value("runner_static").map(PathBuf::from);
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name(STATIC_RUNNER));
@@ -60,7 +60,7 @@ pub(super) fn check_static_runner(settings: &Settings, home: &Path) -> Check {
         }
         (None, _) => {
             let detail = format!(
-                "there is no {STATIC_RUNNER} beside this program, and none is configured (looked in: {looked_at})"
+                "there is no {STATIC_RUNNER} next to this program, and none is configured (looked in: {looked_at})"
             );
             Check::missing("static runner", detail, fix)
         }

@@ -1,6 +1,6 @@
 //! `sandbridge doctor`: checks what works here, and suggests fixes.
 //!
-//! | module | looks at |
+//! | module | checks |
 //! |---|---|
 //! | `server` | the server: reached, trusted, of this version, its clock, the login |
 //! | `places` | the runners and the other places where commands run |

@@ -66,7 +66,7 @@ fn check_active(settings: &SettingsView, runners: &[RunnerView]) -> Check {
     }
 }
 
-/// Checks that any runner is connected.
+/// Checks that at least one runner is connected.
 fn check_online(runners: &[RunnerView]) -> Option<Check> {
     if runners.is_empty() || runners.iter().any(|runner| runner.online) {
         return None;

@@ -58,7 +58,7 @@ pub(super) async fn check(session: &Session, checks: &mut Vec<Check>) -> Option<
     }
 }
 
-/// Sends any request, and compares clocks.
+/// Sends a request, and compares the server's clock with this machine's.
 async fn clock(session: &Session) -> Result<Option<Check>, Failure> {
     let mut client = Client::anonymous(session)?;
     let response = client.send_with(Method::GET, "/healthz", &[], RequestBody::Empty).await?;
@@ -82,7 +82,7 @@ fn check_clock(ours: SystemTime, theirs: SystemTime) -> Check {
     Check::broken("clock", detail, fix)
 }
 
-/// The reason why it cannot be reached; the text ends with what to do.
+/// The result for a server that cannot be reached; the failure's text ends with what to do.
 fn unreachable(failure: Failure) -> Check {
     let is_trust = ["certificate", "TLS", "https://"].iter().any(|word| failure.message.contains(word));
     match failure.message.rsplit_once("; ") {

@@ -13,17 +13,17 @@ const SHELL_CHARACTERS: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '~', '"', '\'', ' ', '\t', '\n'];
 
 /// The hint for a person about a command that was denied something; a program would mistake it for the command's own output.
-const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` says \
+const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` shows \
                       why; start the runner with --allow-read, --allow-write or --allow-git-config to allow it";
 
 /// The hint if git could not write a repository's configuration.
 const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repository's configuration and hooks, which git on \
                                  that machine obeys; start the runner with --allow-git-config to allow it";
 
-/// Words of git about a configuration that it cannot write, in lower case.
+/// Git's messages about a configuration that it cannot write, in lower case.
 const GIT_CONFIG_WORDS: [&str; 2] = ["could not write config file", "could not lock config file"];
 
-/// The hint for a shell line that was given as one word: the same failure with the command that runs it.
+/// Adds a hint to the failure of a shell line that was given as one word: the command that runs the line.
 pub(super) fn with_shell_line(failure: Failure, command: &[OsString]) -> Failure {
     match command {
         [line] if failure.kind == "command_not_found" => match line.to_str() {
@@ -41,11 +41,11 @@ pub(super) fn with_shell_line(failure: Failure, command: &[OsString]) -> Failure
     }
 }
 
-/// A command's time limit has run out.
+/// The message for a command whose time limit has run out.
 pub(super) fn timed_out(limit: Option<Seconds>) -> String {
     match limit {
         Some(Seconds(seconds)) => format!(
-            "the command ran for {seconds} s, its time limit, and was stopped; give it longer with --timeout, or leave that out"
+            "the command ran for {seconds} s, its time limit, and was stopped; allow more time with --timeout, or omit the option"
         ),
         None => "the command ran until its time limit and was stopped".to_owned(),
     }

@@ -5,8 +5,8 @@
 //!   Ctrl-C, SIGTERM ───────────► ├─ WebSocket ┤
 //!   output has no reader ──────► ┘            └ exit │ error ──► exit code
 //! ```
-//! A lost connection is restored, and the command goes on meanwhile: no output is missing or repeated. Reading and writing
-//! block, so each has its own thread: a slow reader of the output must not block Ctrl-C.
+//! A lost connection is restored, and the command continues in the meantime: no output is missing or repeated. Reading and writing block, so
+//! each has its own thread: a slow reader of the output must not block Ctrl-C.
 
 pub(super) mod attach;
 mod hint;
@@ -42,7 +42,7 @@ pub(crate) struct ExecOptions {
     /// Run it on NAME instead of your active runner
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// Stop it after this many seconds (fractions are fine) [default: never]
+    /// Stop it after this many seconds (fractions are allowed) [default: never]
     #[arg(long, value_name = "S", env = "SANDBRIDGE_TIMEOUT", hide_env_values = true)]
     timeout: Option<Seconds>,
     /// Run it in this directory of the workspace
@@ -57,7 +57,7 @@ pub(crate) struct ExecOptions {
     /// Run it in the background: prints its id, for `sandbridge attach`, `ps` and `cancel`
     #[arg(long, conflicts_with = "stdin")]
     detach: bool,
-    /// The user to run it as.
+    /// The user to run the command as.
     #[command(flatten)]
     run_as: RunAsOptions,
     /// The command and its arguments
@@ -151,7 +151,7 @@ async fn finish(
             output::warn(hint::denied(&stderr_tail));
         }
     }
-    // Everything is written: the server may discard it.
+    // All output was written: the server may discard it.
     if matches!(ended, Ended::Exit(_)) {
         socket::goodbye(outbox, inbox).await;
     }

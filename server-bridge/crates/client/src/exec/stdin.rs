@@ -20,7 +20,7 @@ pub(crate) struct Stdin {
     has_ended: bool,
     /// Frames to be sent again, before anything new.
     again: VecDeque<Bytes>,
-    /// The offsets up to which the server took the input on this connection, and up to which it was sent there, in bytes.
+    /// The offsets up to which the server accepted the input on this connection, and up to which it was sent there, in bytes.
     taken: u64,
     offset: u64,
 }
@@ -55,28 +55,28 @@ impl Stdin {
         Ok(Self::of(Some(frames)))
     }
 
-    /// True until the last frame was taken.
+    /// True until the last frame was sent.
     pub(crate) fn is_open(&self) -> bool {
         self.frames.is_some() || !self.again.is_empty()
     }
 
-    /// True if more may be sent before the server takes more.
+    /// True if more may be sent before the server accepts more.
     pub(crate) fn may_go_ahead(&self) -> bool {
         self.offset.saturating_sub(self.taken) < STDIN_AHEAD_BYTES
     }
 
-    /// The server took it up to this offset.
+    /// Records that the server accepted the input up to this offset, in bytes.
     pub(crate) fn taken(&mut self, offset: u64) {
         self.taken = offset;
     }
 
-    /// Accepts no more.
+    /// Stops the input: nothing more is sent.
     pub(crate) fn close(&mut self) {
         self.frames = None;
         self.again.clear();
     }
 
-    /// Begins again at `offset`, on another connection; `false` if that is not kept any more.
+    /// Begins again at `offset`, on another connection; `false` if the input from there on is no longer kept.
     pub(crate) fn rewind(&mut self, offset: u64) -> bool {
         if offset < self.forgotten_bytes {
             return false;

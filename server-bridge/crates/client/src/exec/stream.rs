@@ -28,9 +28,9 @@ use crate::socket::{self, Inbox, Outbox};
 pub(super) enum Ended {
     /// The server reported how the command ended.
     Exit(ExecExit),
-    /// It goes on in the background.
+    /// The command continues in the background.
     Detached { exec_id: String, runner: Option<String> },
-    /// The server reported why it could not be run, or the connection broke.
+    /// The server reported why the command could not be run, or the connection broke.
     Failed(Failure),
     /// The user does not want to wait any longer.
     Interrupted,
@@ -41,7 +41,7 @@ pub(super) enum Ended {
 pub(super) enum OnInterrupt {
     /// It ends the command.
     Cancel,
-    /// It ends this program; the command goes on.
+    /// It ends this program; the command continues.
     Leave,
 }
 
@@ -64,7 +64,7 @@ impl Connections {
         Self { client: format!("{:032x}", rand::random::<u128>()), made: 0 }
     }
 
-    /// Makes the next one, for the output from an offset on.
+    /// Makes the next connection, for the output from an offset on.
     async fn open(
         &mut self,
         opening: &Opening,
@@ -108,7 +108,7 @@ pub(super) struct Stream<'a> {
     /// The timer for acknowledging a small amount; a single one, since most amounts are acknowledged before it fires.
     acknowledge_later: Pin<Box<Sleep>>,
     is_later: bool,
-    /// True if input must wait until the server says where it continues.
+    /// True if input must wait until the server reports where it continues.
     awaits_start: bool,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Stream<'a> {
                     }
                     given_up_at = Some(self.cancel());
                 }
-                // Unread input may be queued before the cancel; then closing the connection cancels.
+                // Unread input may be queued before the cancel; if so, closing the connection cancels the command.
                 () = sleep_until(given_up_at.unwrap_or_else(Instant::now)), if is_cancelled => {
                     return Ended::Interrupted;
                 }
@@ -226,9 +226,9 @@ impl<'a> Stream<'a> {
             }
             Incoming::InputTaken(offset) => self.stdin.taken(offset),
             Incoming::Away(true) => {
-                self.note("waiting for the runner, which is away; the command goes on there")
+                self.note("waiting for the runner, which is disconnected; the command continues there")
             }
-            Incoming::Away(false) => self.note("the runner is back"),
+            Incoming::Away(false) => self.note("the runner is connected again"),
             Incoming::Detached { exec_id, runner } => return Some(Ended::Detached { exec_id, runner }),
             Incoming::Exit(exit) => return Some(Ended::Exit(exit)),
             Incoming::Failed(failure) => return Some(Ended::Failed(failure)),
@@ -247,7 +247,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Acknowledges the received output, unless that is done.
+    /// Acknowledges the received output, unless all of it was acknowledged.
     fn acknowledge(&mut self) {
         if self.acknowledged < self.offset {
             self.acknowledged = self.offset;
@@ -263,10 +263,12 @@ impl<'a> Stream<'a> {
         loop {
             if !is_told && lost_at.elapsed() >= AWAY_NOTE {
                 is_told = true;
-                self.note("waiting for the server, which is away; the command goes on without it");
+                self.note(
+                    "waiting for the server, which cannot be reached; the command continues without it",
+                );
             }
             let found = async {
-                // Also before the first attempt: a server that accepts and breaks at once is not hammered.
+                // This pause also precedes the first attempt, so that a server that accepts connections and closes them at once is not flooded.
                 sleep(pause).await;
                 self.connections.open(&self.opening, self.session, self.offset).await
             };
@@ -280,7 +282,7 @@ impl<'a> Stream<'a> {
                     self.acknowledged = self.offset;
                     self.awaits_start = true;
                     if is_told {
-                        self.note("the server is back");
+                        self.note("the server is connected again");
                     }
                     return None;
                 }
@@ -297,7 +299,7 @@ impl<'a> Stream<'a> {
         Instant::now() + CANCEL_TIMEOUT
     }
 
-    /// A note for a person; programs read the end.
+    /// Prints a note for a person; programs read only the end.
     fn note(&self, text: &str) {
         if self.format == Format::Raw {
             output::warn(text);

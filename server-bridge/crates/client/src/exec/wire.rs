@@ -17,7 +17,7 @@ use crate::line::Line;
 pub(crate) enum Format {
     /// As the command wrote it.
     Raw,
-    /// One JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 
@@ -25,19 +25,19 @@ pub(crate) enum Format {
 pub(crate) enum Incoming {
     /// The command continues from here; with the offset of its input, in bytes.
     Started(u64),
-    /// It goes on in the background under this id.
+    /// The command continues in the background under this id.
     Detached { exec_id: String, runner: Option<String> },
     /// Output of the command: in the form to write, and its length in bytes.
     Output(Channel, Bytes, usize),
-    /// This many bytes of output are not kept any more.
+    /// This many bytes of output are no longer kept.
     Gap(u64),
-    /// Its input was taken up to this offset, in bytes from its start.
+    /// The server accepted the command's input up to this offset, in bytes from its start.
     InputTaken(u64),
-    /// The runner cannot be reached, or is back.
+    /// True if the runner cannot be reached, false if it is connected again.
     Away(bool),
-    /// It ended.
+    /// The command ended.
     Exit(ExecExit),
-    /// It could not be run, or its outcome is unknown.
+    /// The command could not be run, or its outcome is unknown.
     Failed(Failure),
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn incoming(message: Message, format: Format) -> Option<Incoming> {
             Ok(ServerFrame::Input { offset }) => Some(Incoming::InputTaken(offset)),
             Ok(ServerFrame::Interrupted) => Some(Incoming::Away(true)),
             Ok(ServerFrame::Resumed) => Some(Incoming::Away(false)),
-            // Another client that shows the same terminal types into it now.
+            // The input of the terminal now comes from another client that shows it.
             Ok(ServerFrame::Watching) => None,
             Ok(ServerFrame::Unknown) => None,
             Err(_) => nonsense(),
@@ -150,7 +150,7 @@ mod tests {
         assert!(matches!(started, Some(Incoming::Started(0))));
         assert!(incoming(Message::text(r#"{"type":"weather"}"#), Format::Raw).is_none());
         for bad in [Message::text("{"), Message::binary(vec![]), Message::binary(vec![9u8])] {
-            let Some(Incoming::Failed(failure)) = incoming(bad, Format::Raw) else { panic!("not told") };
+            let Some(Incoming::Failed(failure)) = incoming(bad, Format::Raw) else { panic!("no failure") };
             assert_eq!(failure.into_not_run().code, 125);
         }
     }

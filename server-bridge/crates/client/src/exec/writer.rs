@@ -15,12 +15,12 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use crate::limits::OUTPUT_QUEUE;
 use crate::output;
 
-/// Which descriptor.
+/// A descriptor to write to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
-    /// 1.
+    /// Descriptor 1.
     Stdout,
-    /// 2.
+    /// Descriptor 2.
     Stderr,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Writer {
     stderr: AtOnce,
 }
 
-/// The thread that waits for a slow reader, once there was something to wait for.
+/// The thread that waits for a slow reader, started when there is something to wait for.
 struct Thread {
     queue: mpsc::Sender<Piece>,
     done: oneshot::Receiver<()>,
@@ -47,7 +47,7 @@ struct Thread {
 struct Broken {
     is_broken: AtomicBool,
     news: Notify,
-    /// Pieces that the thread has not written yet: nothing may pass them.
+    /// The number of pieces that the thread has not written yet: no later piece may overtake them.
     unwritten: AtomicUsize,
 }
 
@@ -58,11 +58,11 @@ impl Broken {
     }
 }
 
-/// Reports when the output has no reader any more.
+/// Reports when the output no longer has a reader.
 pub(crate) struct BrokenWatch(Arc<Broken>);
 
 impl BrokenWatch {
-    /// Waits for that. May be given up at any time.
+    /// Waits until the output no longer has a reader. May be cancelled at any time.
     pub(crate) async fn broken(&self) {
         while !self.0.is_broken.load(Ordering::Acquire) {
             self.0.news.notified().await;
@@ -82,7 +82,7 @@ impl Writer {
         }
     }
 
-    /// Takes a piece. Only if [`Writer::is_full`] is false.
+    /// Takes a piece. Call this only if [`Writer::is_full`] is false.
     pub(crate) fn push(&mut self, channel: Channel, mut bytes: Bytes) {
         if self.waiting.is_none() && self.broken.unwritten.load(Ordering::Acquire) == 0 {
             let written = match channel {
@@ -101,7 +101,7 @@ impl Writer {
         }
     }
 
-    /// The thread's queue; none if there can be no thread, which counts as if the output had no reader.
+    /// The thread's queue; `None` if no thread can be started, which counts as if the output had no reader.
     fn queue(&mut self) -> Option<mpsc::Sender<Piece>> {
         if self.thread.is_none() {
             match Thread::start(&self.broken) {
@@ -125,7 +125,7 @@ impl Writer {
         self.waiting.is_some()
     }
 
-    /// Waits until a further piece can be taken. May be given up at any time.
+    /// Waits until a further piece can be taken. May be cancelled at any time.
     pub(crate) async fn has_room(&mut self) {
         let Some(Thread { queue, .. }) = &self.thread else { return };
         if let Ok(permit) = queue.reserve().await
@@ -135,12 +135,12 @@ impl Writer {
         }
     }
 
-    /// True if the output has no reader any more.
+    /// True if the output no longer has a reader.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.is_broken.load(Ordering::Acquire)
     }
 
-    /// A watch on the same, which can be awaited beside other events.
+    /// A watch on [`Writer::is_broken`], which can be awaited along with other events.
     pub(crate) fn watch(&self) -> BrokenWatch {
         BrokenWatch(Arc::clone(&self.broken))
     }
@@ -200,11 +200,11 @@ fn write_all(mut pieces: mpsc::Receiver<Piece>, broken: &Broken) {
 /// How much of a descriptor's data can be written without blocking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtOnce {
-    /// All: a file.
+    /// All of it: the descriptor is a file.
     All,
     /// As much as fits now, as long as the system can tell how much that is.
     WhatFits,
-    /// Nothing.
+    /// Nothing: the descriptor is of another kind.
     Nothing,
 }
 
@@ -218,7 +218,7 @@ impl AtOnce {
         }
     }
 
-    /// Writes what can be written at once; returns how much. An error shows when the rest is written.
+    /// Writes what can be written at once; returns how much. An error is reported when the rest is written.
     fn write(&mut self, to: impl AsFd, bytes: &[u8]) -> usize {
         /// The descriptor's current position.
         const HERE: u64 = u64::MAX;

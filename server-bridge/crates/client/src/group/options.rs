@@ -1,11 +1,11 @@
-//! Options with many parts.
+//! The arguments of `group add-agent` and `group chain`.
 
 use clap::{Args, Subcommand};
 
 use super::workspace::Documents;
 use crate::names;
 
-/// An agent.
+/// The agent to add or change.
 #[derive(Args)]
 pub(crate) struct AddAgent {
     /// The group's number
@@ -21,7 +21,7 @@ pub(crate) struct AddAgent {
     /// Its model, as `sandbridge model list` shows it [default: your choice for new chats]
     #[arg(long)]
     pub(super) model: Option<String>,
-    /// What it is told about itself
+    /// Its persona: the text that describes its role to it
     #[arg(long)]
     pub(super) persona: Option<String>,
     /// The only tools that it may use, such as 'Read,Grep,mcp__github__*'; '*' for all of yours [default: unchanged; all for a new agent]
@@ -34,7 +34,7 @@ pub(crate) struct AddAgent {
     pub(super) documents: Documents,
 }
 
-/// Chains: steps that several agents do one after the other
+/// Chains: steps that several agents carry out one after the other
 #[derive(Subcommand)]
 pub(crate) enum Chain {
     /// List the chains of a group
@@ -58,10 +58,10 @@ pub(crate) enum Chain {
     Get {
         /// The group's number
         group: i64,
-        /// Its name
+        /// The chain's name
         name: String,
     },
-    /// Print a template that a chain can be made from, or list the templates
+    /// Print a template for a chain, or list the templates
     Template {
         /// The template's name
         name: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) enum Chain {
     Remove {
         /// The group's number
         group: i64,
-        /// Its name
+        /// The chain's name
         name: String,
     },
     /// Begin a run of a chain
@@ -79,7 +79,7 @@ pub(crate) enum Chain {
         group: i64,
         /// The chain's name
         name: String,
-        /// What its steps work on
+        /// The task that its steps work on
         request: String,
     },
     /// List the runs of a group's chains, the newest first
@@ -112,7 +112,7 @@ pub(crate) enum Chain {
         gate: i64,
         /// The answer
         reply: String,
-        /// For edit, the text that takes the output's place; for redo, what to change
+        /// For edit, the text that replaces the output; for redo, what to change
         #[arg(long)]
         text: Option<String>,
     },

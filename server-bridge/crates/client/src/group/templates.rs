@@ -1,4 +1,4 @@
-//! `sandbridge group chain template`: chains to begin with, as the server has them.
+//! `sandbridge group chain template`: the server's templates of chains.
 
 use api::chain::ChainTemplate;
 
@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::http::Client;
 use crate::output::both;
 
-/// `chain template`: one of them, or the list.
+/// Runs `chain template`: prints one template, or lists them.
 pub(super) async fn shown(client: &mut Client, name: Option<String>) -> Result<(String, String), Failure> {
     let all = client.chain_templates().await?;
     let Some(name) = name else { return Ok(both(&all, list(&all))) };
@@ -14,18 +14,18 @@ pub(super) async fn shown(client: &mut Client, name: Option<String>) -> Result<(
     Ok(both(template, template.text.trim_end()))
 }
 
-/// A list of them for people.
+/// The templates, as lines for people.
 fn list(all: &[ChainTemplate]) -> String {
     let mut lines: Vec<_> =
         all.iter().map(|template| format!("{:9} {}", template.name, template.what)).collect();
     lines.push(
-        "`sandbridge group chain template NAME` prints one; put your agents' handles into it for `set`"
+        "`sandbridge group chain template NAME` prints one; replace its handles with those of your agents, and add it with `set`"
             .to_owned(),
     );
     lines.join("\n")
 }
 
-/// The error for a name that none has.
+/// The error for a name that no template has.
 fn unknown(all: &[ChainTemplate], name: &str) -> Failure {
     let names: Vec<_> = all.iter().map(|template| template.name.as_str()).collect();
     Failure::usage(format!("there is no template {name}; there are {}", names.join(", ")))

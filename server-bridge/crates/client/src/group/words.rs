@@ -1,4 +1,4 @@
-//! Groups in words. What people and agents wrote cannot leave its place in the output.
+//! Groups as text. Texts of people and agents are escaped or indented, so that they cannot imitate other output.
 
 use api::chain::{ChainRunView, ChainView, HandOver};
 use api::group::{GroupCall, GroupEntries, GroupPosted, GroupView};
@@ -10,10 +10,10 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
-/// The groups.
+/// The groups, as a table.
 pub(super) fn list(groups: &[GroupView]) -> String {
     if groups.is_empty() {
-        return "you are in no group; `sandbridge group create TITLE` makes one".to_owned();
+        return "you are in no group; `sandbridge group create TITLE` creates one".to_owned();
     }
     let mut rows = vec![row(["NUMBER", "TITLE", "YOU ARE", "PEOPLE", "AGENTS", "CHANGED"])];
     rows.extend(groups.iter().map(|group| {
@@ -63,7 +63,7 @@ fn place(runner: &str, folder: &str) -> String {
     if folder.is_empty() { runner.to_owned() } else { format!("{runner}:{}", one_line(folder)) }
 }
 
-/// A message that was posted.
+/// The result of posting a message.
 pub(super) fn posted(posted: &GroupPosted) -> String {
     let mut lines: Vec<String> = Vec::new();
     if !posted.entry.asks.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn posted(posted: &GroupPosted) -> String {
     lines.join("\n")
 }
 
-/// A part of the log.
+/// Entries of a group's log.
 pub(super) fn entries(entries: &GroupEntries) -> String {
     if entries.entries.is_empty() {
         return "there are no messages".to_owned();
@@ -94,7 +94,7 @@ pub(super) fn entries(entries: &GroupEntries) -> String {
     lines.join("\n")
 }
 
-/// Calls.
+/// The calls of a group, as a table.
 pub(super) fn calls(calls: &[GroupCall]) -> String {
     if calls.is_empty() {
         return "no agent has been asked yet".to_owned();
@@ -117,7 +117,7 @@ pub(super) fn calls(calls: &[GroupCall]) -> String {
     table(&rows)
 }
 
-/// Chains.
+/// The chains of a group, with their steps.
 pub(super) fn chains(chains: &[ChainView]) -> String {
     if chains.is_empty() {
         return "there are no chains; `sandbridge group chain set` adds one".to_owned();
@@ -129,7 +129,7 @@ pub(super) fn chains(chains: &[ChainView]) -> String {
     chains.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// Runs of chains.
+/// The runs of a group's chains, as a table.
 pub(super) fn runs(runs: &[ChainRunView]) -> String {
     if runs.is_empty() {
         return "no chain has been run yet".to_owned();
@@ -148,7 +148,7 @@ pub(super) fn runs(runs: &[ChainRunView]) -> String {
     table(&rows)
 }
 
-/// The files that a step got.
+/// The files that a step received.
 fn received(number: usize, files: &HandOver) -> String {
     let HandOver { from_step, from_runner, to_runner, .. } = files;
     let way = format!("step {number}: files of step {} from {from_runner} to {to_runner}", from_step + 1);
@@ -165,7 +165,7 @@ fn received(number: usize, files: &HandOver) -> String {
     }
 }
 
-/// A run with its steps, and the gate that waits.
+/// A run with its steps, and the gate that waits for an answer.
 pub(super) fn run(run: &ChainRunView) -> String {
     let mut rows = vec![row(["STEP", "AGENT", "PLACE", "STATE", "ATTEMPTS", "TOKENS", "REASON"])];
     rows.extend((1..).zip(&run.steps).map(|(number, step)| {

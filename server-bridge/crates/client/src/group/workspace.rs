@@ -17,10 +17,10 @@ use crate::output::{both, one_line, table};
 /// The documents of a workspace
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Documents {
-    /// Make its documents from this template; `sandbridge group templates` lists them
+    /// Create its documents from this template; `sandbridge group templates` lists them
     #[arg(long, value_name = "NAME")]
     pub(super) template: Option<String>,
-    /// Make a document from this file, whose name decides which: SOUL.md, IDENTITY.md, USER.md or TOOLS.md
+    /// Create a document from this file, whose name decides which: SOUL.md, IDENTITY.md, USER.md or TOOLS.md
     #[arg(long = "file", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// The language of the template: en or zh [default: yours]
@@ -28,7 +28,7 @@ pub(crate) struct Documents {
     pub(super) language: Option<Language>,
 }
 
-/// The workspace of an agent: its folder, and the documents that tell it who it is
+/// The workspace of an agent: its folder, and the documents that describe its role
 #[derive(Subcommand)]
 pub(crate) enum Workspace {
     /// Show the folder of an agent of yours, and which of its documents exist
@@ -38,7 +38,7 @@ pub(crate) enum Workspace {
         /// The agent's handle
         handle: String,
     },
-    /// Make the folder of an agent of yours, and the documents that are missing; what exists is kept
+    /// Create the folder of an agent of yours, and the documents that are missing; existing ones are kept
     Make {
         /// The group's number
         group: i64,
@@ -62,7 +62,7 @@ impl Documents {
         self.template.is_some() || !self.files.is_empty()
     }
 
-    /// The request to the server.
+    /// The request that creates the documents.
     fn read(&self) -> Result<WorkspaceMake, Failure> {
         let mut files = Vec::new();
         for path in &self.files {
@@ -92,7 +92,7 @@ pub(super) async fn run(client: &mut Client, command: Workspace) -> Result<(Stri
     Ok(both(&workspace, shown(&workspace)))
 }
 
-/// `group add-agent`: adds the agent first, because that also works while the machine is offline; `group workspace make` can make the
+/// Runs `group add-agent`: adds the agent first, because that also works while the machine is offline; `group workspace make` can create the
 /// workspace later.
 pub(super) async fn add_agent(client: &mut Client, options: AddAgent) -> Result<(String, String), Failure> {
     let AddAgent { group, handle, on, approval, model, persona, tools, folder, documents } = options;
@@ -101,7 +101,7 @@ pub(super) async fn add_agent(client: &mut Client, options: AddAgent) -> Result<
     client.speak(documents.language);
     let mut folder = folder;
     if documents.is_given() {
-        // Refuses wrong options before the agent is added.
+        // Invalid options are refused before the agent is added.
         if let Some(name) = &documents.template {
             named(&client.agent_templates().await?, name)?;
         }
@@ -133,7 +133,7 @@ async fn is_new(client: &mut Client, group: i64, handle: &str) -> Result<bool, F
     Ok(!client.group(group).await?.agents.iter().any(|agent| agent.handle.to_lowercase() == key))
 }
 
-/// `group templates`.
+/// Runs `group templates`: prints one template, or lists them.
 pub(super) async fn templates(
     client: &mut Client,
     name: Option<String>,

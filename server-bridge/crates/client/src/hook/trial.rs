@@ -33,12 +33,12 @@ pub(super) fn words(view: &HookTrialView) -> String {
 
 fn decision(view: &HookTrialView) -> String {
     let words = match &view.decision {
-        HookDecision::Allow => "allow: the action would go on without a question",
+        HookDecision::Allow => "allow: the action would run without asking you",
         HookDecision::Ask => "ask: you would be asked",
         HookDecision::Deny if view.may_block => "deny: the action would be blocked",
         HookDecision::Deny => "deny: nothing is stopped at this event; the reason would be shown",
         HookDecision::Stop => "stop: the turn would end",
-        HookDecision::None => "none: everything would go on as without hooks",
+        HookDecision::None => "none: the hooks would have no effect",
         HookDecision::Unknown(word) => word,
     };
     words.to_owned()

@@ -1,4 +1,4 @@
-//! Texts about hooks. What a workspace's file says cannot leave its place in the output: anybody may have written the file.
+//! Texts about hooks. Text from a workspace's file cannot imitate other output: anybody may have written the file.
 
 use api::hooks::{HookList, HookRunView, HookView};
 use api::words::{ExtensionLayer, HookState};
@@ -18,7 +18,7 @@ pub(super) fn list(list: &HookList) -> String {
     parts.join("\n")
 }
 
-/// The user's own document was set.
+/// The result of setting the user's own document.
 pub(super) fn set(list: &HookList) -> String {
     let own: Vec<&HookView> = list.hooks.iter().filter(|hook| hook.layer == ExtensionLayer::User).collect();
     let count = |state: &HookState| own.iter().filter(|hook| hook.state == *state).count();
@@ -33,7 +33,7 @@ pub(super) fn set(list: &HookList) -> String {
     lines.join("\n")
 }
 
-/// The newest runs.
+/// The newest runs, as a table.
 pub(super) fn log(runs: &[HookRunView]) -> String {
     if runs.is_empty() {
         return "none of your hooks has run since the server was started".to_owned();
@@ -86,7 +86,7 @@ fn table(hooks: &[HookView]) -> String {
     output::table(&std::iter::once(heading.map(str::to_owned).to_vec()).chain(rows).collect::<Vec<_>>())
 }
 
-/// What to do about hooks that do not run.
+/// Advice about hooks that do not run.
 fn advice(hooks: &[HookView]) -> Vec<String> {
     let has = |state: &HookState| hooks.iter().any(|hook| hook.state == *state);
     let mut lines = Vec::new();

@@ -47,7 +47,7 @@ impl Client {
         read(&self.send_document(Method::POST, path, import, ANSWER_TIMEOUT).await?)
     }
 
-    /// `POST /api/v1/http-tools/{name}/try`: answers once the service did.
+    /// `POST /api/v1/http-tools/{name}/try`: answers once the service has answered.
     pub(super) async fn try_http_tool(
         &mut self,
         name: &str,

@@ -1,5 +1,4 @@
-//! Texts about HTTP tools. What a document or a service says cannot leave its place in the output: anybody may have written
-//! it.
+//! Texts about HTTP tools. Text from a document or a service cannot imitate other output: anybody may have written it.
 
 use api::http_tools::{HttpToolImported, HttpToolList, HttpToolSaved, HttpToolTried, HttpToolView};
 use api::words::HttpToolState;
@@ -43,7 +42,7 @@ pub(super) fn whole(tool: &HttpToolView) -> String {
     lines.join("\n")
 }
 
-/// A tool that was saved.
+/// The result of saving a tool.
 pub(super) fn saved(name: &str, saved: &HttpToolSaved) -> String {
     let (what, name) = (called(name), argument(name));
     let mut lines = vec![format!("{what} was saved; `sandbridge http-tool try {name} ARGUMENTS` tries it")];
@@ -59,7 +58,7 @@ pub(super) fn saved(name: &str, saved: &HttpToolSaved) -> String {
     lines.join("\n")
 }
 
-/// The tools of an OpenAPI document.
+/// The result of importing an OpenAPI document.
 pub(super) fn imported(imported: &HttpToolImported, is_dry_run: bool) -> String {
     let done = if is_dry_run { "would be added" } else { "was added" };
     let mut lines: Vec<String> =
@@ -75,7 +74,7 @@ pub(super) fn imported(imported: &HttpToolImported, is_dry_run: bool) -> String 
     lines.join("\n")
 }
 
-/// A tried request and its answer.
+/// The request and the answer of a test call.
 pub(super) fn tried(tried: &HttpToolTried) -> String {
     let mut lines = vec![format!("request: {} {}", one_line(&tried.method), one_line(&tried.url))];
     lines.extend(tried.headers.iter().flat_map(|header| quoted(header)));
@@ -85,7 +84,7 @@ pub(super) fn tried(tried: &HttpToolTried) -> String {
     lines.join("\n")
 }
 
-/// A tool in a sentence.
+/// A tool, as a part of a sentence.
 pub(super) fn called(name: &str) -> String {
     format!("the HTTP tool {}", short_line(name))
 }
@@ -113,7 +112,7 @@ fn table(tools: &[HttpToolView]) -> String {
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
 
-/// What to do about a tool that cannot be called yet.
+/// Advice about a tool that cannot be called yet.
 fn advice(tool: &HttpToolView) -> Option<String> {
     let name = argument(&tool.name);
     match &tool.state {

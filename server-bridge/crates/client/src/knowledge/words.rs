@@ -5,7 +5,7 @@ use api::words::CollectionSync;
 
 use crate::output::{one_line, short_line, table};
 
-/// The collections.
+/// The collections, as a table.
 pub(super) fn list(list: &CollectionList) -> String {
     if list.collections.is_empty() {
         return "there are no collections; `sandbridge knowledge create NAME` adds one".to_owned();
@@ -53,7 +53,7 @@ pub(super) fn whole(about: &CollectionView, list: &DocumentList) -> String {
     lines.join("\n")
 }
 
-/// A collection that was added.
+/// The result of adding a collection.
 pub(super) fn made(made: &CollectionView) -> String {
     let name = one_line(&made.name);
     match folder(made) {
@@ -66,7 +66,7 @@ pub(super) fn made(made: &CollectionView) -> String {
     }
 }
 
-/// Documents that were added.
+/// The result of adding documents.
 pub(super) fn added(documents: &[DocumentView]) -> String {
     let line = |document: &DocumentView| {
         let name = one_line(&document.name);
@@ -113,7 +113,7 @@ pub(super) fn shared(shared: &CollectionView) -> String {
     format!("{} is shared with: {}", one_line(&shared.name), readers(shared))
 }
 
-/// The work that waits.
+/// The queue of documents to index.
 pub(super) fn status(status: &KnowledgeStatus) -> String {
     match (status.waiting, status.ahead) {
         (0, _) => "nothing is waiting to be indexed".to_owned(),

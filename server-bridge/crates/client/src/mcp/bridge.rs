@@ -1,4 +1,4 @@
-//! The HTTP side: a POST per message, the server's session, and its answers as they come.
+//! The HTTP side: a POST per message, the server's session, and its answers as they arrive.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,13 +25,13 @@ const NAME: &str = "mcp-name";
 pub(super) struct Bridge {
     session: Session,
     known: Mutex<Known>,
-    /// Connections that wait for the next message.
+    /// Idle connections, kept for the next messages.
     idle: Mutex<Vec<Client>>,
-    /// Held by the request that opens a session: only one does at a time.
+    /// Locked by the request that opens a session, so that only one request does so at a time.
     opening: tokio::sync::Mutex<()>,
 }
 
-/// The negotiated state.
+/// The state that client and server negotiated.
 #[derive(Clone, Default)]
 struct Known {
     session: Option<String>,
@@ -59,7 +59,7 @@ impl Bridge {
         .await
     }
 
-    /// Sends a request, and its answers to the client; reports when the server has it.
+    /// Sends a request, and passes its answers on to the client; calls `accepted` when the server has received the request.
     pub(super) async fn request(&self, message: &Message, accepted: impl FnOnce()) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         accepted();
@@ -80,7 +80,7 @@ impl Bridge {
         }
     }
 
-    /// Sends a message; opens a new session first if the server does not have this one any more.
+    /// Sends a message; opens a new session first if the server no longer has this one.
     async fn send_in_session(&self, message: &Message) -> Result<(Client, Response<Incoming>), Failure> {
         let before = self.known().session.clone();
         let (client, response) = self.send(Method::POST, Some(message)).await?;
@@ -91,7 +91,7 @@ impl Bridge {
         self.send(Method::POST, Some(message)).await
     }
 
-    /// Replaces a session that is gone, unless that was done already.
+    /// Replaces a session that the server no longer has, unless it was replaced already.
     async fn open_again(&self, gone: Option<String>) -> Result<(), Failure> {
         let _one = self.opening.lock().await;
         let known = self.known().clone();
@@ -135,7 +135,7 @@ impl Bridge {
         Ok((client, response))
     }
 
-    /// Passes each message of an answer on. A refusal that is not a message becomes a failure.
+    /// Passes on each message of an answer. An error response that is not a message becomes a failure.
     async fn relay(
         &self,
         client: Client,
@@ -162,7 +162,7 @@ impl Bridge {
         let (mut body, mut events) = (response.into_body(), Events::default());
         while let Some(chunk) = next_chunk(&mut body).await {
             events.push(&chunk?, |data| {
-                // Some events only keep the connection alive, or number it.
+                // Events without a message only keep the connection alive, or number it.
                 if let Ok(message) = Message::parse(data.as_bytes()) {
                     each(message);
                 }

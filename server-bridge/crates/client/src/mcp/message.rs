@@ -1,9 +1,9 @@
-//! A JSON-RPC message: its text, which is passed on unchanged, and the little that the transport needs of it.
+//! A JSON-RPC message: its text, which is passed on unchanged, and the few fields that the transport needs.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A message.
+/// A JSON-RPC message.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     text: Box<RawValue>,
@@ -13,9 +13,9 @@ pub(super) struct Message {
 /// The reason why a line is not a message.
 #[derive(Debug)]
 pub(super) enum NoMessage {
-    /// No JSON.
+    /// The line is not JSON.
     NoJson,
-    /// JSON that is not a message, with its id if it has one.
+    /// The line is JSON, but not a message; with the id, if it has one.
     NoRpc(Option<Box<RawValue>>),
 }
 
@@ -89,7 +89,7 @@ impl Message {
 
     /// Its text, on one line.
     pub(super) fn line(&self) -> String {
-        // Between values a line end is only white space, and within a text there is none.
+        // Between values, line ends are only white space; within texts, JSON allows none.
         self.text.get().replace(['\n', '\r'], " ")
     }
 

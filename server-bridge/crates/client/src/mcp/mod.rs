@@ -30,11 +30,11 @@ use super::output;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// JSON-RPC: the line is not JSON.
+/// The JSON-RPC error code for a line that is not JSON.
 const PARSE_ERROR: i32 = -32700;
-/// JSON-RPC: it is JSON, but not a message.
+/// The JSON-RPC error code for JSON that is not a message.
 const INVALID_REQUEST: i32 = -32600;
-/// JSON-RPC: the transport failed.
+/// The JSON-RPC error code for a failure of the transport.
 const TRANSPORT_ERROR: i32 = -32000;
 
 /// Serve your runners to an MCP client over standard input and output
@@ -82,14 +82,14 @@ async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
 #[derive(Default)]
 struct Requests {
     tasks: JoinSet<()>,
-    /// For each id, true if the server has it.
+    /// For each id of a request, true once the server has received the request.
     accepted: HashMap<String, watch::Receiver<bool>>,
 }
 
 impl Requests {
     async fn take(&mut self, bridge: &Arc<Bridge>, line: &[u8]) {
         while self.tasks.try_join_next().is_some() {}
-        // A dropped sender means that its request is over.
+        // A dropped sender means that its request has ended.
         self.accepted.retain(|_, accepted| accepted.has_changed().is_ok());
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -152,11 +152,11 @@ enum Read {
     Line(Vec<u8>),
     /// A line that is longer than any message may be; it was skipped.
     TooLong,
-    /// Nothing more will come.
+    /// The input has ended.
     End,
 }
 
-/// The lines of standard input. A separate thread reads them: a read there cannot be given up.
+/// The lines of standard input. A separate thread reads them, because a read of standard input cannot be cancelled.
 fn read_lines() -> mpsc::Receiver<Result<Read, Failure>> {
     let (sender, lines) = mpsc::channel(STDIN_QUEUE);
     std::thread::spawn(move || {

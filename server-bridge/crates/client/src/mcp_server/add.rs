@@ -11,7 +11,7 @@ use crate::names;
 /// A server to be added.
 #[derive(Args)]
 pub(crate) struct AddOptions {
-    /// What you call it
+    /// The name that you give it
     pub(super) name: String,
     /// Set an environment variable of the program; may be given many times. ${NAME} stands for the value of NAME in commands on the same machine
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]

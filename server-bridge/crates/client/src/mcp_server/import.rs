@@ -11,23 +11,23 @@ use crate::failure::Failure;
 /// The fields of an entry that are used.
 const FIELDS: [&str; 9] = ["type", "command", "args", "env", "url", "via", "headers", "oauth", "timeout"];
 
-/// The fields that turn an entry off, with the value that does.
+/// The fields that turn an entry off, each with the value that does so.
 const SWITCHES: [(&str, &str); 2] = [("disabled", "true"), ("enabled", "false")];
 
-/// Where the entries may be: in `.mcp.json`, and in VS Code's `mcp.json`.
+/// The fields that may contain the entries: in `.mcp.json`, and in VS Code's `mcp.json`.
 const HOLDERS: [&str; 2] = ["mcpServers", "servers"];
 
-/// The names of an object, with their values as they stand there.
+/// The fields of an object, with their unparsed values.
 type Object = BTreeMap<String, Box<RawValue>>;
 
 /// An entry of a document.
 #[derive(Debug, PartialEq)]
 pub(super) enum Entry {
-    /// One that can be added, with the names of its fields that are not used.
+    /// An entry that can be added, with the names of its fields that are not used.
     Whole(Box<McpServerEntry>, Vec<String>),
-    /// One that the document turns off.
+    /// An entry that the document turns off.
     Off,
-    /// One that cannot be read, with the reason.
+    /// An entry that cannot be read, with the reason.
     Wrong(String),
 }
 
@@ -36,9 +36,9 @@ pub(super) enum Entry {
 pub(super) struct Imported {
     /// The servers that were added.
     pub(super) added: Vec<Added>,
-    /// Those that the document turns off.
+    /// The names of the servers that the document turns off.
     pub(super) turned_off: Vec<String>,
-    /// Those that were not added for another reason.
+    /// The servers that were not added for another reason.
     pub(super) refused: Vec<Refused>,
 }
 
@@ -70,7 +70,7 @@ impl Imported {
 /// The entries of a document, by name.
 ///
 /// # Errors
-/// `invalid` if it is no JSON object, or has no entries.
+/// `invalid` if it is not a JSON object, or has no entries.
 pub(super) fn entries(document: &str) -> Result<Vec<(String, Entry)>, Failure> {
     let invalid = |why: String| Failure::other("invalid", format!("{why}; nothing was changed"));
     let mut top: Object = serde_json::from_str(document.trim_start_matches('\u{feff}')).map_err(|error| {
@@ -105,7 +105,7 @@ fn entry(name: &str, value: &RawValue) -> Entry {
     if SWITCHES.iter().any(is_off) {
         return Entry::Off;
     }
-    // An error of the parser would repeat the value that it dislikes, so each field is tried alone.
+    // An error of the parser would repeat the value that it rejects, so each field is tried alone.
     let is_wrong = |field: &&String| {
         let alone = api::to_line(&BTreeMap::from([(field, &fields[*field])]));
         serde_json::from_str::<McpServerEntry>(&alone).is_err()

@@ -4,7 +4,7 @@
 //!   listen ─► begin: the provider's page ─► the browser comes back, or its address is pasted ─► end ─► check
 //! ```
 //!
-//! Neither the secret nor the address that comes back is printed.
+//! Neither the secret nor the address of the redirect is printed.
 
 use std::io::{IsTerminal, Read};
 
@@ -22,7 +22,7 @@ use crate::output::both;
 /// A login to a server.
 #[derive(Args)]
 pub(crate) struct LoginOptions {
-    /// Its name
+    /// The server's name
     #[arg(add = names::mcp_servers())]
     name: String,
     /// The MCP server of NAME's workspace instead of your active runner's
@@ -34,12 +34,12 @@ pub(crate) struct LoginOptions {
     /// Read that client's secret from standard input
     #[arg(long, requires = "client_id")]
     client_secret_stdin: bool,
-    /// The port of this machine to which the browser is sent back [default: one that is free]
+    /// The port of this machine to which the browser is redirected [default: a free one]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
 }
 
-/// Logs in and checks the server: a document for programs, and the same as text.
+/// Logs in and checks the server; returns a document for programs, and the same as text.
 pub(super) async fn log_in(
     client: &mut Client,
     options: &LoginOptions,
@@ -90,7 +90,7 @@ pub(super) fn secret() -> Result<String, Failure> {
     }
 }
 
-/// Ends the login: the name of the server that it was for.
+/// Completes the login; returns the name of the server that it was for.
 async fn end(client: &mut Client, answer: Answer) -> Result<String, Failure> {
     let Answer { url, refusal } = answer;
     let ended = client.end_mcp_login(url).await;

@@ -1,5 +1,4 @@
-//! Texts about MCP servers. What a server or a workspace's file says cannot leave its place in the output: anybody may have
-//! written it.
+//! Texts about MCP servers. Text from a server or a workspace's file cannot imitate other output: anybody may have written it.
 
 use api::mcp::{McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
@@ -77,7 +76,7 @@ pub(super) fn whole(server: &McpServerView) -> String {
     lines.join("\n")
 }
 
-/// A heading and what is below it, each on a line of its own, or a word for nothing.
+/// A heading and the items below it, each on its own line, or `none` if there are no items.
 fn listed(heading: &str, items: &[String], none: &str) -> Vec<String> {
     if items.is_empty() {
         return vec![format!("{heading:10} {none}")];
@@ -97,7 +96,7 @@ pub(super) fn changes(server: &McpServerView) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// The tools of a server that was just asked.
+/// The result of checking a server: its tools.
 pub(super) fn checked(server: &McpServerView) -> String {
     let count = match server.tools.len() {
         0 => "no tools".to_owned(),
@@ -111,7 +110,7 @@ pub(super) fn checked(server: &McpServerView) -> String {
     parts.join("\n")
 }
 
-/// A server of the user's own is not used: another layer has one with its name.
+/// The warning that a server of the user's own is not used, because another layer has a server of the same name.
 pub(super) fn hidden(name: &str, layer: &ExtensionLayer) -> String {
     let layer = match layer {
         ExtensionLayer::Managed => "administrator's",
@@ -123,7 +122,7 @@ pub(super) fn hidden(name: &str, layer: &ExtensionLayer) -> String {
     )
 }
 
-/// The servers of a document that were added, and those that were not.
+/// The result of an import: the servers that were added, and those that were not.
 pub(super) fn imported(imported: &Imported) -> String {
     let mut lines = Vec::new();
     for added in &imported.added {
@@ -148,17 +147,17 @@ pub(super) fn imported(imported: &Imported) -> String {
     lines.join("\n")
 }
 
-/// A server in a sentence.
+/// A server, as a part of a sentence.
 pub(super) fn called(server: &McpServerView) -> String {
     called_by(&server.name)
 }
 
-/// A server of which only the name is known, in a sentence.
+/// A server of which only the name is known, as a part of a sentence.
 pub(super) fn called_by(name: &str) -> String {
     format!("the MCP server {}", short_line(name))
 }
 
-/// A server of which only the hash is known, in a sentence.
+/// A server of which only the hash is known, as a part of a sentence.
 pub(super) fn hashed(hash: &str) -> String {
     format!("the MCP server with the hash {}", short_hash(hash))
 }
@@ -169,13 +168,13 @@ pub(super) fn log_in(name: &str, on: Option<&str>) -> String {
     format!("`sandbridge mcp-server login {}{on}`", argument(name))
 }
 
-/// A failure whose message may hold what others wrote: it cannot leave its place on a terminal.
+/// A failure whose message may contain text that others wrote, which is escaped for the terminal.
 pub(super) fn quoted_failure(failure: Failure) -> Failure {
     let message = quoted(&failure.message);
     Failure { message, ..failure }
 }
 
-/// A message that may hold what others wrote: each line after the first is marked as theirs.
+/// A message that may contain text that others wrote: each line after the first is marked as theirs.
 pub(super) fn quoted(message: &str) -> String {
     message.trim_end().split('\n').map(one_line).collect::<Vec<_>>().join(&format!("\n{QUOTE}"))
 }
@@ -199,7 +198,7 @@ fn tool_row(tool: &McpToolView) -> Vec<String> {
     vec![format!("  {}", one_line(&tool.name)), format!("{state}{}", short_line(about(tool)))]
 }
 
-/// Why a tool is not offered, or else its description.
+/// The reason why a tool is not offered, or else its description.
 fn about(tool: &McpToolView) -> &str {
     tool.problem.as_ref().unwrap_or(&tool.description)
 }
@@ -219,7 +218,7 @@ fn tools_words(server: &McpServerView) -> String {
     parts.join(", ")
 }
 
-/// What to do about servers and tools that are not offered.
+/// Advice about servers and tools that are not offered.
 fn advice(servers: &[McpServerView]) -> Vec<String> {
     let of = |is_meant: fn(&McpServerView) -> bool| {
         let mut found = servers.iter().filter(move |server| is_meant(server));
@@ -262,7 +261,7 @@ fn tool_state(state: &McpToolState) -> Option<&str> {
     }
 }
 
-/// Two texts, line by line; what they have in common at the beginning and at the end is there once.
+/// The difference of two texts, line by line; lines that are the same at the beginning and at the end appear once.
 fn difference(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same = |(left, right): &(&&str, &&str)| left == right;

@@ -38,7 +38,8 @@ fn state(memory: &MemoryView) -> String {
     }
 }
 
-/// What a proposal would replace, with the texts, so that the user knows what they accept: ` (would replace 3: likes tabs)`; empty if nothing.
+/// The memories that a proposal would replace, with their texts, so that the user knows what they accept: ` (would replace 3: likes tabs)`;
+/// empty if there are none.
 fn would_replace(memory: &MemoryView) -> String {
     let one = |replaced: &ReplacedMemory| {
         let text = replaced.text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -48,7 +49,7 @@ fn would_replace(memory: &MemoryView) -> String {
     memory.would_replace.iter().map(one).collect()
 }
 
-/// The agent of a group that remembers it: ` (of @coder in "Work")`; empty for the user's own.
+/// The agent of a group that remembers a memory: ` (of @coder in "Work")`; empty for the user's own.
 fn holder(memory: &MemoryView) -> String {
     let of = |agent: &MemoryAgent| format!(" (of @{} in \"{}\")", agent.handle, agent.group);
     memory.agent.as_ref().map(of).unwrap_or_default()
@@ -90,7 +91,7 @@ pub(super) fn detail(detail: &MemoryDetail) -> String {
     lines.join("\n")
 }
 
-/// How agents remember.
+/// The settings of memories, as text.
 pub(super) fn settings(settings: &MemorySettingsView) -> String {
     let from_chats = if settings.from_chats { "on" } else { "off" };
     format!("mode {}; proposals from your chats: {from_chats}", settings.mode)

@@ -82,7 +82,7 @@ impl Found {
     }
 }
 
-/// The name of a directory or an archive, without what follows the first dot.
+/// The name of a directory or an archive, up to the first dot.
 fn name(path: &Path) -> String {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
-//! `sandbridge plugin marketplace` and `sandbridge plugin shelf`: where plugins are offered. What an offer says cannot leave its place in
-//! the output: anybody may have written it.
+//! `sandbridge plugin marketplace` and `sandbridge plugin shelf`: the places that offer plugins. Text from an offer cannot imitate other
+//! output: anybody may have written it.
 
 use api::plugin::{MarketplaceList, MarketplaceView, ShelfList};
 use clap::Subcommand;
@@ -20,17 +20,17 @@ pub(crate) enum MarketplaceCommand {
     },
     /// List your marketplaces, and the plugins that they offer
     List {
-        /// Only this one
+        /// Only this marketplace
         name: Option<String>,
     },
     /// Read your marketplaces again; nothing that is installed changes
     Update {
-        /// Only this one
+        /// Only this marketplace
         name: Option<String>,
     },
     /// Remove a marketplace; what was installed from it stays
     Remove {
-        /// Its name
+        /// The marketplace's name
         name: String,
     },
 }
@@ -40,7 +40,7 @@ pub(crate) enum MarketplaceCommand {
 pub(crate) enum ShelfCommand {
     /// List the plugins that users of this server share
     List,
-    /// Stop the sharing of a plugin, as its owner or an administrator; copies that others installed stay
+    /// Stop sharing a plugin, as its owner or an administrator; copies that others installed stay
     Remove {
         /// Its owner and its name
         #[arg(value_name = "OWNER/NAME", value_parser = owner_and_name)]

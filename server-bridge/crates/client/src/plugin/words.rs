@@ -1,4 +1,4 @@
-//! Texts about plugins. What a plugin says cannot leave its place in the output: anybody may have written it.
+//! Texts about plugins. Text from a plugin cannot imitate other output: anybody may have written it.
 
 use api::plugin::{PluginList, PluginView};
 
@@ -6,7 +6,7 @@ use crate::extension::{short_hash, warning};
 use crate::output;
 use crate::output::{one_line, short_line};
 
-/// All plugins.
+/// All plugins, as a table.
 pub(super) fn list(list: &PluginList) -> String {
     if list.plugins.is_empty() {
         return "you have no plugins; `sandbridge plugin install SOURCE` installs one".to_owned();
@@ -85,7 +85,7 @@ pub(super) fn name(plugin: &PluginView) -> String {
     short_line(&plugin.name)
 }
 
-/// The description of a part, its lines kept apart.
+/// The name and the description of a part; the description's lines stay separate.
 fn part(name: &str, about: &str) -> Vec<String> {
     let mut about = about.lines();
     let first = match about.next() {

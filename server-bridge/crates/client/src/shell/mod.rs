@@ -54,10 +54,10 @@ pub(crate) struct ShellOptions {
     /// Return to a terminal that was left running, by its id (`sandbridge ps`)
     #[arg(long, value_name = "ID", conflicts_with_all = ["on", "cwd", "command", "run_as"], add = names::commands())]
     attach: Option<String>,
-    /// The user to run it as.
+    /// The user to run the command as.
     #[command(flatten)]
     run_as: RunAsOptions,
-    /// A terminal is for people: the option of every command is not offered, and refused.
+    /// Hides the `--json` of all commands, so that it can be refused: a terminal is for people.
     #[arg(long, hide = true)]
     json: bool,
     /// A program to run instead of a shell, and its arguments
@@ -73,23 +73,21 @@ impl Command for ShellOptions {
     }
 }
 
-/// How it ended.
+/// How the terminal ended.
 enum Ended {
     /// The server reported how the command ended.
     Exit(ExecExit),
-    /// The server reported why it could not be run, or the connection broke.
+    /// The server reported why the command could not be run, or the connection broke.
     Failed(Failure),
     /// Hung up; this program waits no longer.
     HungUp,
-    /// It goes on without this program.
+    /// The command continues without this program.
     Left,
 }
 
 async fn run(globals: &Globals, options: ShellOptions) -> Result<ExitCode, Failure> {
     if globals.json || options.json {
-        return Err(Failure::usage(
-            "shell has no --json; for programs there is: sandbridge exec --json -- CMD",
-        ));
+        return Err(Failure::usage("shell has no --json; programs use: sandbridge exec --json -- CMD"));
     }
     RawTerminal::check()?;
     let mut request = request(&options)?;
@@ -127,13 +125,15 @@ async fn run(globals: &Globals, options: ShellOptions) -> Result<ExitCode, Failu
         Ended::Exit(exit) => Ok(ExitCode::from(wire::exit_code(&exit))),
         Ended::Failed(mut failure) => {
             if failure.kind == "lost" {
-                failure.message += &format!("; it goes on: sandbridge shell --attach {exec_id}");
+                failure.message += &format!("; the terminal continues: sandbridge shell --attach {exec_id}");
             }
             Err(failure)
         }
         Ended::HungUp => Ok(ExitCode::from(failure::HUNG_UP)),
         Ended::Left => {
-            output::warn(&format!("it goes on; come back with: sandbridge shell --attach {exec_id}"));
+            output::warn(&format!(
+                "the terminal continues; return to it with: sandbridge shell --attach {exec_id}"
+            ));
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -156,7 +156,7 @@ enum News {
     Resized,
     /// This program has to end.
     End,
-    /// Its terminal is gone.
+    /// This program's terminal was closed.
     TerminalGone,
 }
 
@@ -176,7 +176,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one. May be given up at any time.
+    /// Waits for the next signal. May be cancelled at any time.
     async fn next(&mut self) -> News {
         let [hang_up, interrupt, quit, terminate] = &mut self.end;
         tokio::select! {
@@ -203,7 +203,7 @@ struct Stream {
     escape: Escape,
     /// The output so far to show after reconnecting.
     replay: Option<Replay>,
-    /// When waiting for the end is over, after hanging up.
+    /// After hanging up: when to stop waiting for the end.
     hung_up: Option<Instant>,
 }
 
@@ -275,8 +275,7 @@ impl Stream {
         }
     }
 
-    /// Handles a frame of keys; an empty one means that this terminal is gone. Returns true if the other end is to be left
-    /// running.
+    /// Handles a frame of keys; an empty frame means that this terminal was closed. Returns true if the command is to be left running.
     fn typed(&mut self, frame: &Bytes) -> bool {
         let mut rest = &frame[1..];
         if rest.is_empty() {
@@ -295,7 +294,7 @@ impl Stream {
                     return false;
                 }
                 Some(RouteRequest::Leave) => return true,
-                // It is not output of the other end, and does not wait for any.
+                // The help is not output of the other end, so it is not queued with that output.
                 Some(RouteRequest::Help) => eprint!("\r\n{HELP}"),
                 None => {}
             }
@@ -303,7 +302,7 @@ impl Stream {
         false
     }
 
-    /// Asks the server to end the command, and sets when to stop waiting for that.
+    /// Asks the server to end the command, and sets when to stop waiting for its end.
     fn hang_up(&mut self) {
         if self.hung_up.is_none() {
             self.outbox.push_json(&ClientFrame::Cancel);

@@ -1,8 +1,8 @@
 //! Showing a terminal again to a client that attaches to it.
 //!
-//! Programs write differences, so what a screen shows depends on all that was ever written to it. Replaying all of it may take
-//! 64 MiB; its end is enough for a shell, and a full-screen program redraws on request (the `redraw` frame). The replay begins
-//! at a place where no character or sequence is cut.
+//! Programs write differences, so what a screen shows depends on everything that was ever written to it. Replaying all of it may take 64 MiB;
+//! the end of it is enough for a shell, and a full-screen program redraws on request (the `redraw` frame). The replay begins at a place where
+//! no character or sequence is cut.
 
 use bytes::{Buf, Bytes};
 
@@ -11,7 +11,7 @@ use crate::limits::{REPLAY_BYTES, REPLAY_SEARCH_BYTES};
 /// The bytes sent to a terminal before a replay: they reset every mode to its initial state, and clear the screen.
 const CLEAN: &[u8] = b"\x1b[!p\x1b[?1049l\x1b[H\x1b[2J\x1b[3J";
 
-/// The end of a terminal's output, on its way to somebody who attaches.
+/// The end of a terminal's output, as it is shown to a client that attaches.
 ///
 /// ```text
 /// let replay = Replay::of(output_bytes);            // what the exec has written so far, as its report says
@@ -20,7 +20,7 @@ const CLEAN: &[u8] = b"\x1b[!p\x1b[?1049l\x1b[H\x1b[2J\x1b[3J";
 #[derive(Debug)]
 pub(super) struct Replay {
     offset: u64,
-    /// How much more may be skipped; `None` once a place to begin was found.
+    /// How much more may be skipped, in bytes; `None` once a place to begin was found.
     search: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Replay {
         CLEAN
     }
 
-    /// The runner dropped output: what follows may begin inside a sequence.
+    /// Records that the runner dropped output: what follows may begin inside a sequence.
     pub(super) fn gap(&mut self) {
         self.search = Some(REPLAY_SEARCH_BYTES);
     }

@@ -1,4 +1,4 @@
-//! This program's own terminal: raw while the other end uses it, and restored on every way out.
+//! This program's own terminal: raw while the other end uses it, and restored however this program ends.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -16,7 +16,7 @@ const TIDY: &[u8] =
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 fn before() -> MutexGuard<'static, Option<Termios>> {
-    // It is set and taken as a whole.
+    // The value is always set and taken as a whole, so a panic leaves it valid.
     BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -25,7 +25,7 @@ fn before() -> MutexGuard<'static, Option<Termios>> {
 pub(super) struct RawTerminal(());
 
 impl RawTerminal {
-    /// Fails, as wrong usage, if standard input is not a terminal.
+    /// Fails with a usage error if standard input is not a terminal.
     pub(super) fn check() -> Result<(), Failure> {
         if std::io::stdin().is_terminal() {
             return Ok(());
@@ -57,7 +57,7 @@ impl RawTerminal {
 
     /// Resets the modes that the other end left on, if it did not end properly.
     pub(super) fn tidy(&self) {
-        // If it does not arrive, it is not seen.
+        // A failure means that the terminal is closed; then there is nothing to reset.
         let _ = std::io::stdout().write_all(TIDY).and_then(|()| std::io::stdout().flush());
     }
 }
@@ -75,7 +75,7 @@ fn restore() {
     }
 }
 
-/// Height and width in character cells; the usual ones if the terminal does not report them.
+/// Height and width in character cells; 24 and 80 if the terminal does not report them.
 pub(super) fn size() -> (u16, u16) {
     let known = |size: &Winsize| size.ws_row > 0 && size.ws_col > 0;
     let size = rustix::termios::tcgetwinsize(std::io::stdin()).ok().filter(known);

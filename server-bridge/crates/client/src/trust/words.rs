@@ -1,4 +1,4 @@
-//! Texts about trust. What a workspace's file says cannot leave its place in the output: anybody may have written the file.
+//! Texts about trust. Text from a workspace's file cannot imitate other output: anybody may have written the file.
 
 use api::trust::{TrustItem, TrustList};
 use api::words::{TrustKind, TrustState};
@@ -7,7 +7,7 @@ use crate::extension::{short_hash, unseen, warning};
 use crate::output;
 use crate::output::{one_line, short_line};
 
-/// What the workspace defines, what is wrong, and what to do; with `all`, every approval too.
+/// The workspace's definitions, their problems, and advice; with `all`, every approval too.
 pub(super) fn list(list: &TrustList, all: bool) -> String {
     let mut parts = Vec::new();
     match list.items.as_slice() {
@@ -31,7 +31,7 @@ pub(super) fn list(list: &TrustList, all: bool) -> String {
     parts.join("\n")
 }
 
-/// Everything that is approved with something.
+/// Everything that the approval of an item covers.
 pub(super) fn whole(item: &TrustItem) -> String {
     let mut lines = vec![
         format!("{}", named(item)),
@@ -46,7 +46,7 @@ pub(super) fn whole(item: &TrustItem) -> String {
     lines.join("\n")
 }
 
-/// Something, by its kind and name.
+/// The kind and the name of an item, as a part of a sentence.
 pub(super) fn named(item: &TrustItem) -> String {
     format!("the {} {}", kind_words(&item.kind), short_line(&item.name))
 }

@@ -16,15 +16,15 @@ use crate::http::Client;
 use crate::limits::{OLDER_MESSAGES, SHOWN_MESSAGES};
 use crate::routes::Page;
 
-/// One thing that happened.
+/// An event that the screen handles.
 pub(super) enum Event {
     /// A key.
     Key(KeyEvent),
     /// A text was pasted.
     Paste(String),
-    /// The wheel was turned, in lines downwards.
+    /// The mouse wheel was turned, by this many lines downwards.
     Wheel(i32),
-    /// Ctrl-C from elsewhere.
+    /// A SIGINT that no key on this terminal caused.
     Interrupt,
     /// Time passed, or the terminal has another size.
     Tick,
@@ -33,14 +33,14 @@ pub(super) enum Event {
         /// True if no event since the earlier connection is missing.
         is_whole: bool,
     },
-    /// It cannot be reached, or not any more.
+    /// The server cannot be reached, or the connection to it was lost.
     Lost {
         /// The reason, and what to do.
         why: String,
-        /// When it is tried again, in milliseconds from now.
+        /// When this program reconnects, in milliseconds from now.
         retry_ms: u64,
     },
-    /// It cannot be reached, and will not be again: the text for the user.
+    /// The server has ended and will not return; with the text for the user.
     Ended(String),
     /// An event of the server.
     Told(Told),
@@ -53,7 +53,7 @@ pub(super) enum Event {
 pub(super) enum Effect {
     /// Read the list of chats.
     LoadChats,
-    /// Read the places where work could go.
+    /// Read the places where commands could run.
     LoadPlaces,
     /// Read the commands of a chat.
     LoadCommands,
@@ -61,21 +61,21 @@ pub(super) enum Effect {
     LoadModels { chat: String },
     /// Read the newest messages; `asked` is the transcript's clock.
     LoadMessages { chat: String, asked: u64 },
-    /// Read messages from one on.
+    /// Read messages from the given one on.
     LoadFrom { chat: String, first: i64, asked: u64 },
-    /// Read messages before one.
+    /// Read messages before the given one.
     LoadOlder { chat: String, before: i64 },
     /// Send a message; a repetition with the same `send_id` counts once.
     Post { chat: String, text: String, send_id: String },
-    /// Let a tool go on, or not.
+    /// Allow or deny a tool.
     Approve { chat: String, message: i64, allow: bool, always: bool },
     /// Answer a question; `None` means that there is no answer.
     Answer { chat: String, message: i64, text: Option<String> },
-    /// Cancel what runs.
+    /// Cancel running commands and answers.
     Cancel { chat: String },
     /// Begin a chat.
     NewChat,
-    /// Copy a chat, to continue it twice.
+    /// Copy a chat, so that both can be continued.
     Fork { chat: String },
     /// Give a chat another title.
     Rename { chat: String, title: String },
@@ -83,7 +83,7 @@ pub(super) enum Effect {
     Delete { chat: String },
     /// Choose the active place.
     Use { place: Option<String> },
-    /// Set the mode of approval.
+    /// Set the approval mode.
     SetMode { chat: String, mode: Approval },
     /// Choose the chat's model.
     SetModel { chat: String, model: Option<String> },
@@ -91,9 +91,9 @@ pub(super) enum Effect {
     Undo { chat: String, force: bool },
     /// Read the list of groups.
     LoadGroups,
-    /// Read a group: its newest messages, calls, and the run under way.
+    /// Read a group: its newest messages, its calls, and the run in progress.
     LoadGroup { group: i64 },
-    /// Read messages of a group before one.
+    /// Read messages of a group before the given one.
     LoadOlderEntries { group: i64, before: i64 },
     /// Post to a group; a repetition with the same `send_id` counts once.
     PostToGroup { group: i64, text: String, send_id: String },
@@ -101,18 +101,18 @@ pub(super) enum Effect {
     AnswerGate { group: i64, gate: i64, reply: GateReply, text: Option<String> },
     /// Remember the chat for the next start.
     Remember { chat: String },
-    /// Try to reach the server now, if it is away.
+    /// Try to reach the server now, if it cannot be reached.
     Reconnect,
     /// Redraw everything.
     Redraw,
-    /// End.
+    /// End this program.
     Quit,
 }
 
 /// The server's answer.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// It is done, without further data.
+    /// The request is done, without further data.
     Done,
     Chats(Vec<ChatView>),
     Places(SettingsView, Vec<RunnerView>),
@@ -124,7 +124,7 @@ pub(super) enum Answer {
     Cancelled(usize),
     /// A new chat.
     Chat(ChatView),
-    /// The active place now.
+    /// The place that is active now.
     Place(SettingsChanged),
     /// The message that was taken back.
     Undone(String),
@@ -134,7 +134,7 @@ pub(super) enum Answer {
     Said(GroupPosted),
 }
 
-/// What is read of a group at once.
+/// The data that is read of a group at once.
 #[derive(Debug)]
 pub(super) struct GroupNews {
     pub(super) view: GroupView,
@@ -223,7 +223,7 @@ async fn group_news(client: &mut Client, group: i64) -> Result<GroupNews, Failur
     let runs = client.chain_runs(group, None).await?;
     let open = || runs.iter().filter(|run| run.ended_at.is_none());
     let run = match open().find(|run| run.gate.is_some()).or_else(|| open().next()) {
-        // The list has no outputs.
+        // The list of runs does not contain the outputs of steps.
         Some(run) => Some(client.chain_run(group, run.id).await?),
         None => None,
     };

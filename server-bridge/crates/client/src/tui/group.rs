@@ -1,4 +1,4 @@
-//! A group in its window: its log, what its agents do, the run under way, and the text being written.
+//! A group in its window: its log, what its agents do, the run in progress, and the text being written.
 
 use api::chain::{ChainRunView, ChainStepView, GateView};
 use api::group::{GroupCall, GroupEntry, GroupView};
@@ -51,7 +51,7 @@ pub(super) struct Step {
 pub(super) struct Gate {
     pub(super) id: i64,
     pub(super) question: String,
-    /// What the step gave.
+    /// The output of the step.
     pub(super) output: String,
     pub(super) replies: Vec<GateReply>,
 }
@@ -65,7 +65,7 @@ pub(super) struct Run {
     pub(super) gate: Option<Gate>,
 }
 
-/// A gate that has the keys.
+/// A gate that receives the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answering {
     pub(super) gate: i64,
@@ -79,19 +79,19 @@ pub(super) struct Answering {
 /// The window. It keeps its text while it is closed.
 #[derive(Debug, Default)]
 pub(super) struct Group {
-    /// The group; 0 before one was opened.
+    /// The group's id; 0 before a group was opened.
     pub(super) id: i64,
     pub(super) title: String,
     pub(super) may_post: bool,
     pub(super) agents: Vec<Agent>,
-    /// The oldest first.
+    /// The messages of the log, the oldest first.
     pub(super) entries: Vec<Entry>,
     pub(super) has_older: bool,
     pub(super) calls: Vec<Call>,
     pub(super) run: Option<Run>,
     /// The text being written; the cursor is at its end.
     pub(super) text: String,
-    /// The completion that is chosen.
+    /// The index of the selected completion.
     pub(super) completion: usize,
     /// How many lines the log is scrolled up, and how many it can be, as it was drawn last.
     pub(super) scrolled: usize,
@@ -101,21 +101,21 @@ pub(super) struct Group {
     pub(super) gate_since: (i64, u64),
     pub(super) is_known: bool,
     pub(super) is_loading: bool,
-    /// True if something changed while it was being read.
+    /// True if the group changed while it was being read.
     pub(super) is_stale: bool,
     pub(super) is_loading_older: bool,
     pub(super) is_posting: bool,
-    /// A text that may have arrived or not, with its `send_id`.
+    /// A sent text that may or may not have arrived, with its `send_id`.
     pub(super) unanswered: Option<(String, String)>,
 }
 
 impl Group {
-    /// The window of a group, before anything of it is known.
+    /// The window of a group, before its data was read.
     pub(super) fn of(id: i64, title: &str) -> Self {
         Self { id, title: title.to_owned(), ..Self::default() }
     }
 
-    /// Takes what was read.
+    /// Takes the data that was read.
     pub(super) fn take(&mut self, news: GroupNews, now_ms: u64) {
         let GroupNews { view, entries, calls, run } = news;
         let GroupView { title, access, agents, .. } = view;
@@ -129,7 +129,7 @@ impl Group {
                 may_ask: agent.may_ask,
             })
             .collect();
-        // What was scrolled back to stays, if nothing is missing in between.
+        // Older messages that were read stay, if no messages are missing in between.
         let newest: Vec<Entry> = entries.entries.iter().map(entry).collect();
         let first = newest.first().map_or(i64::MAX, |entry| entry.id);
         if self.entries.iter().any(|entry| entry.id >= first) {
@@ -164,7 +164,7 @@ impl Group {
         self.has_older = more;
     }
 
-    /// The gate that waits.
+    /// The gate that waits for an answer.
     pub(super) fn gate(&self) -> Option<&Gate> {
         self.run.as_ref().and_then(|run| run.gate.as_ref())
     }
@@ -228,7 +228,7 @@ fn call_of(view: &GroupCall) -> Call {
 }
 
 fn run_of(view: ChainRunView, agents: &[Agent]) -> Run {
-    // A step that has not begun is bound to no machine yet: it will be that of its agent.
+    // A step that has not begun is bound to no machine yet: it will run on its agent's machine.
     let of_agent =
         |handle: &str| agents.iter().find(|agent| agent.handle == handle).map(|agent| agent.place.clone());
     let step = |step: &ChainStepView| Step {

@@ -32,7 +32,7 @@ fn area(text: &str) -> TextArea<'static> {
     area
 }
 
-/// A returned text, in front of what was written since.
+/// A text that could not be sent, followed by the text that was written since.
 pub(super) fn joined(text: &str, since: &str) -> String {
     if since.trim().is_empty() { text.to_owned() } else { format!("{text}\n{since}") }
 }
@@ -67,7 +67,7 @@ impl Input {
         text
     }
 
-    /// Adds to the history.
+    /// Adds a text to the history.
     pub(super) fn remember(&mut self, text: &str) {
         if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
             return;
@@ -92,7 +92,7 @@ impl Input {
         }
     }
 
-    /// A new line.
+    /// Inserts a line break.
     pub(super) fn new_line(&mut self) {
         self.area.insert_newline();
     }
@@ -107,7 +107,7 @@ impl Input {
         fitting.len() == text.len()
     }
 
-    /// Up: through the text, then through the history.
+    /// Up: moves through the text, then through the history.
     pub(super) fn up(&mut self) {
         if self.area.screen_cursor().row > 0 {
             return self.area.move_cursor(CursorMove::Up);
@@ -122,7 +122,7 @@ impl Input {
         }
     }
 
-    /// Down: the opposite way, to the text being written.
+    /// Down: moves the opposite way, back to the text being written.
     pub(super) fn down(&mut self) {
         let before = self.area.screen_cursor().row;
         self.area.move_cursor(CursorMove::Down);

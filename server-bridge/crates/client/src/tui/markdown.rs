@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::text::{visible, wrap};
 use super::view::theme::Theme;
 
-/// Markdown as lines of at most `width` cells. A partial text, as it streams in, is shown as far as it goes.
+/// Markdown as lines of at most `width` cells. An incomplete text, as it streams in, is shown as far as it has arrived.
 pub(super) fn lines(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let text = visible(text);
     let mut writer = Writer {
@@ -34,7 +34,7 @@ pub(super) fn lines(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static
 
 /// The prefix of a block's lines.
 struct Prefix {
-    /// In front of the next line, once: a list's mark.
+    /// The prefix of the next line only: a list's mark.
     once: Option<Span<'static>>,
     always: Span<'static>,
 }
@@ -157,7 +157,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Text that was safe to show may not be any more: an entity such as `&#27;` is a character by now.
+    /// Text that was safe to show may no longer be: an entity such as `&#27;` has become a character.
     fn push(&mut self, text: &str) {
         let text = visible(text);
         let style = self.styles.iter().fold(Style::new(), |style, more| style.patch(*more));
@@ -182,7 +182,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An empty line between two blocks, but not within a list's item that has only begun.
+    /// An empty line between two blocks, but not at the beginning of a list's item.
     fn gap(&mut self) {
         self.flush();
         let has_mark = self.prefixes.iter().any(|prefix| prefix.once.is_some());

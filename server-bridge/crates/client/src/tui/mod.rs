@@ -13,7 +13,7 @@
 //! | `state` | the state of the screen |
 //! | `event` | its events and requests |
 //! | `update/` | the effect of an event |
-//! | `view/` | the picture |
+//! | `view/` | the frame that is drawn |
 //! | `transcript` | the open chat's messages, bounded, and live output |
 //! | `places` | where the next command runs |
 //! | `group` | a group in its window |
@@ -91,7 +91,7 @@ pub(super) async fn run(session: Session, chat: &str, mode: Option<Approval>) ->
     code
 }
 
-/// The screen and what it talks to.
+/// The screen, and the sources of its events.
 struct Shell {
     screen: Screen,
     state: State,
@@ -102,7 +102,7 @@ struct Shell {
 }
 
 impl Shell {
-    /// Handles events, and draws, until it is over.
+    /// Handles events and draws, until the user quits.
     async fn live(
         &mut self,
         keys: &mut mpsc::Receiver<Event>,
@@ -126,7 +126,7 @@ impl Shell {
                 biased;
                 key = keys.recv() => match key {
                     Some(key) => self.take(key)?,
-                    // The terminal is gone.
+                    // The terminal was closed.
                     None => return Ok(ExitCode::from(failure::HUNG_UP)),
                 },
                 signal = signals.next() => match signal {
@@ -191,7 +191,7 @@ impl Signals {
         })
     }
 
-    /// The next one. May be given up at any time.
+    /// Waits for the next signal. May be cancelled at any time.
     async fn next(&mut self) -> SignalKind {
         tokio::select! {
             _ = self.interrupt.recv() => SignalKind::interrupt(),

@@ -25,9 +25,9 @@ pub(super) enum Action {
     Chat(String),
     /// Open the window of a group: its id and title.
     Group(i64, String),
-    /// Send work there; `None` lets the server choose.
+    /// Run commands at this place; `None` lets the server choose.
     Place(Option<String>),
-    /// Set the mode of approval.
+    /// Set the approval mode.
     Mode(Approval),
     /// Set this chat's model; `None` resets the choice.
     Model(Option<String>),
@@ -64,7 +64,7 @@ impl Picker {
         Self { title: title.into(), hint: hint.into(), items, ..Self::default() }
     }
 
-    /// Replaces the items, and stays at the same one if it still exists.
+    /// Replaces the items; the same item stays selected if it still exists.
     pub(super) fn replace(&mut self, items: Vec<Item>) {
         let chosen = self.chosen().map(|item| item.action.clone());
         self.items = items;
@@ -83,7 +83,7 @@ impl Picker {
                 Some((of_label.or_else(|| score(&self.query, &item.detail))?, item))
             })
             .collect();
-        // Among equal matches the order stays.
+        // The sort is stable, so equal matches keep their order.
         found.sort_by_key(|(score, _)| -score);
         found.into_iter().map(|(_, item)| item).collect()
     }
@@ -93,13 +93,13 @@ impl Picker {
         self.found().get(self.selected).copied()
     }
 
-    /// Types a character.
+    /// Adds a typed character.
     pub(super) fn push(&mut self, character: char) {
         self.query.push(character);
         self.selected = 0;
     }
 
-    /// Takes back a character.
+    /// Removes the last typed character.
     pub(super) fn pop(&mut self) {
         self.query.pop();
         self.selected = 0;
@@ -114,8 +114,8 @@ impl Picker {
     }
 }
 
-/// How well a text matches the typed one: all its characters in order; better at the beginning of words, and next to each
-/// other; best if it contains it exactly.
+/// How well a text matches the typed one: it must contain all typed characters in order. The score is higher for characters at the beginning
+/// of words and next to each other, and highest if the text contains the typed one as a whole.
 pub(super) fn score(query: &str, text: &str) -> Option<i32> {
     let whole = query.trim().to_lowercase();
     let found = text.to_lowercase().find(&whole).filter(|_| !whole.is_empty());

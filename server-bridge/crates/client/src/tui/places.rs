@@ -13,7 +13,7 @@ pub(super) struct Places {
     pub(super) active: Option<String>,
     pub(super) choices: Vec<ChoiceView>,
     pub(super) runners: Vec<Runner>,
-    /// True if the server has reported them.
+    /// True if the server has reported the places.
     pub(super) is_known: bool,
 }
 
@@ -22,23 +22,23 @@ pub(super) struct Places {
 pub(super) enum Standing {
     Online,
     Offline,
-    /// None, or several without a choice.
+    /// There is no runner, or there are several and none is chosen.
     Unclear,
 }
 
-/// The place of work.
+/// The place where a chat's commands run.
 #[derive(Debug, PartialEq)]
 pub(super) struct Where {
     pub(super) name: String,
     pub(super) standing: Standing,
-    /// Its profile, or the obstacle.
+    /// Its profile, or the reason why nothing can run there.
     pub(super) note: Option<String>,
     /// True if the chat is bound to it.
     pub(super) is_bound: bool,
 }
 
 impl Places {
-    /// The place of a chat's work; `bound` is the place that it is bound to.
+    /// The place where a chat's commands run; `bound` is the place that the chat is bound to.
     pub(super) fn of(&self, bound: Option<&str>) -> Where {
         match bound.or(self.active.as_deref()).filter(|name| *name != AUTO) {
             Some(name) => Where { is_bound: bound.is_some(), ..self.named(name) },

@@ -19,7 +19,7 @@ use crate::session::Session;
 pub(super) struct Server {
     session: Arc<Session>,
     news: mpsc::Sender<Event>,
-    /// Connections that are free.
+    /// Idle connections, kept for the next requests.
     clients: Arc<Mutex<Vec<Client>>>,
     places: Arc<Semaphore>,
     retry: Arc<Notify>,
@@ -28,7 +28,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Begins to listen; events go to `news`.
+    /// Starts to listen; events go to `news`.
     pub(super) fn start(session: Session, news: mpsc::Sender<Event>) -> Self {
         let server = Self {
             session: Arc::new(session),
@@ -57,7 +57,7 @@ impl Server {
             Arc::clone(&self.places),
         );
         let doing = async move {
-            // It is never closed.
+            // The semaphore is never closed.
             let _place = places.acquire().await;
             let free = || clients.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = free().pop();
@@ -71,7 +71,7 @@ impl Server {
                 }
                 Err(failure) => Err(failure),
             };
-            // The screen may be gone.
+            // There is no receiver if the screen has ended.
             let _ = news.send(Event::Done(effect, done)).await;
         };
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(doing));
@@ -82,7 +82,7 @@ impl Server {
         self.retry.notify_one();
     }
 
-    /// Ends; pending requests get a moment.
+    /// Ends the connection; pending requests get a moment to complete.
     pub(super) async fn end(self, mut news: mpsc::Receiver<Event>) {
         self.tasks.close();
         let busy =
@@ -113,11 +113,11 @@ async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
         };
         let Some(failure) = lost else { return };
         if let Some(farewell) = session.farewell() {
-            // The screen may be gone.
+            // There is no receiver if the screen has ended.
             let _ = news.send(Event::Ended(farewell)).await;
             return;
         }
-        // Clients that lost their server must not all come back at once.
+        // Clients that lost their server must not all reconnect at once.
         let wait = pause.mul_f64(0.5 + rand::random::<f64>() / 2.0);
         let retry_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         if news.send(Event::Lost { why: why(failure), retry_ms }).await.is_err() {
@@ -131,7 +131,7 @@ async fn listen(session: &Session, news: &mpsc::Sender<Event>, retry: &Notify) {
     }
 }
 
-/// Passes events on until they end, and returns the reason; `None` if the screen is gone.
+/// Passes events on until they end, and returns the reason; `None` if the screen has ended.
 async fn relay(events: &mut Events, news: &mpsc::Sender<Event>) -> Option<Failure> {
     loop {
         match events.next().await {

@@ -33,7 +33,7 @@ pub(super) enum Focus {
 pub(super) enum Overlay {
     /// The command palette, places, models or modes.
     Pick(Picker),
-    /// The chats, with keys of their own.
+    /// The chats, with additional keys.
     Chats(Picker),
     /// A yes-or-no question, the effect of yes, and since when it is on the screen.
     Confirm { question: String, yes: Effect, since_ms: u64 },
@@ -45,34 +45,34 @@ pub(super) enum Overlay {
     Help(usize),
 }
 
-/// True if the server can be reached.
+/// The state of the connection to the server.
 #[derive(Debug, Default)]
 pub(super) enum Connection {
     #[default]
     Connecting,
     Online,
-    /// The reason, and when it is tried again, in milliseconds of this program.
+    /// The server cannot be reached: the reason, and when this program reconnects, in milliseconds of this program.
     Lost {
         why: String,
         retry_at_ms: u64,
     },
-    /// It will not come back: what to do.
+    /// The server will not return: what to do.
     Ended(String),
 }
 
 /// A model's question, and the answer being given.
 #[derive(Debug, Default)]
 pub(super) struct Asking {
-    /// The message; 0 while nothing waits.
+    /// The message that shows the question; 0 while no question waits.
     pub(super) message: i64,
     /// Since when it is on the screen.
     pub(super) since_ms: u64,
     /// True if the answer is being sent.
     pub(super) is_sent: bool,
-    /// The selected answer; the one after the last stands for a free text.
+    /// The index of the selected answer; the one after the last means the user's own words.
     pub(super) selected: usize,
     pub(super) own_words: String,
-    /// How many lines of the request are scrolled away.
+    /// By how many lines the request is scrolled.
     pub(super) scrolled: usize,
 }
 
@@ -89,9 +89,9 @@ pub(super) enum Scroll {
 /// The layout of the last frame; scrolling uses it.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// The lines of each message.
+    /// The number of lines of each message.
     pub(super) heights: Vec<(i64, usize)>,
-    /// The lines that messages have on the screen.
+    /// The number of lines that the screen has for messages.
     pub(super) height: usize,
 }
 
@@ -109,7 +109,7 @@ pub(super) struct Note {
     pub(super) until_ms: u64,
 }
 
-/// A sent message that may have arrived or not.
+/// A sent message that may or may not have arrived.
 pub(super) struct Unanswered {
     pub(super) chat: String,
     pub(super) text: String,
@@ -136,7 +136,7 @@ pub(super) struct State {
     /// The chat's model, and the possible ones.
     pub(super) model: Option<String>,
     pub(super) models: Vec<(String, String)>,
-    /// The modes of approval that were set here.
+    /// The approval modes that were set here, by chat.
     pub(super) modes: HashMap<String, String>,
     /// The slash commands.
     pub(super) commands: Vec<CommandView>,
@@ -214,12 +214,12 @@ impl State {
         matches!(self.connection, Connection::Online)
     }
 
-    /// True if the picture changes on its own.
+    /// True if the screen changes without an event.
     pub(super) fn is_moving(&self) -> bool {
         self.transcript.is_running() || !self.notes.is_empty() || !self.is_online()
     }
 
-    /// The open chat, from the server.
+    /// The open chat, as the server reported it.
     pub(super) fn open_chat(&self) -> Option<&Chat> {
         self.chats.iter().find(|chat| chat.id == self.chat)
     }
@@ -270,7 +270,7 @@ impl State {
             || others.into_iter().any(|draft| is_text(draft))
     }
 
-    /// Opens a chat; the unsent text of the earlier one waits there, or moves along if that chat is gone.
+    /// Opens a chat. Unsent text of the earlier chat stays with it, or moves along if that chat was deleted.
     pub(super) fn open(&mut self, chat: &str) -> Vec<Effect> {
         let draft = self.input.text();
         let is_gone = self.open_chat().is_none();
@@ -295,7 +295,7 @@ impl State {
         ]
     }
 
-    /// Updates the question from the pending ones. It never takes the keys: the Tab key gives them to it.
+    /// Updates the question from the pending ones. The question does not take the keys: only the Tab key gives it the keys.
     pub(super) fn follow_asking(&mut self) {
         let message = self.transcript.asking().next().map_or(0, |entry| entry.message.id);
         if message != self.asking.message {
@@ -313,7 +313,7 @@ impl State {
         self.overlay.is_none() && self.input.is_empty() && !is_typing
     }
 
-    /// True if what appeared since then was on the screen long enough for a key to be meant for it.
+    /// True if something that appeared at `since_ms` was on the screen long enough for a key to be meant for it.
     pub(super) fn may_answer(&self, since_ms: u64) -> bool {
         self.now_ms >= since_ms + APPROVAL_GUARD_MS
     }

@@ -1,4 +1,4 @@
-//! This program's own terminal while the chat fills it, restored on every way out.
+//! This program's own terminal while the chat fills it; it is restored however this program ends.
 
 use std::io::{BufWriter, IsTerminal, Stdout, stdout};
 use std::sync::Once;
@@ -53,7 +53,7 @@ impl Screen {
         self.terminal.draw(|frame| view::draw(frame, state)).map(drop)
     }
 
-    /// Makes the next frame be drawn completely.
+    /// Makes the next frame redraw everything.
     pub(super) fn clear(&mut self) -> std::io::Result<()> {
         self.terminal.clear()
     }
@@ -77,7 +77,7 @@ pub(crate) fn fits() -> bool {
     is_able && std::io::stdin().is_terminal() && stdout().is_terminal()
 }
 
-/// The typed keys, read on a separate thread: a terminal may never give another key. It ends with the terminal.
+/// The typed keys, read on a separate thread: a terminal may never give another key. The thread ends when the terminal is closed.
 pub(super) fn read_keys() -> Result<mpsc::Receiver<Event>, Failure> {
     let (sender, keys) = mpsc::channel(KEYS_QUEUE);
     std::thread::Builder::new()

@@ -119,7 +119,7 @@ impl Person {
     }
 }
 
-/// An event in the server's form. The server's answer to a request.
+/// The server's answer to a request, as the screen receives it.
 fn as_answer(effect: &Effect, answer: Value) -> Answer {
     fn read<T: serde::de::DeserializeOwned>(answer: Value) -> T {
         serde_json::from_value(answer).unwrap()
@@ -240,7 +240,7 @@ fn an_approval_does_not_take_the_keys_of_who_is_writing() {
     assert!(matches!(person.wanted()[..], [Effect::Approve { allow: false, .. }]));
     assert_eq!(person.state.input.text(), "a draft and add");
 
-    // Nor those of a model that has not begun yet.
+    // An approval does not take the keys of a person who has not begun to write either.
     let mut person = Person::new(60, 20);
     person.message(asking(7, "rm -r x")).waits(5000);
     assert!(person.sees().contains("Tab: answer it"), "{}", person.sees());

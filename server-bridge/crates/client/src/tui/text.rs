@@ -1,6 +1,6 @@
 //! Text made safe for a terminal, and broken into lines.
 //!
-//! Everything that comes from a server passes here before it is kept: output of commands, texts of models, titles, names.
+//! Everything that comes from a server is made safe here before it is kept: output of commands, texts of models, titles, names.
 
 use anstyle_parse::{DefaultCharAccumulator, Perform};
 use ratatui::style::Style;
@@ -41,7 +41,7 @@ pub(super) fn visible(text: &str) -> String {
     shown
 }
 
-/// The same on one line: a title, a name, a hint.
+/// A text such as a title, a name or a hint, made safe and on one line.
 pub(super) fn one_line(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -80,7 +80,7 @@ struct Lines {
     text: String,
     /// The last character was a return, which overwrites the line unless the line ends here.
     has_returned: bool,
-    /// How many bytes came since the last visible one: of the current sequence.
+    /// The number of bytes since the last visible one: the length of the current sequence.
     unseen_bytes: usize,
 }
 
@@ -116,7 +116,7 @@ impl Printed {
         for byte in piece.bytes() {
             self.lines.unseen_bytes += 1;
             self.parser.advance(&mut self.lines, byte);
-            // A sequence that never ends does not count as one.
+            // A sequence that is too long does not count as one.
             if self.lines.unseen_bytes > SEQUENCE_BYTES {
                 self.parser = Parser::new();
                 self.lines.unseen_bytes = 0;
@@ -124,7 +124,7 @@ impl Printed {
         }
         let text = &mut self.lines.text;
         if text.len() > max_bytes {
-            // A quarter more than needed, so that this is not done for each piece.
+            // This cuts a quarter more than needed, so that it is not done for each piece.
             let from = text.ceil_char_boundary(text.len() - max_bytes / 4 * 3);
             let from = text[from..].find('\n').map_or(from, |line| from + line + 1);
             text.drain(..from);

@@ -1,9 +1,9 @@
 //! The messages of the open chat, bounded in memory, and their updates.
 //!
-//! A message comes from three sources: events, pages that were read, and the answer to a post. Events are the newest. A page
-//! never undoes an event since it was requested, and a post's answer only adds what no event brought yet. Where pieces of a
-//! running command's output were missed, it is read again now and then; of an answer, a mark stands for them until it is
-//! whole.
+//! A message comes from three sources: events, pages that were read, and the answer to a post. Events are the newest. A page never undoes an
+//! event that arrived since the page was requested, and a post's answer only adds messages that no event has brought yet. If pieces of a
+//! running command's output were missed, the output is read again at intervals; in an answer, a mark replaces missed pieces until the answer
+//! is complete.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::text::{Printed, visible};
 use super::wire::{Message, Role};
 use crate::limits::{LIVE_OUTPUT_BYTES, SAID_MAX_BYTES, TRANSCRIPT_MESSAGES};
 
-/// Marks missed text, until the answer is complete.
+/// A mark in place of missed text, until the answer is complete.
 const MISSED: &str = " … ";
 
 /// One message and its display.
@@ -25,16 +25,16 @@ pub(super) struct Entry {
     /// Its text, made safe to show.
     pub(super) said: String,
     pub(super) reasoning: String,
-    /// True if its owner folded or unfolded it.
+    /// True if the user unfolded it, false if the user folded it; `None` if they did neither.
     pub(super) is_unfolded: Option<bool>,
     /// Incremented when the display changes.
     pub(super) revision: u64,
-    /// When it was first seen to run and to have ended, in milliseconds of this program.
+    /// When it was first seen running, and when it was first seen to have ended, in milliseconds of this program.
     pub(super) began_ms: Option<u64>,
     pub(super) ended_ms: Option<u64>,
     /// True if every piece of its text was sent live so far.
     is_whole: bool,
-    /// The time of its last event.
+    /// The transcript's clock at its last event.
     told: u64,
 }
 
@@ -58,14 +58,14 @@ impl Entry {
         entry
     }
 
-    /// A message from a page: earlier live text is in the page, or missed.
+    /// Makes an entry of a message from a page: live text from before is in the page, or was missed.
     fn from_page(message: Message) -> Self {
         let mut entry = Self::new(message);
         entry.miss();
         entry
     }
 
-    /// Some of its text was missed.
+    /// Records that some of its text was missed.
     fn miss(&mut self) {
         self.is_whole = false;
         let printed_elsewhere = self.message.role == Role::Exec;
@@ -78,7 +78,7 @@ impl Entry {
         }
     }
 
-    /// Takes the message's own text, unless the live text is ahead of it.
+    /// Shows the message's own text, unless the live text is ahead of it.
     fn show(&mut self) {
         self.revision += 1;
         let text = &self.message.text;
@@ -103,7 +103,7 @@ impl Entry {
         }
     }
 
-    /// True if there is more to come.
+    /// True if the message is still in progress.
     pub(super) fn is_open(&self) -> bool {
         let status = match (&self.message.exec, &self.message.agent) {
             (Some(exec), _) => exec.status.as_str(),
@@ -142,7 +142,7 @@ pub(super) struct Transcript {
     entries: BTreeMap<i64, Entry>,
     /// True if there are older messages than these.
     pub(super) has_older: bool,
-    /// Grows with each event.
+    /// The number of events so far.
     clock: u64,
 }
 
@@ -167,8 +167,8 @@ impl Transcript {
         self.clock
     }
 
-    /// A page of messages as they were at `asked`. A page that has nothing in common with the known messages, and comes
-    /// after them, replaces them: the messages between are unknown.
+    /// Takes a page of messages as they were at `asked`. If a page has no message in common with the known ones and comes after them, it
+    /// replaces them, because the messages in between are unknown.
     pub(super) fn page(
         &mut self,
         messages: Vec<Message>,
@@ -190,7 +190,7 @@ impl Transcript {
             match self.entries.get_mut(&message.id) {
                 Some(entry) if entry.told > asked => {}
                 Some(entry) => {
-                    // The output so far is in the page; later output follows it only if nothing comes twice.
+                    // The output so far is in the page; later output follows it only if nothing would appear twice.
                     entry.message = message;
                     entry.is_whole = false;
                     entry.show();
@@ -207,7 +207,7 @@ impl Transcript {
         self.trim();
     }
 
-    /// Older messages than those that are known.
+    /// Takes older messages than those that are known.
     pub(super) fn older(&mut self, messages: Vec<Message>, has_more: bool) {
         self.has_older = has_more && !messages.is_empty();
         for message in messages {
@@ -215,13 +215,13 @@ impl Transcript {
         }
     }
 
-    /// A message in an event.
+    /// Takes a message from an event.
     pub(super) fn told(&mut self, message: Message, now_ms: u64) {
         self.clock += 1;
         let clock = self.clock;
         let entry = match self.entries.get_mut(&message.id) {
             Some(entry) => {
-                // It starts over, or continues.
+                // The text starts over, or continues.
                 entry.is_whole |= message.text.is_empty();
                 entry.message = message;
                 entry.show();
@@ -234,14 +234,14 @@ impl Transcript {
         self.trim();
     }
 
-    /// A message in the answer to a post.
+    /// Takes a message from the answer to a post.
     pub(super) fn posted(&mut self, message: Message, now_ms: u64) {
         if !self.entries.contains_key(&message.id) {
             self.told(message, now_ms);
         }
     }
 
-    /// A piece of a command's output, or of a model's text.
+    /// Takes a piece of a command's output, or of a model's text.
     pub(super) fn output(&mut self, id: i64, channel: &str, text: &str) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         let is_read_again = entry.message.role == Role::Exec && !entry.is_whole;
@@ -259,7 +259,7 @@ impl Transcript {
         }
     }
 
-    /// Some events were missed.
+    /// Records that some events were missed.
     pub(super) fn miss(&mut self) {
         self.entries.values_mut().for_each(Entry::miss);
     }

@@ -1,4 +1,4 @@
-//! The server's documents, as types; every text in them is made safe to show when it comes in.
+//! The server's documents, as types; every text in them is made safe to show when it arrives.
 
 use api::chat::{ChatView, CommandView, MessageView};
 use api::document::{AgentDocument, ExecDocument};
@@ -16,7 +16,7 @@ pub(super) struct Chat {
     pub(super) title: String,
     /// The place that it is bound to, regardless of the active runner.
     pub(super) runner: Option<String>,
-    /// Unix milliseconds.
+    /// The time of its latest activity, in Unix milliseconds.
     pub(super) updated_at: i64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Message {
     pub(super) role: Role,
     /// The text. The output of a command still has to be made safe before it is shown.
     pub(super) text: String,
-    /// Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub(super) created_at: i64,
     pub(super) exec: Option<ExecDocument>,
     pub(super) agent: Option<AgentDocument>,
@@ -69,7 +69,7 @@ pub(super) enum Told {
     Notice { is_warning: bool, text: String },
     /// Something in this group changed.
     Group(i64),
-    /// Some events were missed.
+    /// The client was too slow, and missed some events.
     Lagged,
 }
 
@@ -131,7 +131,7 @@ pub(super) fn commands(views: Vec<CommandView>) -> Vec<CommandView> {
     views.into_iter().map(command).collect()
 }
 
-/// Reads the places where work could go.
+/// Reads the places where commands could run.
 pub(super) fn choices(views: Vec<ChoiceView>) -> Vec<ChoiceView> {
     let choice = |view: ChoiceView| ChoiceView {
         name: one_line(&view.name),

@@ -1,4 +1,4 @@
-//! The screen's texts in the language of the person at the terminal, as their locale says.
+//! The screen's texts in the language of the person at the terminal, according to their locale.
 //!
 //! Code writes every text in English; a row here is its translation, in which `{0}` is the value of the first `{}`. The server's
 //! texts come in this language already, or are looked up in its own table.
@@ -47,7 +47,7 @@ const CHINESE: &[Row] = &[
     ("To do: {} of {} done", "待办：已完成 {0}/{1}"),
     ("{} in · {} out", "输入 {0} · 输出 {1}"),
     ("{} in · {} out · {}", "输入 {0} · 输出 {1} · {2}"),
-    // What is written.
+    // The input.
     (" sending… ", " 正在发送… "),
     (" Tab: answer the question ", " Tab：回答问题 "),
     (
@@ -91,7 +91,7 @@ const CHINESE: &[Row] = &[
     ("✻ thinking…", "✻ 正在思考…"),
     ("✻ thought about it", "✻ 已思考"),
     ("… waiting for its turn", "… 正在排队"),
-    // What is asked.
+    // Questions.
     ("? The model asks", "? 模型提问"),
     ("? {} wants to run on ", "? {0} 请求运行，位置："),
     ("? {} wants to run", "? {0} 请求运行"),
@@ -119,7 +119,7 @@ const CHINESE: &[Row] = &[
         "not sent: {}; send it again unchanged: it cannot arrive twice",
         "未发送：{0}；请原样重新发送，只会送达一次",
     ),
-    ("this chat is no longer there; here is a new one", "此会话已不存在；已打开新会话"),
+    ("this chat no longer exists; a new one was opened", "此会话已不存在；已打开新会话"),
     ("this chat was deleted", "此会话已删除"),
     ("connected again", "已重新连接"),
     (
@@ -135,7 +135,7 @@ const CHINESE: &[Row] = &[
     ),
     (
         "The `sandbridge here` that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
-        "此会话所加入的 sandbridge here 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
+        "此会话所加入的 `sandbridge here` 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
     ),
     ("cannot reach the server at {}: {}; {}", "无法连接服务器 {0}：{1*}；{2}"),
     (
@@ -244,7 +244,7 @@ const CHINESE: &[Row] = &[
     ("Groups", "群组"),
     ("Ctrl+G: people and agents in one log", "Ctrl+G：人和智能体共用一份消息记录"),
     (
-        "you are in no group; `sandbridge group create TITLE` makes one",
+        "you are in no group; `sandbridge group create TITLE` creates one",
         "你不在任何群组中；可用 `sandbridge group create 名称` 创建",
     ),
     ("you are not in this group any more", "你已不在此群组中"),
@@ -257,11 +257,11 @@ const CHINESE: &[Row] = &[
     ),
     ("There are no messages yet. @ asks an agent.", "这里还没有消息。用 @ 询问智能体。"),
     ("▸ @{} works on {} for {}", "▸ @{0} 正在 {1} 上为 {2} 工作"),
-    ("… @{} is asked next by {}", "… @{0} 排队等待回答 {1}"),
+    ("… @{} is queued for {}", "… @{0} 排队等待回答 {1}"),
     ("… {} more", "… 还有 {0} 项"),
     ("{}, run {}: ", "{0} 的运行 #{1}："),
     ("the answer is being sent", "正在发送回答"),
-    ("Write the output that takes its place:", "替换后的输出："),
+    ("Write the new output:", "替换后的输出："),
     ("Write what to change:", "需要修改的内容："),
     ("approve", "批准"),
     ("edit the output", "修改输出"),
@@ -313,7 +313,7 @@ const CHINESE: &[Row] = &[
     ("the first message, the last one", "第一条消息、最后一条消息"),
     ("redraw the screen; reconnect now", "重新绘制；立即重新连接服务器"),
     ("an approval: allow once, allow always, deny", "审批：允许一次、始终允许、拒绝"),
-    ("a question: choose an answer; or write your own", "问题：选择答案，或自己写"),
+    ("a question: choose an answer; or write your own", "问题：选择答案，或自行填写"),
     ("cards: choose, fold and unfold", "卡片：选择、折叠和展开"),
     ("run a command; /help lists the slash commands", "运行命令；/help 列出斜杠命令"),
     ("select text with the mouse, in most terminals", "用鼠标选择文字（多数终端）"),
@@ -388,7 +388,7 @@ mod tests {
                 for part in piece.split([' ', ':']).filter(|part| part.len() > 3) {
                     assert!(
                         sources.contains(part),
-                        "the screen does not say {part:?} any more, of {english:?}"
+                        "the screen has no text with {part:?}, a part of {english:?}"
                     );
                 }
             }

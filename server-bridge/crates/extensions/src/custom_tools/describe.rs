@@ -22,7 +22,7 @@ use crate::to_the_end::{Output, Ran, run};
 /// A tool's description of itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Description {
-    /// A text that tells models what it does and when to use it.
+    /// A text that explains to models what it does and when to use it.
     pub(super) description: String,
     /// The JSON schema of its arguments, an object.
     pub(super) parameters: Value,
@@ -32,7 +32,7 @@ pub(super) struct Description {
     pub(super) patience: Duration,
 }
 
-/// The object, as it is printed.
+/// The object in the form in which it is printed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Printed {
@@ -41,10 +41,10 @@ struct Printed {
     parameters: Option<Map<String, Value>>,
     #[serde(default)]
     read_only: bool,
-    /// In seconds.
+    /// The time limit of a call, in seconds.
     #[serde(default)]
     timeout: Option<u64>,
-    /// A tool is named after its file; a name that it prints as well is ignored.
+    /// A tool is named after its file; if it prints a name as well, that is ignored.
     #[serde(default)]
     #[expect(dead_code, reason = "it is accepted, and means nothing")]
     name: Option<String>,
@@ -53,7 +53,7 @@ struct Printed {
 impl Description {
     /// Reads what a tool printed.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     fn read(printed: &[u8]) -> Result<Self, String> {
         let printed: Printed = serde_json::from_slice(printed).map_err(|error| {
             format!("what it prints with --describe is not the expected JSON object: {error}")
@@ -88,7 +88,7 @@ impl Description {
 impl Inner {
     /// Runs a tool with `--describe`, with a read-only workspace.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn describe(
         self: &Arc<Self>,
         user: &User,

@@ -12,16 +12,16 @@ use crate::approvals::{approved, hash_of, workspace_of};
 use crate::limits::{CUSTOM_TOOL_NAME_CHARS, CUSTOM_TOOLS};
 use crate::trust::Item;
 
-/// The kind of their approvals.
+/// The kind under which approvals of custom tools are stored.
 pub(super) const KIND: &str = "custom_tool";
 
-/// The directory of a workspace that holds them.
+/// The directory of a workspace that contains its custom tools.
 const DIRECTORY: &str = "custom-tools";
 
 /// The bits of a file's mode that make it executable.
 const EXECUTABLE: u32 = 0o111;
 
-/// The prefix of the hashed data: a new form of it invalidates earlier approvals.
+/// The prefix of the hashed data: changing it invalidates earlier approvals.
 const HASHED: &str = "custom_tool 1";
 
 /// A tool of a workspace.
@@ -53,7 +53,7 @@ impl Found {
     }
 }
 
-/// The tools, and what is wrong with files that only look like tools.
+/// The tools, and the problems of files that only look like tools.
 #[derive(Debug, Default)]
 pub(super) struct FoundTools {
     pub(super) tools: Vec<Found>,
@@ -100,7 +100,7 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
                 found.problems.push(Problem::of(path, "its content cannot be checked on this machine"));
                 continue;
             }
-            // A link that leads nowhere, or out of the workspace.
+            // A link that leads nowhere or out of the workspace.
             Err(error) => {
                 found.problems.push(Problem::of(path, error.to_string()));
                 continue;
@@ -129,7 +129,7 @@ async fn names(sandbox: &Sandbox) -> Vec<String> {
         let may_be_one = |kind: FileKind| matches!(kind, FileKind::File | FileKind::Symlink);
         let files = entries.into_iter().filter(|entry| may_be_one(entry.kind));
         names.extend(files.filter_map(|file| String::from_utf8(file.name).ok()).filter(|name| is_name(name)));
-        // Dropping the reader stops the runner: someone may make a directory that seems endless.
+        // Dropping the reader makes the runner stop listing: a directory could be made to look endless.
         if names.len() > CUSTOM_TOOLS * CUSTOM_TOOLS {
             break;
         }

@@ -5,7 +5,7 @@
 //!                                                                         └─ a call: its arguments on standard input as JSON, the
 //!                                                                            result on standard output
 //! ```
-//! They run on the user's machine, confined like any command and recorded; never on the server. No tool runs before its user
+//! They run on the user's machine, confined like any command and recorded, never on the server. No tool runs before its user
 //! has approved its content, not even to describe itself.
 //!
 //! | module | holds |
@@ -38,7 +38,7 @@ use describe::Description;
 use find::Found;
 use tool::CustomTool;
 
-/// The custom tools of all workspaces. Cheap to clone; every clone is the same.
+/// The custom tools of all workspaces. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct CustomTools(Arc<Inner>);
 
@@ -64,7 +64,7 @@ struct Described {
 }
 
 impl CustomTools {
-    /// The custom tools over this store and these machines.
+    /// The custom tools, with this store and these machines.
     pub fn new(ledger: Ledger, store: Store, router: SandboxRouter) -> Self {
         let (described, tasks, stop) = (Mutex::default(), TaskTracker::new(), CancellationToken::new());
         Self(Arc::new(Inner { store, ledger, router, described, tasks, stop }))
@@ -121,7 +121,7 @@ impl Inner {
         self.described.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a tool said; `None` if it failed to describe itself and that was some time ago.
+    /// A tool's earlier answer; `None` if it failed to describe itself and that was some time ago.
     fn described_lately(&self, key: &Key) -> Option<Described> {
         let described = self.described().get(key).cloned()?;
         let counts = described.said.is_ok() || described.at.elapsed() < CUSTOM_TOOL_RETRY_AFTER;

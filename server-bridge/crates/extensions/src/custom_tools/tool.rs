@@ -18,7 +18,7 @@ use crate::limits::{CUSTOM_TOOL_LIVE_PIECES, CUSTOM_TOOL_RESULT_BYTES};
 use crate::on_record::OnRecord;
 use crate::to_the_end::{Ran, run};
 
-/// A custom tool.
+/// A custom tool of a workspace.
 pub(super) struct CustomTool {
     inner: Arc<Inner>,
     name: String,
@@ -61,7 +61,7 @@ impl Tool for CustomTool {
     }
 }
 
-/// A tool that only reads can change no file, but it can still send what it reads to others.
+/// A tool that only reads cannot change files, but it can still send what it reads to others.
 fn access(description: &Description) -> Access {
     if description.only_reads { Access::Web } else { Access::External }
 }
@@ -70,7 +70,7 @@ struct CustomCall {
     inner: Arc<Inner>,
     found: Arc<Found>,
     description: Arc<Description>,
-    /// Its arguments, as JSON.
+    /// The call's arguments, as JSON.
     arguments: String,
 }
 

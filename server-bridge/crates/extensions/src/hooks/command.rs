@@ -1,7 +1,7 @@
 //! A handler that is a command: an exec on the user's machine, confined like any other, and recorded.
 //!
-//! The command runs in a task of its own. Its caller may stop waiting at any time, because the turn was cancelled or its time
-//! is up: the task then ends the command, and records its end.
+//! The command runs in a separate task. Its caller may stop waiting at any time, because the turn was cancelled or the time
+//! is up: then the task ends the command and records its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,12 +126,12 @@ impl Inner {
     }
 }
 
-/// A file of a hook of the workspace that is not as it was approved.
+/// A file of a workspace's hook that differs from the approved one.
 async fn changed_file(sandbox: &Sandbox, hook: &Hook) -> Option<String> {
     if !hook.layer.needs_approval() {
         return None;
     }
-    // A file that was created since then runs as well.
+    // A file that was created since the approval runs as well.
     let now = covered(sandbox, &[named(&hook.handler)]).await.ok().and_then(|mut found| found.pop());
     let Some(Covered { files: now, unknown: None, .. }) = now else { return Some("a file".to_owned()) };
     let approved = &hook.files.covered;

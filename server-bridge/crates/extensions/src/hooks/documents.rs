@@ -23,7 +23,7 @@ use crate::limits::HOOK_FILE_BYTES;
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "hooks.json";
 
-/// The kind of the approvals of hooks.
+/// The kind under which approvals of hooks are stored.
 pub(super) const KIND: &str = "hook";
 
 /// The name of the user's own document, for people.
@@ -37,12 +37,12 @@ const OF_WORKSPACE: [(&str, Layer, Format); 4] = [
     (".claude/settings.local.json", Layer::WorkspaceLocal, Format::Settings),
 ];
 
-/// A document that was found.
+/// A document of hooks that was found.
 pub(super) struct Found {
     layer: Layer,
     format: Format,
     origin: String,
-    /// Where the workspace is, for a document of a workspace.
+    /// The workspace's location, for a document of a workspace.
     workspace: Option<String>,
     /// The directory, on the machine, of the plugin that it belongs to.
     plugin_root: Option<String>,
@@ -58,7 +58,8 @@ impl Found {
             plugin_root: self.plugin_root.as_deref(),
             workspace: self.workspace.as_deref(),
             text: &self.text,
-            // A peer's settings and plugins have no switch for commands: the user's approval, or the installation, is the switch.
+            // Another product's settings and plugins have no switch for commands: the user's approval, or the installation, takes
+            // its place.
             enables_commands: matches!(self.format, Format::Settings | Format::Plugin),
         }
     }
@@ -108,7 +109,7 @@ impl Inner {
         Ok(found)
     }
 
-    /// The hooks of documents: those that run, those that wait for approval, and what is wrong with the others.
+    /// The hooks of documents: those that run, those that wait for approval, and the problems of the others.
     pub(super) async fn load(
         &self,
         user: UserId,
@@ -153,16 +154,16 @@ impl Inner {
     }
 }
 
-/// The files of the commands of a workspace.
+/// The files that the commands of a workspace name.
 #[derive(Default)]
 struct Known {
-    /// Those of each command, by its words.
+    /// The files of each command, by the command's words.
     files: HashMap<Vec<String>, Files>,
     /// The documents whose files cannot all be hashed, with the reason.
     unknown: BTreeMap<String, String>,
 }
 
-/// The words of a handler's command: the line for a shell alone, or a program and its arguments; none for other handlers.
+/// The words of a handler's command: only the line for a shell, or a program and its arguments; none for other handlers.
 fn words_of(handler: &Handler) -> Vec<String> {
     let Action::Command { command, args } = &handler.action else { return Vec::new() };
     // A line and a program without arguments are not the same.

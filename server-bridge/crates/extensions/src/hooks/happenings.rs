@@ -11,7 +11,7 @@ use store::{JobKind, RunOfTurn, TurnStatus};
 use super::turns::TurnHooks;
 
 impl TurnHooks {
-    /// What happens at a place in a turn, in order.
+    /// The events at a place in a turn, in order.
     pub(super) fn happenings(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Vec<Happening> {
         let (agent_id, agent_type) = (turn.chat.to_string(), self.role.clone());
         match place {

@@ -1,4 +1,4 @@
-//! The last runs of each user's hooks: what ran, how it ended, how long it took. Kept in memory.
+//! The last runs of each user's hooks: what ran, how it ended and how long it took. Kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +53,7 @@ impl Log {
     }
 }
 
-/// A result in a few words.
+/// A short description of a result.
 pub(super) fn outcome(raw: &Raw, hook: &Hook) -> String {
     let said = read(raw.clone(), hook.event);
     if let Some(why) = said.failure {

@@ -17,8 +17,8 @@ use crate::machine::of_place;
 use crate::{Error, Result, approvals, documents, trust};
 
 impl HookRunner {
-    /// The hooks that apply to a user at a place: the active one, or the one that is named. If its machine cannot be reached,
-    /// the hooks of its workspace are missing, and the list says so.
+    /// The hooks that apply to a user at a place: at the named one, or else at the active one. If its machine cannot be
+    /// reached, the hooks of its workspace are missing, and the list reports this.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -57,7 +57,7 @@ impl HookRunner {
             let refused: Vec<String> =
                 refused.map(|problem| format!("{}: {}", problem.place, problem.text)).collect();
             if !refused.is_empty() {
-                // A line each: a text is translated line by line.
+                // One line for each, because a text is translated line by line.
                 return Err(Error::refused(
                     "invalid",
                     format!("the document is refused: {}", refused.join("\n")),
@@ -130,7 +130,7 @@ impl trust::Source for HookRunner {
     }
 }
 
-/// A hook as something that needs approval.
+/// A workspace's hook, as an item that needs approval.
 fn item(hook: &Hook, is_approved: bool) -> trust::Item {
     trust::Item {
         name: format!("{} {}", hook.origin, hook.place),

@@ -1,5 +1,5 @@
-//! Hooks at the places of turns: [`HookRunner`] gathers the documents of all layers, runs handlers, and gives the engine
-//! their results.
+//! Hooks at the places of turns: [`HookRunner`] gathers the documents of all layers, runs handlers, and returns their
+//! results to the engine.
 //!
 //! ```text
 //!   TurnBegins ─▶ documents: HOME/hooks.json, the user's own, the workspace's ─▶ trust by hash ─▶ the turn's hooks
@@ -11,7 +11,7 @@
 //! | `documents` | the documents of all layers |
 //! | `turns` | the hooks of the turns in progress |
 //! | `happenings` | places in a turn as events of hooks |
-//! | `words` | results of hooks, as the engine takes them |
+//! | `words` | results of hooks in the engine's form |
 //! | `run` | running handlers, within their time |
 //! | `command` | a command on the user's machine, recorded |
 //! | `request` | an HTTP request |
@@ -53,7 +53,7 @@ use crate::plugins::Plugins;
 use log::Log;
 use turns::Turns;
 
-/// Runs hooks. Cheap to clone; every clone is the same.
+/// Runs hooks. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct HookRunner(Arc<Inner>);
 
@@ -76,18 +76,19 @@ struct Inner {
     stop: CancellationToken,
 }
 
-/// What handlers use.
+/// The parts of Sandbridge that handlers use.
 pub struct Used {
-    /// The plugins that bring hooks.
+    /// The plugins that contain hooks.
     pub plugins: Plugins,
     /// The servers whose tools handlers call.
     pub mcp_servers: McpServers,
-    /// The models that handlers ask.
+    /// The models that handlers ask questions.
     pub judge: Arc<dyn Judge>,
 }
 
 impl HookRunner {
-    /// A runner over this store and these machines. Requests reach the open internet, and these hosts at any address.
+    /// A runner with this store and these machines. Requests may go to the public internet, and to the hosts
+    /// `reachable` at any address.
     pub fn new(
         ledger: Ledger,
         store: Store,
@@ -146,7 +147,7 @@ impl Inner {
                     return Words::deny("the server could not load the hooks of this turn; its log says why");
                 }
             },
-            // Only a conversation that is compressed outside a turn has none, and nothing in that needs a decision.
+            // Only a conversation that is compressed outside a turn has no hooks, and nothing there needs a decision.
             _ => match self.turns.of(turn.turn) {
                 Some(hooks) => hooks,
                 None => return Words::default(),
@@ -169,9 +170,9 @@ impl Inner {
             }
         }
         match place {
-            // The calls in progress have ended: now the turn ends, if a hook asked for that.
+            // The calls in progress have ended: the turn ends now if a hook asked for that.
             Place::CallsEnd { .. } => all.denied = all.denied.or(hooks.take_stop()),
-            // The model is done, and a hook asked to end the turn: the model is not sent back to work.
+            // The model is done, and a hook asked to end the turn: the model is not asked to continue.
             Place::Stops { .. } if hooks.take_stop().is_some() => all.denied = None,
             _ => {}
         }

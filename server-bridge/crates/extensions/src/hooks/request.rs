@@ -24,7 +24,7 @@ impl Inner {
             Ok(url) => url,
             Err(error) => return Raw::Failed(format!("its address cannot be built: {error}")),
         };
-        // The server's own environment is not for hooks: headers are filled from the payload alone.
+        // Hooks must not see the server's own environment: headers are filled from the payload alone.
         let headers = match interpolate::headers(headers, allowed_variables, &payload.value, &|_| None) {
             Ok(headers) => headers,
             Err(error) => return Raw::Failed(format!("its headers cannot be built: {error}")),

@@ -22,13 +22,13 @@ use crate::condition::Grammar;
 use crate::limits::HOOK_GRACE;
 use crate::mcp::names;
 
-/// The owner of a handler's run.
+/// The user, chat and turn that a handler runs for.
 #[derive(Clone)]
 pub(super) struct Owner {
     pub(super) user: User,
     /// The chat that the user talks in, for the log; a trial is not logged.
     pub(super) chat: Option<ChatId>,
-    /// The turn in which it runs; a trial may have none, and the end of a session has none.
+    /// The turn in which it runs. A trial may have no turn, and the end of a session has none.
     pub(super) at: Option<At>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct At {
     pub(super) root: ChatId,
     /// The agent's own chat.
     pub(super) chat: ChatId,
-    /// The turn.
+    /// The id of the turn.
     pub(super) turn: TurnId,
 }
 
@@ -105,7 +105,8 @@ impl Inner {
         combined
     }
 
-    /// Runs a handler in the background: its output reaches the model's next request, and it decides nothing.
+    /// Runs a handler in the background: its output reaches the model with its next request, and it cannot decide
+    /// anything.
     fn behind(self: &Arc<Self>, owner: &Owner, hooks: &Arc<TurnHooks>, step: Step<'_>) {
         let (inner, owner, hooks) = (Arc::clone(self), owner.clone(), Arc::clone(hooks));
         let (hook, payload, patience) = (step.hook.clone(), step.payload, step.timeout);
@@ -140,7 +141,7 @@ impl Inner {
         raw
     }
 
-    /// Does what a handler says, within its time.
+    /// Carries out a handler's action, within its time limit.
     pub(super) async fn act(
         self: &Arc<Self>,
         owner: &Owner,
@@ -190,14 +191,14 @@ impl Inner {
                 Action::Agent { prompt, model } => {
                     self.question(owner, prompt, model.as_deref(), payload, true).await
                 }
-                // The server itself registers none.
+                // The server registers no callbacks.
                 Action::Callback { .. } => Raw::Callback(Box::default()),
             }
         };
         timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience))
     }
 
-    /// Shows people the handlers' messages and failures: a hook that fails silently protects nobody.
+    /// Shows people the handlers' messages and failures: a hook that fails silently protects no one.
     async fn tell(&self, owner: &Owner, combined: &Combined) {
         for line in &combined.notes {
             tracing::debug!(hook = line.speaker.hook, "{}", line.text);

@@ -12,7 +12,7 @@ use super::run::Owner;
 use super::turns::{TurnHooks, session};
 use crate::limits::HOOK_SESSION_END_PATIENCE;
 
-/// The reason, in the words that published hooks expect.
+/// The reason, in the terms that published hooks expect.
 fn reason(end: SessionEnd) -> &'static str {
     match end {
         SessionEnd::NewChat => "clear",
@@ -21,7 +21,7 @@ fn reason(end: SessionEnd) -> &'static str {
 }
 
 impl Inner {
-    /// Begins to run the hooks of a session that ends. A chat without a turn since the server started has no session.
+    /// Starts the hooks for the end of a session. A chat without a turn since the server started has no session.
     pub(super) async fn session_ends(self: &Arc<Self>, user: &User, chat: &ChatId, end: SessionEnd) {
         if !self.turns.end_session(chat) {
             return;
@@ -48,11 +48,11 @@ impl Inner {
         });
     }
 
-    /// The hooks that run then, if there are any.
+    /// The hooks that run at that end, if there are any.
     async fn hooks_of_end(&self, user: &User, chat: &ChatId) -> store::Result<Option<TurnHooks>> {
         let store = &self.store;
         let route = execs::chat_route_request(store, user.id, Some(chat)).await?;
-        // Nothing is started for it: the session of a container that is not there has nobody to tell.
+        // This does not wait for a runner that is only expected to connect.
         let sandbox = self.router.for_user_at_once(&execs::sandbox_user(user), &route).await.ok();
         let documents = self.documents(user.id, sandbox.as_ref()).await?;
         let loaded = self.load(user.id, &documents, sandbox.as_ref()).await?;

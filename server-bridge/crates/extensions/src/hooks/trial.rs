@@ -1,4 +1,4 @@
-//! Trying hooks: the handlers of one hook or of one event, on a sample or on a payload that is given. The decision is shown instead of
+//! Trying hooks: runs the handlers of one hook or one event, on a sample or on a given payload. The decision is shown instead of
 //! carried out. A hook that waits for approval does not run here either.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::condition::Grammar;
 use crate::limits::{HOOK_TRIAL_OUTPUT_BYTES, HOOK_TRIAL_PAYLOAD_BYTES};
 use crate::{Error, Result};
 
-/// The fewest digits of a hash that name a hook.
+/// The smallest number of digits of a hash that can name a hook.
 const HASH_MIN_DIGITS: usize = 8;
 
 /// The session of a trial without a chat.
@@ -33,7 +33,7 @@ const NO_CHAT: &str = "trial";
 /// The mode of a trial without a chat.
 const ASK: &str = "ask";
 
-/// What is tried.
+/// The hooks that a trial runs.
 struct Tried {
     hooks: Hooks,
     event: Event,
@@ -42,7 +42,7 @@ struct Tried {
 }
 
 impl HookRunner {
-    /// Runs the handlers of a hook or of an event on a payload, at a place or for a chat, and returns what they decided. Nothing of a
+    /// Runs the handlers of a hook or an event on a payload, at a place or for a chat, and returns their decision. Nothing of a
     /// workspace runs before its approval.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ impl Inner {
     }
 }
 
-/// The payload that a trial gives.
+/// The payload given for a trial.
 fn given(text: Option<&str>) -> Result<Option<Map<String, Value>>> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     if text.len() > HOOK_TRIAL_PAYLOAD_BYTES {
@@ -137,7 +137,7 @@ fn given(text: Option<&str>) -> Result<Option<Map<String, Value>>> {
     }
 }
 
-/// The hooks that a trial names, of those that apply.
+/// The applicable hooks that a trial names.
 fn tried(trial: &HookTrial, loaded: Loaded) -> Result<Tried> {
     let event = trial.event.as_deref().map(event_named).transpose()?;
     let Some(wanted) = trial.hook.as_deref() else {
@@ -172,7 +172,7 @@ fn tried(trial: &HookTrial, loaded: Loaded) -> Result<Tried> {
 const WAITS: &str = "it waits for your approval; look at it, and approve it with `sandbridge hook approve`";
 const INERT: &str = "its commands are not enabled; its file needs \"enable_command_hooks\": true";
 
-/// True for the id of a hook, or a beginning of its hash that is long enough.
+/// True if this is the hook's id, or a long enough beginning of its hash.
 fn is_meant(hook: &Hook, wanted: &str) -> bool {
     let is_hash = wanted.len() >= HASH_MIN_DIGITS && wanted.bytes().all(|byte| byte.is_ascii_hexdigit());
     hook.id == wanted || is_hash && hook.hash.as_str().starts_with(&wanted.to_ascii_lowercase())

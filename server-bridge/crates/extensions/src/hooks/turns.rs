@@ -1,4 +1,4 @@
-//! The hooks of the turns in progress, and what is remembered of their chats.
+//! The hooks of the turns in progress, and what the server remembers about their chats.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use store::{ChatId, RunOfTurn, TurnId};
 use super::Inner;
 use crate::limits::HOOK_SESSIONS_KEPT;
 
-/// The mode in which nothing is changed.
+/// The mode in which nothing may be changed.
 pub(super) const PLAN: &str = "plan";
 
 /// The hooks of one turn.
@@ -26,17 +26,17 @@ pub(super) struct TurnHooks {
     pub(super) role: String,
     /// True if this is the chat's first turn since the server started.
     pub(super) is_new_session: bool,
-    /// The run of an automation that posted the message; not looked up if no hook asks for it.
+    /// The run of an automation that posted the message; not looked up if no hook needs it.
     pub(super) run: Option<RunOfTurn>,
     changing: Mutex<Changing>,
 }
 
-/// What changes while the turn is in progress.
+/// The part of a turn's hooks that changes while the turn is in progress.
 #[derive(Default)]
 struct Changing {
     /// The calls of an answer that have ended.
     ended: Vec<Ended>,
-    /// The reason why the turn is to end after the calls in progress.
+    /// The reason why the turn is to end after the calls in progress, if it is.
     stop: Option<String>,
     /// Notes of handlers in the background, for the model's next request.
     later: Vec<String>,
@@ -59,17 +59,17 @@ impl TurnHooks {
         self.changing().ended.push(ended);
     }
 
-    /// The calls that ended since this was asked last.
+    /// The calls that ended since this was last called.
     pub(super) fn take_ended(&self) -> Vec<Ended> {
         std::mem::take(&mut self.changing().ended)
     }
 
-    /// Ends the turn after the calls in progress; the first reason counts.
+    /// Requests that the turn end after the calls in progress; the first reason counts.
     pub(super) fn stop(&self, why: String) {
         self.changing().stop.get_or_insert(why);
     }
 
-    /// The reason why the turn is to end, once.
+    /// The reason why the turn is to end; returned once.
     pub(super) fn take_stop(&self) -> Option<String> {
         self.changing().stop.take()
     }
@@ -79,7 +79,7 @@ impl TurnHooks {
         self.changing().later.push(note);
     }
 
-    /// The notes that came since this was asked last.
+    /// The notes that were added since this was last called.
     pub(super) fn later(&self) -> Vec<String> {
         std::mem::take(&mut self.changing().later)
     }
@@ -92,7 +92,7 @@ pub(super) struct Turns(Mutex<State>);
 #[derive(Default)]
 struct State {
     turns: HashMap<TurnId, Arc<TurnHooks>>,
-    /// For each chat that was seen, the ids of hooks that ran and run only once.
+    /// For each chat, the ids of the once-only hooks that have run.
     sessions: HashMap<ChatId, HashSet<String>>,
 }
 
@@ -182,7 +182,7 @@ pub(super) fn session(id: String, root: &str, cwd: &str, mode: &str) -> Session 
     }
 }
 
-/// True if a hook may stop the run of an automation: a hook of its own events, or of messages.
+/// True if a hook may stop the run of an automation: a hook for automation events, or for messages.
 fn asks_about_runs(loaded: &Loaded) -> bool {
     let events = [Event::CronFired, Event::WebhookReceived, Event::UserPromptSubmit];
     events.into_iter().any(|event| !loaded.hooks.is_free(event))

@@ -1,4 +1,4 @@
-//! Results of hooks, as the engine takes them.
+//! Converts results of hooks to the engine's form.
 
 use agent::hooks::Words;
 use hooks::event::Effect;
@@ -6,7 +6,7 @@ use hooks::{Combined, Happening, Verdict};
 
 use super::turns::TurnHooks;
 
-/// The result of one event, as the engine takes it.
+/// The result of one event, in the engine's form.
 pub(super) fn of(combined: Combined, happening: &Happening, hooks: &TurnHooks) -> Words {
     let event = happening.event();
     let why = combined.for_model();

@@ -1,7 +1,7 @@
 //! The HTTP tools of a user on a machine, from the documents of all layers.
 //!
-//! Of tools with the same name the administrator's is used, else the user's own, else the workspace's. A workspace's tool is used only
-//! after its user approved the hash of its document.
+//! Of several tools with the same name, the administrator's is used, or else the user's own, or else the workspace's. A workspace's
+//! tool is used only after its user has approved the hash of its document.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,10 +29,10 @@ const MANAGED: &str = "http-tools.json";
 /// The file of a workspace.
 const OF_WORKSPACE: &str = ".sandbridge/http-tools.json";
 
-/// The name of the user's own tools, for people.
+/// The name of the user's own tools, as shown to people.
 const OWN: &str = "your tools";
 
-/// The kind of the approvals of tools.
+/// The kind under which approvals of tools are stored.
 pub(super) const KIND: &str = "http_tool";
 
 /// A tool that a document defines.
@@ -44,7 +44,7 @@ pub(super) struct Known {
     pub(super) layer: ExtensionLayer,
     pub(super) origin: &'static str,
     pub(super) state: HttpToolState,
-    /// The secrets that its host may get.
+    /// The secrets that may be sent to its host.
     pub(super) secrets: Secrets,
 }
 
@@ -88,7 +88,7 @@ impl Bound {
             .collect()
     }
 
-    /// The secrets that a tool uses and that its server may get.
+    /// The secrets that a tool uses and that may be sent to its server.
     pub(super) fn for_tool(&self, tool: &HttpTool) -> Secrets {
         let bound_to = tool.bound_to();
         let is_its = |name: &String, server: &str| tool.secrets().contains(name) && server == bound_to;
@@ -98,17 +98,17 @@ impl Bound {
 }
 
 impl Known {
-    /// True if it is offered.
+    /// True if the tool is offered.
     pub(super) fn is_ready(&self) -> bool {
         self.state == HttpToolState::Ready
     }
 
-    /// True if it needs its user's approval.
+    /// True if the tool needs its user's approval.
     pub(super) fn needs_approval(&self) -> bool {
         self.layer == ExtensionLayer::Workspace
     }
 
-    /// The secrets that it uses and that are not set for its host.
+    /// The secrets that the tool uses and that are not set for its host.
     pub(super) fn missing(&self) -> Vec<String> {
         self.tool.secrets().iter().filter(|name| !self.secrets.0.contains_key(*name)).cloned().collect()
     }
@@ -170,7 +170,7 @@ impl Documents {
 
 /// Reads a document of a tool.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 pub(super) fn read(document: &Value) -> Result<HttpTool, String> {
     let tool = HttpTool::parse(document).map_err(|problem| problem.to_string())?;
     for name in tool.header_names() {
@@ -189,7 +189,7 @@ fn hash_of(document: &Value, workspace: Option<&str>) -> String {
     store::hex(&Sha256::digest(strict::canonical(&content).as_bytes()))
 }
 
-/// The tools of a file, and its secrets: a list of documents, or an object with `tools`, and `secrets` if it may have some.
+/// The tools and secrets of a file: a list of documents, or an object with `tools` and, if it may have secrets, `secrets`.
 fn tools_of(text: &str, may_have_secrets: bool) -> Result<(Vec<Value>, Bound), String> {
     if text.len() as u64 >= HTTP_TOOLS_FILE_BYTES {
         return Err(format!("it is larger than {} KiB", HTTP_TOOLS_FILE_BYTES / 1024));
@@ -206,7 +206,7 @@ fn tools_of(text: &str, may_have_secrets: bool) -> Result<(Vec<Value>, Bound), S
                 return Err(format!("there is no field {unknown:?}; the fields are tools and secrets"));
             }
             if secrets.is_some() && !may_have_secrets {
-                return Err("a workspace's file can hold no secrets".to_owned());
+                return Err("a workspace's file cannot contain secrets".to_owned());
             }
             (tools, secrets.as_ref().map(Bound::read).unwrap_or_default())
         }

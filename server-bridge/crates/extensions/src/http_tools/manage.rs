@@ -37,7 +37,7 @@ impl HttpTools {
         Ok(HttpToolList { tools, problems })
     }
 
-    /// Adds a tool of the user's own, or replaces it. Its secrets stay as long as its server does. Audited.
+    /// Adds one of the user's own tools, or replaces it. Its secrets stay as long as its server does. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if the document is not valid; [`Error::Store`].
@@ -54,7 +54,7 @@ impl HttpTools {
         self.save(user, &tool, &BTreeMap::new()).await
     }
 
-    /// Removes a tool of the user's own, with its secrets. Audited.
+    /// Removes one of the user's own tools, with its secrets. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].
@@ -95,7 +95,7 @@ impl HttpTools {
         Ok(())
     }
 
-    /// Adds the tools of an OpenAPI document, or only shows what they would be. Audited.
+    /// Adds the tools of an OpenAPI document, or only shows which tools these would be. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if the document is not valid, or lacks a tool that was asked for; [`Error::Store`].
@@ -245,7 +245,7 @@ impl HttpTools {
     fn checked(&self, document: &Value) -> Result<HttpTool> {
         let tool = read(document).map_err(unsaved)?;
         let checked = match tool.via() {
-            // The machine's runner decides which hosts it reaches.
+            // The machine's runner decides which hosts it may reach.
             Some(_) => guard::check_text(tool.origin()).map(drop),
             None => self.0.requester.check(tool.origin()),
         };
@@ -253,7 +253,7 @@ impl HttpTools {
         Ok(tool)
     }
 
-    /// Stores a tool with the secrets that it keeps, and with new ones. Audited.
+    /// Stores a tool with the secrets that it keeps and with new ones. Audited.
     async fn save(
         &self,
         user: &User,
@@ -308,7 +308,7 @@ impl trust::Source for HttpTools {
     }
 }
 
-/// A tool of a workspace as something that needs approval.
+/// A workspace's tool, as an item that needs approval.
 fn item(known: &Known) -> trust::Item {
     let tool = &known.tool;
     trust::Item {

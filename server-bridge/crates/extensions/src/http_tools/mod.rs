@@ -1,5 +1,5 @@
-//! HTTP tools without code: a document says which request a tool sends to which host, and which part of the answer a model
-//! reads.
+//! HTTP tools without code: a document defines which request a tool sends to which host, and which part of the answer a
+//! model reads.
 //!
 //! ```text
 //!   http-tools.json of the administrator, the user's own, the workspace's ─▶ documents ─▶ trust by hash
@@ -7,7 +7,7 @@
 //!   a turn begins ─▶ deferred tools, found by `search_tools` ◀─────────────────┘
 //!   a tool is called ─▶ looked up again ─▶ crate `http_tools` renders ─▶ send: one request by crate `guard` ─▶ masked, extracted
 //! ```
-//! A secret is bound to the scheme, host and port that it was set for, and no tool of a workspace has any.
+//! A secret is bound to the scheme, host and port that it was set for, and a workspace's tools get none.
 //!
 //! | module | holds |
 //! |---|---|
@@ -36,7 +36,7 @@ use crate::machine::of_chat;
 use crate::search::{Offer, Offers};
 use documents::Known;
 
-/// The HTTP tools of all users. Cheap to clone; every clone is the same.
+/// The HTTP tools of all users. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct HttpTools(Arc<Inner>);
 
@@ -52,7 +52,8 @@ struct Inner {
 }
 
 impl HttpTools {
-    /// The tools over this store and these machines. Requests reach the open internet, and these hosts at any address.
+    /// The tools, with this store and these machines. Requests may go to the public internet, and to the hosts
+    /// `reachable` at any address.
     pub fn new(
         ledger: Ledger,
         store: Store,

@@ -1,4 +1,4 @@
-//! A request of a tool, and its answer as models read it.
+//! Sends a tool's request, and renders the answer for models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{HttpTools, Inner};
 use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
 use crate::via::{Failed, Via};
 
-/// An answer as text.
+/// An answer as text for models.
 pub(crate) struct Told {
     pub(crate) text: String,
     /// True if its status is that of an error.
@@ -27,7 +27,7 @@ pub(crate) struct Told {
 impl HttpTools {
     /// Sends a tool's request with these secrets.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn answered(
         &self,
         user: &User,
@@ -41,7 +41,7 @@ impl HttpTools {
 
     /// Renders a response as text for models.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<Told, String> {
         self.0.told(tool, answered, mask).await
     }
@@ -50,7 +50,7 @@ impl HttpTools {
 impl Inner {
     /// Sends a tool's request. Nothing that the mask hides is in the answer.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn send(
         &self,
         user: &User,
@@ -109,10 +109,10 @@ impl Inner {
     }
 }
 
-/// Does work that may take long in a separate thread. Only a few calls may do so at once: a thread cannot be stopped, and one
-/// that nobody waits for any more still holds its permit.
+/// Runs work that may take long in a separate thread. Only a few calls may do so at once: a thread cannot be stopped, and it
+/// keeps its permit even when no caller waits for it any more.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 async fn apart<T: Send + 'static>(
     places: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -140,7 +140,7 @@ async fn apart<T: Send + 'static>(
     }
 }
 
-/// The reason why there is no answer. It names no more of an address than its host.
+/// The reason why there is no answer. It reveals nothing of an address except its host.
 fn reason(tool: &HttpTool, error: &guard::Error) -> String {
     match error {
         guard::Error::Elsewhere(url) => format!(
@@ -157,7 +157,7 @@ fn reason(tool: &HttpTool, error: &guard::Error) -> String {
     }
 }
 
-/// An answer as models read it: its status, and what is extracted of it, or the whole.
+/// An answer as models read it: its status, and the extracted part or the whole content.
 fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
     let Answered { status, media_type, content, is_cut } = answered;
     let is_error = *status >= 400;
@@ -166,7 +166,7 @@ fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
     let text = match std::str::from_utf8(content) {
         _ if content.is_empty() => return Told { text: format!("{status}, without content"), is_error },
         Ok(text) => text.to_owned(),
-        // A text that was cut within a character, or one of an older encoding.
+        // A text that was cut within a character, or one in an older encoding.
         Err(_) if *is_cut || is_text(&media_type) => String::from_utf8_lossy(content).into_owned(),
         Err(_) => String::from('\0'),
     };
@@ -200,7 +200,7 @@ fn is_text(media_type: &str) -> bool {
         || ["json", "xml", "javascript"].iter().any(|word| media_type.contains(word))
 }
 
-/// A text as it is, and any other value as JSON.
+/// A string as it is, and any other value as JSON.
 fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -223,7 +223,7 @@ mod tests {
     async fn work_that_nobody_waits_for_keeps_its_place_until_it_ends() {
         let places = Arc::new(Semaphore::new(1));
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        // The paused clock stands still while a thread works.
+        // The paused clock does not advance while a thread works.
         let pass = tokio::time::advance(HTTP_EXTRACT_PATIENCE + Duration::from_secs(1));
         let (late, ()) = tokio::join!(apart(&places, move || ended.recv()), pass);
         assert!(late.unwrap_err().contains("simpler"));

@@ -15,24 +15,25 @@ use super::send::Told;
 use crate::schema;
 use crate::search::Offered;
 
-/// The digits of a document's hash that are part of what "always" covers.
+/// The digits of a document's hash that identify the tool in an "always" approval.
 const HASH_DIGITS: usize = 12;
 
 /// A tool, and the rules for its calls.
 pub(crate) struct Called {
     pub(crate) tool: Arc<HttpTool>,
-    /// An approval with "always" is valid as long as this hash stays the same.
+    /// An "always" approval is valid as long as this hash stays the same.
     pub(crate) hash: String,
     pub(crate) access: Access,
     /// True if a workspace defines it.
     pub(crate) is_of_workspace: bool,
-    /// The words, besides its own name, that find it in a search.
+    /// The words, in addition to its own name, by which a search finds it.
     pub(crate) names: String,
 }
 
-/// A sender of the requests of tools.
+/// Sends the requests of tools.
 pub(crate) trait Sends: Send + Sync {
-    /// Sends the request of a call. Looks up its secrets, and everything that may have changed since the turn began.
+    /// Sends the request of a call, after looking up its secrets and everything that may have changed since the turn
+    /// began.
     fn send<'a>(
         &'a self,
         context: &'a ToolContext<'_>,
@@ -53,7 +54,7 @@ impl Tool {
     pub(crate) fn new(called: Called, sender: Arc<dyn Sends>) -> Self {
         Self {
             name: called.tool.wire_name(),
-            // Invisible characters could tell a model something that its user does not see.
+            // Invisible characters could give a model instructions that its user does not see.
             description: visible::lines(called.tool.description()),
             called: Arc::new(called),
             sender,
@@ -68,8 +69,8 @@ impl Tool {
     }
 }
 
-/// The access of a request. A request that only reads is treated like one for a web page: in `plan` mode the user is asked instead of
-/// the call being denied.
+/// The access that a request needs. One that only reads is treated like a request for a web page: in `plan` mode the user is asked,
+/// and the call is not denied.
 pub(crate) fn access(only_reads: bool) -> Access {
     if only_reads { Access::Web } else { Access::External }
 }
@@ -94,7 +95,7 @@ impl agent::tool::Tool for Tool {
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
-        // A request that cannot be sent fails at once, before anybody is asked.
+        // A request that cannot be sent fails at once, before the user is asked.
         let shown = self.called.tool.render_shown(&arguments).map_err(|problem| problem.to_string())?;
         Ok(Box::new(HttpCall {
             called: Arc::clone(&self.called),
@@ -109,7 +110,7 @@ impl agent::tool::Tool for Tool {
 struct HttpCall {
     called: Arc<Called>,
     sender: Arc<dyn Sends>,
-    /// The method and the address, with the names of secrets in their places.
+    /// The method and the address, with the names of secrets instead of their values.
     request: String,
     hint: String,
     arguments: Map<String, Value>,

@@ -1,6 +1,6 @@
-//! A transport that hides two things from crate `rmcp`: concurrent requests of a server beyond a limit (`rmcp` answers each one in
-//! a separate task), and a response to `server/discover` that arrives after `initialize` was sent. `rmcp` would end the connection
-//! then, but a program that starts slowly answers both at once.
+//! A transport that hides two things from crate `rmcp`: a server's concurrent requests beyond a limit (`rmcp` answers each one in
+//! a separate task), and a response to `server/discover` that arrives after `initialize` was sent. In the second case `rmcp` would
+//! end the connection, but a program that starts slowly answers both at once.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// True for a response to `server/discover` for which nothing waits any more.
+    /// True for a late response to `server/discover`, for which nothing waits any more.
     fn is_late(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         if !self.is_initialized || self.discovery.is_none() {
             return false;
@@ -70,13 +70,13 @@ impl<T> Bounded<T> {
     }
 }
 
-/// Why a message was not sent.
+/// The reason why a message was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unsent<E: std::error::Error + 'static> {
     /// The transport failed.
     #[error(transparent)]
     Transport(E),
-    /// The server reads nothing.
+    /// The server does not read what is sent to it.
     #[error("it does not read what is sent to it")]
     Late,
 }

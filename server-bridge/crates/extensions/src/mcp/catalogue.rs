@@ -17,7 +17,7 @@ use crate::limits::{
     MCP_FAILURES_KEPT, MCP_FIRST_LISTING_PATIENCE, MCP_LISTING_FRESH, MCP_LISTING_TRIES, MCP_RETRY_AFTER,
 };
 
-/// A server of a user at a place, by the hash of what runs.
+/// A user's server at a place, with the hash of what runs.
 type Key = (UserId, String, String, String);
 
 /// The servers that could not be asked for their tools, or listed none, each with the time and the reason.
@@ -57,8 +57,8 @@ fn key(owner: &Owner, server: &Server, place: Option<&str>) -> Key {
 }
 
 impl Inner {
-    /// What each of these servers listed. One that has never listed anything here is asked. The caller waits for a moment;
-    /// after that, the request continues in the background.
+    /// The listing of each of these servers. A server that has never listed anything here is asked. The caller waits for a
+    /// moment; after that, the request continues in the background.
     pub(super) async fn listings(
         self: &Arc<Self>,
         owner: &Owner,
@@ -67,7 +67,7 @@ impl Inner {
     ) -> store::Result<Vec<Result<Listing, String>>> {
         let place = sandbox.map(Sandbox::place);
         let known = self.store.mcp_catalogues(owner.user.id, place).await?;
-        // If this cannot be told, the more careful answer is used.
+        // If the mode is unknown, the more careful assumption is made.
         let is_plan = self.is_plan(owner).await.unwrap_or(true);
         let listing = |server: &Arc<Server>| {
             let known = find(&known, server, place).and_then(|found| read(found, server));
@@ -125,9 +125,9 @@ impl Inner {
         Ok((*listed.map_err(Refused::of_words)?).clone())
     }
 
-    /// The tools of a connection's server, as they are now and on record.
+    /// The tools of a connection's server as they are now, after recording them.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn listed(
         &self,
         owner: &Owner,
@@ -143,7 +143,7 @@ impl Inner {
         {
             return Ok(Arc::clone(&verified.listing));
         }
-        // Until it is known again, nothing is called.
+        // Until the listing is known again, nothing is called.
         *verified = None;
         let since = Instant::now();
         let found = tokio::select! {
@@ -175,7 +175,7 @@ impl Inner {
             listing.prompts.clone_from(&prompts);
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();
-            // Stored even if nothing changed, since the listing that was stored longest ago is forgotten first.
+            // Stored even if nothing changed, because the listing that was stored longest ago is removed first.
             let catalogue = McpCatalogue {
                 place: place.clone(),
                 server: server.name.clone(),
@@ -191,9 +191,9 @@ impl Inner {
         Err("its tools were listed by others at the same time; try again".to_owned())
     }
 
-    /// Checks that a tool is still what was accepted, and what the turn knows.
+    /// Checks that a tool is still the accepted one, and the one that the turn knows.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn check_tool(
         &self,
         owner: &Owner,
@@ -214,7 +214,7 @@ impl Inner {
             Some(known) if known.is_offered() => Err(format!(
                 "its tool {tool} has changed since this turn began; it can be called from the next message on"
             )),
-            _ => Err(format!("it has no tool {tool} any more")),
+            _ => Err(format!("it no longer has the tool {tool}")),
         }
     }
 }

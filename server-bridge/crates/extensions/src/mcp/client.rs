@@ -1,4 +1,4 @@
-//! The client's side of a connection: what it answers a server, and what it does with its notifications.
+//! The client's side of a connection: its answers to a server's requests, and its handling of notifications.
 
 #![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask for roots and models, and log")]
 
@@ -23,18 +23,18 @@ use super::sample;
 use super::watch::Watched;
 use crate::limits::{MCP_ASK_BYTES, MCP_PROGRESS_BYTES};
 
-/// Answers what a server asks.
+/// Answers a server's requests.
 pub(super) struct Client {
     pub(super) calls: Calls,
     pub(super) is_stale: Arc<AtomicBool>,
     pub(super) watched: Watched,
-    /// The address of the workspace, if the server runs beside it.
+    /// The address of the workspace, if the server runs in it.
     pub(super) root: Option<String>,
-    /// One permit for each question of the server that nobody has answered yet.
+    /// One permit for each question of the server that may wait for an answer.
     pub(super) asking: Semaphore,
 }
 
-/// A writer that counts: it accepts this many bytes, keeps none, and fails when more are written.
+/// A writer that only counts: it accepts this many bytes, keeps none, and fails when more are written.
 struct Room(usize);
 
 impl Write for Room {
@@ -143,7 +143,7 @@ impl Client {
         request: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, ErrorData> {
         let answered = self.asked(request, Event::Samples).await?;
-        answered.unwrap_or_else(|| Err(sample::refused("there is nobody to ask")))
+        answered.unwrap_or_else(|| Err(sample::refused("no user can be asked")))
     }
 
     /// The directories that the server may work in.
@@ -152,7 +152,7 @@ impl Client {
         ListRootsResult::new(root.collect())
     }
 
-    /// Has the call that began last handle what the server asks; `None` if there is none, or it does not.
+    /// Lets the most recent call handle a request of the server; `None` if there is no call, or it does not handle it.
     ///
     /// Fails with an error for the server if its request is too large to be kept until the user answers.
     async fn asked<R: Serialize, T>(
@@ -169,7 +169,7 @@ impl Client {
         };
         let Some(call) = self.calls.last() else { return Ok(None) };
         let (answer, answered) = oneshot::channel();
-        // A flood of questions is not worth waiting for.
+        // If the queue is full, the server is flooding it; nothing waits for that.
         if call.try_send(event(Box::new(request), answer)).is_err() {
             return Ok(None);
         }
@@ -178,12 +178,12 @@ impl Client {
 
     /// Shows a line in the call in progress.
     pub(super) fn tell(&self, line: String) {
-        // The message does not say which call it is about: with several in progress, it is shown in none.
+        // The message does not name the call that it is about: if several are in progress, it is shown in none.
         let call = match &self.calls.all()[..] {
             [call] => call.events.clone(),
             _ => return,
         };
-        // A flood of messages is not worth waiting for.
+        // If the queue is full, the message is dropped.
         let _ = call.try_send(Event::Progress(line));
     }
 }

@@ -17,7 +17,7 @@ use crate::limits::{
     MCP_CALL_PATIENCE, MCP_FILE_BYTES, MCP_MAX_CALL_PATIENCE, MCP_NAME_CHARS, MCP_WORD_BYTES, MCP_WORDS,
 };
 
-/// The version of what is hashed: a change of its meaning asks for every approval again.
+/// The version of the hashed data: incrementing it invalidates all approvals.
 const VERSION: u32 = 2;
 
 /// The definition of a server. `Debug` shows no secrets.
@@ -31,7 +31,7 @@ pub(super) struct Spec {
 /// How a server is reached.
 #[derive(Clone, PartialEq)]
 pub(super) enum Launch {
-    /// A program on the user's machine. `${NAME}` and `${NAME:-default}` stand for variables of that machine.
+    /// A program on the user's machine. `${NAME}` and `${NAME:-default}` are replaced with variables of that machine.
     Program { command: String, args: Vec<String>, env: BTreeMap<String, String> },
     /// A server on the network.
     Address(Box<Address>),
@@ -41,7 +41,7 @@ pub(super) enum Launch {
 #[derive(Clone, PartialEq)]
 pub(super) struct Address {
     pub(super) url: String,
-    /// The runner from whose network it is reached; `None` if this server reaches it.
+    /// The runner whose network the requests go through; `None` if they go out from this server.
     pub(super) via: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) credentials: Option<ClientCredentials>,
@@ -53,9 +53,9 @@ impl fmt::Debug for Spec {
     }
 }
 
-/// Checks the name of a server: 1 to 32 characters that can all be seen, without blanks at its ends.
+/// Checks the name of a server: 1 to 32 visible characters, without blanks at its ends.
 ///
-/// Fails with what is wrong.
+/// Fails with the problem as text.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_fine = !name.is_empty()
         && name.chars().count() <= MCP_NAME_CHARS
@@ -75,7 +75,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 impl Spec {
     /// Reads a definition.
     ///
-    /// The error tells what is wrong with the definition; it contains no part of a secret.
+    /// The error names the problem of the definition; it contains no part of a secret.
     pub(super) fn of(entry: &McpServerEntry) -> Result<Self, String> {
         let McpServerEntry { transport, command, args, env, url, via, headers, oauth, timeout } = entry;
         if via.is_some() && url.is_none() {
@@ -116,7 +116,7 @@ impl Spec {
         Ok(Self { launch, patience })
     }
 
-    /// The command or the address, for people, without secrets.
+    /// The command or the address, for people; without secrets.
     pub(super) fn action(&self) -> String {
         match &self.launch {
             Launch::Program { command, args, .. } => {
@@ -137,7 +137,7 @@ impl Spec {
         names.cloned().chain(credentials).collect()
     }
 
-    /// The credentials of a client of its own, if it has one.
+    /// The server's own client credentials, if it has any.
     pub(super) fn credentials(&self) -> Option<&ClientCredentials> {
         match &self.launch {
             Launch::Program { .. } => None,
@@ -145,7 +145,7 @@ impl Spec {
         }
     }
 
-    /// How it is reached, in the words of the API.
+    /// The way in which it is reached, as the API names it.
     pub(super) fn transport(&self) -> McpTransport {
         match self.launch {
             Launch::Program { .. } => McpTransport::Stdio,
@@ -161,8 +161,8 @@ impl Spec {
         of_words(words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())), &[])
     }
 
-    /// Its secrets with their values, for a definition that its user has not written: what a file says is no secret, and may
-    /// change what runs.
+    /// Its secrets with their values, for a definition that its user did not write: values in a file are not secret, and
+    /// they may change what runs.
     pub(super) fn told_secrets(&self) -> Vec<String> {
         match &self.launch {
             Launch::Program { env, .. } => {
@@ -181,7 +181,7 @@ impl Spec {
         }
     }
 
-    /// The SHA-256 of what a server is, for its tools: a server with another token is the same server.
+    /// The SHA-256 that identifies a server for its tools: a server with another token is the same server.
     pub(super) fn identity(&self, name: &str) -> String {
         let what = match &self.launch {
             Launch::Program { command, args, .. } => json!({"name": name, "command": command, "args": args}),
@@ -190,14 +190,15 @@ impl Spec {
         hash_of(&what)
     }
 
-    /// The SHA-256 of what runs under this name, in hexadecimal digits: for a definition of a workspace, with the workspace's
-    /// location and the hash of each file that the command names.
+    /// The SHA-256 of what runs under this name, in hexadecimal digits. For a definition of a workspace it includes the
+    /// workspace's location and the hash of each file that the command names.
     pub(super) fn hash(&self, name: &str, of: Option<&OfWorkspace<'_>>) -> String {
         let launch = match &self.launch {
             Launch::Program { command, args, env } => json!({"command": command, "args": args, "env": env}),
             Launch::Address(address) => {
                 let mut launch = json!({"url": address.url, "headers": address.headers});
-                // The secret is left out: it goes only to the provider at this address, and hashes are shown to people.
+                // The secret is left out: it is only sent to the provider at this address, and hashes are shown to
+                // people.
                 if let Some(client) = &address.credentials {
                     launch["oauth"] = client.identity();
                 }
@@ -225,7 +226,7 @@ impl Address {
         }
     }
 
-    /// The text that is hashed, including the runner, since the same address in another network is another server.
+    /// The text that is hashed. It includes the runner, because the same address in another network is another server.
     fn through(&self, mut what: Value) -> Value {
         if let Some(via) = &self.via {
             what["via"] = json!(via);
@@ -234,15 +235,15 @@ impl Address {
     }
 }
 
-/// Where a definition of a workspace is from.
+/// The workspace that a definition belongs to.
 pub(super) struct OfWorkspace<'a> {
-    /// Where the workspace is.
+    /// The location of the workspace.
     pub(super) workspace: &'a str,
     /// The files that the command names, each with its SHA-256.
     pub(super) files: &'a [(String, String)],
 }
 
-/// The SHA-256 of a JSON value in hexadecimal digits: the order of its keys does not matter.
+/// The SHA-256 of a JSON value in hexadecimal digits, independent of the order of its keys.
 pub(super) fn hash_of(value: &Value) -> String {
     // The maps of serde_json are sorted.
     store::hex(&Sha256::digest(value.to_string()))
@@ -321,7 +322,7 @@ fn is_variable(name: &str) -> bool {
         && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A word of a command, as a shell would need it.
+/// A word of a command, quoted for a shell if necessary.
 fn shown(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@=,+%".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
@@ -360,7 +361,8 @@ pub(super) fn request(command: &str, args: &[String], env: &BTreeMap<String, Str
     request
 }
 
-/// A word in double quotes for a shell that replaces `${NAME}` and `${NAME:-default}` in it, and takes everything else as it is.
+/// A word in double quotes for a shell that replaces `${NAME}` and `${NAME:-default}` in it, and leaves everything else
+/// unchanged.
 fn expanded(word: &str) -> String {
     let mut quoted = "\"".to_owned();
     let mut rest = word;
@@ -407,8 +409,8 @@ fn escape(text: &str, quoted: &mut String) {
 /// An entry of a document: a name, and a definition or the reason why it is not valid.
 pub(super) type Entry = (String, Result<McpServerEntry, String>);
 
-/// The entries of a document, by name; in place of an invalid one is what is wrong with it. Entries that are turned off are
-/// left out.
+/// The entries of a document, by name; an invalid one is replaced with its problem. Entries that are turned off are left
+/// out.
 ///
 /// Fails if the document cannot be read.
 pub(super) fn entries(text: &str) -> Result<Vec<Entry>, String> {
@@ -434,7 +436,7 @@ pub(super) fn entries(text: &str) -> Result<Vec<Entry>, String> {
 
 /// Reads an entry.
 ///
-/// Fails with the name of the field that is wrong, and no part of its value, which may be a secret.
+/// Fails with the name of the wrong field, and no part of its value, which may be a secret.
 pub(super) fn entry_of(value: &Value) -> Result<McpServerEntry, String> {
     let Value::Object(fields) = value else { return Err("it is not an object".to_owned()) };
     let is_read =

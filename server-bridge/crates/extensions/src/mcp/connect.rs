@@ -24,7 +24,7 @@ use crate::limits::{MCP_CONNECT_PATIENCE, MCP_FAILURE_SHARED, MCP_LINE_BYTES};
 use crate::on_record::OnRecord;
 
 impl Inner {
-    /// The connection for a chat, made if there is none.
+    /// The connection for a chat; made if there is none.
     ///
     /// Fails with the reason.
     pub(super) async fn connection(
@@ -95,7 +95,7 @@ impl Inner {
             let next = match (&first, era) {
                 (Ok(_), _) => None,
                 (Err(refused), Era::Unknown) => refused.may_speak,
-                // It may have been updated.
+                // The server may have been updated.
                 (Err(refused), _) => refused.challenge.is_none().then_some(Era::Unknown),
             };
             match next {
@@ -119,7 +119,7 @@ impl Inner {
 
     /// Checks that a server is still defined and approved as it was when the turn began.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     async fn check_server(
         &self,
         user: UserId,
@@ -190,7 +190,7 @@ impl Inner {
                 let spawn = |task| drop(tasks.spawn(task));
                 let started = program::start(recorded, sandbox, request, over.clone(), spawn).await;
                 let (pipe, status) = started.map_err(Refused::of_words)?;
-                // An abandoned attempt ends its program.
+                // The program of an abandoned attempt is ended.
                 let gives_up = over.drop_guard();
                 let root = file_address(&sandbox.facts().workspace);
                 let connected = connection::connect(pipe, era, Some(root), status.clone()).await;
@@ -211,7 +211,7 @@ impl Inner {
 }
 
 impl Inner {
-    /// Connects to a server with an address by this client of the transport's.
+    /// Connects to a server with an address, through this client of the transport.
     ///
     /// Fails with the reason.
     async fn talk<C: StreamableHttpClient + Sync>(

@@ -1,4 +1,4 @@
-//! A connection to a server: calls of its tools, and what the server asks in the meantime.
+//! A connection to a server: calls of its tools, and the server's requests during these calls.
 
 #![expect(deprecated, reason = "servers of the revisions up to 2025-11-25 ask models, and log")]
 
@@ -35,35 +35,35 @@ use crate::limits::{
 
 /// A request of a server during a call.
 pub(super) enum Event {
-    /// It reports progress, in words.
+    /// It reports progress, as text.
     Progress(String),
-    /// It asks the user something; the answer goes into the channel.
+    /// It asks the user something; the answer is sent to the channel.
     Asks(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
-    /// It asks the user's model for an answer, which goes into the channel.
+    /// It asks the user's model for an answer, which is sent to the channel.
     Samples(Box<CreateMessageRequestParams>, oneshot::Sender<Result<CreateMessageResult, ErrorData>>),
 }
 
-/// Handles what a server wants during a call.
+/// Handles a server's requests during a call.
 pub(super) trait Listener: Send {
-    /// Handles one event; the call goes on after it.
+    /// Handles one event; the call continues after it.
     fn on(&mut self, event: Event) -> BoxFuture<'_, ()>;
 }
 
-/// A connection. The server's program ends, and its session is over, when it is dropped.
+/// A connection. When it is dropped, the server's program ends and the session is over.
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
     calls: Calls,
     is_stale: Arc<AtomicBool>,
-    /// Its resources that are watched.
+    /// The server's resources that are watched.
     pub(super) watched: Watched,
     /// Its tools, as last listed and recorded. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,
     /// True once a call was not answered in time: the next call gets another connection.
     is_suspect: AtomicBool,
-    /// What is known of its program, if it is one.
+    /// What is known about its program, if it is one.
     status: ProgramStatus,
     last_used: Mutex<Instant>,
-    /// What the server requires of a new login, if it refused a call for lack of one.
+    /// The server's requirements for a new login, if it refused a call for lack of one.
     challenge: Mutex<Option<String>>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Calls {
     next_id: Arc<AtomicU64>,
 }
 
-/// A call that began, and the channel for what the server wants during it.
+/// A call that has begun, and the channel for the server's requests during it.
 pub(super) struct Begun {
     id: u64,
     pub(super) events: mpsc::Sender<Event>,
@@ -98,7 +98,7 @@ impl Calls {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The channel of the call that began last: a server does not say which of them it means.
+    /// The channel of the most recent call: a server does not name the call that it means.
     pub(super) fn last(&self) -> Option<mpsc::Sender<Event>> {
         Some(self.all().last()?.events.clone())
     }
@@ -111,9 +111,9 @@ impl Drop for Calling<'_> {
     }
 }
 
-/// Connects, and agrees on the protocol. `root` is the address of the workspace that the server runs beside.
+/// Connects, and agrees on the protocol. `root` is the address of the workspace that the server runs in.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 pub(super) async fn connect<T, E, A>(
     transport: T,
     era: Era,
@@ -153,14 +153,14 @@ where
         }
         refused
     })?;
-    // The list is compared with what was accepted: a cached list would not show a change.
+    // The list is compared with the accepted one: a cached list would not show a change.
     service.set_response_cache_config(ClientCacheConfig::disabled()).await;
     if service
         .peer_info()
         .is_some_and(|info| info.protocol_version.has_initialize() && info.capabilities.logging.is_some())
     {
         let level = service.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
-        // Its log messages help people, but it works without them.
+        // The server's log messages help people, but it also works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
     Ok(Connection {
@@ -184,23 +184,22 @@ pub(super) const LOGIN_WANTED: &str = "it requires a login, which only its user 
 #[derive(Debug, Default)]
 pub(super) struct Refused {
     pub(super) why: String,
-    /// What the server requires of a login, in its own words, if it requires one.
+    /// The server's requirements for a login, in its own terms, if it requires one.
     pub(super) challenge: Option<String>,
-    /// The only era of the protocol that the server may speak, if its behaviour hints at one.
+    /// The only era of the protocol that the server may speak, if its behaviour indicates one.
     pub(super) may_speak: Option<Era>,
     /// True if nothing is wrong with the server, and another attempt may soon succeed.
     pub(super) is_passing: bool,
 }
 
 impl Refused {
-    /// A reason in words.
+    /// A reason as text.
     pub(super) fn of_words(why: String) -> Self {
         Self { why, ..Self::default() }
     }
 
     fn of(error: &ClientInitializeError) -> Self {
-        // Some servers of the older era end, or answer with something else, when they are asked for something that they do
-        // not know.
+        // Some servers of the older era end, or answer with something else, when they get a request that they do not know.
         let is_older = matches!(
             error,
             ClientInitializeError::ConnectionClosed(_)
@@ -248,12 +247,12 @@ impl Connection {
         self.service.cancellation_token().cancel();
     }
 
-    /// Notes that it is used.
+    /// Records that the connection is used now.
     pub(super) fn touch(&self) {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// What the server requires of a new login; returned once.
+    /// The server's requirements for a new login; returned once.
     pub(super) fn take_challenge(&self) -> Option<String> {
         self.challenge.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -272,15 +271,15 @@ impl Connection {
         self.service.peer_info().is_some_and(|info| info.capabilities.resources.is_some())
     }
 
-    /// True in the beginning, and once after each notification that its tools changed.
+    /// True at first, and once after each notification that the tools changed.
     pub(super) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::Relaxed)
     }
 
-    /// Calls a tool. The listener gets what the server asks in the meantime; the call may take `patience`, counted from the
-    /// last such event.
+    /// Calls a tool. The listener gets the server's requests in the meantime; the call may take `patience`, counted from
+    /// the last such event.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn call(
         &self,
         tool: &str,
@@ -297,7 +296,7 @@ impl Connection {
 
     /// The first page of its resources.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn resources(&self, patience: Duration) -> Result<Vec<Resource>, String> {
         let page = self.wait(self.service.list_resources(None), patience, None).await?;
         Ok(page.resources)
@@ -305,7 +304,7 @@ impl Connection {
 
     /// Reads a resource.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn resource(
         &self,
         uri: &str,
@@ -334,7 +333,7 @@ impl Connection {
             let event = tokio::select! {
                 done = &mut request => return done.map_err(|error| self.words(&error)),
                 Some(event) = events.recv() => event,
-                // Dropping the request tells the server that it is cancelled.
+                // Dropping the request informs the server that it was cancelled.
                 () = tokio::time::sleep_until(deadline.min(at_last)) => {
                     self.is_suspect.store(true, Ordering::Relaxed);
                     let is_over = Instant::now() >= at_last;
@@ -363,7 +362,7 @@ impl Connection {
             let since = Instant::now();
             if let Some(listener) = &mut listener {
                 tokio::select! {
-                    // A call that ends takes its questions with it.
+                    // When a call ends, its questions end too.
                     done = &mut request => return done.map_err(|error| self.words(&error)),
                     () = listener.on(event) => {}
                 }
@@ -373,7 +372,7 @@ impl Connection {
         }
     }
 
-    /// An error, with the last output of its program.
+    /// An error as text, with the last output of the server's program.
     pub(super) fn words(&self, error: &ServiceError) -> String {
         let mut words = self.words_of(error);
         words.truncate(words.floor_char_boundary(MCP_ERROR_BYTES));

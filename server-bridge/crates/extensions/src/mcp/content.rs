@@ -62,7 +62,7 @@ impl Parts {
     }
 
     fn text(&mut self, text: &str) {
-        // Each has a separator.
+        // Each part has a separator.
         self.bytes = (self.bytes + 2).min(MCP_RESULT_BYTES);
         let room = MCP_RESULT_BYTES - self.bytes;
         if room == 0 {

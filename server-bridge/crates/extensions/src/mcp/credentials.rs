@@ -1,5 +1,5 @@
-//! A server's own client credentials: tokens without a login (OAuth's `client_credentials`), in exchange for a secret or for
-//! an assertion that a private key signs (RFC 7523).
+//! A server's own client credentials: tokens are obtained without a login (OAuth's `client_credentials`), for a secret or
+//! for an assertion that is signed with a private key (RFC 7523).
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::limits::{MCP_ASSERTION_LIFE, MCP_WORD_BYTES, MCP_WORDS};
 /// The grant that needs no login, as definitions name it.
 const GRANT: &str = "client_credentials";
 
-/// The algorithms of assertions, with the width of each half of their signatures in bytes if these are pairs of numbers. The first one
-/// that a key can use is taken.
+/// The algorithms of assertions; if a signature is a pair of numbers, with the width of each in bytes. The first algorithm that a key
+/// can use is chosen.
 const ALGORITHMS: [(&str, SignatureScheme, Option<usize>); 6] = [
     ("RS256", SignatureScheme::RSA_PKCS1_SHA256, None),
     ("ES256", SignatureScheme::ECDSA_NISTP256_SHA256, Some(32)),
@@ -37,7 +37,7 @@ const ALGORITHMS: [(&str, SignatureScheme, Option<usize>); 6] = [
 pub(super) struct ClientCredentials {
     entry: McpOAuth,
     pub(super) client_id: String,
-    /// The permissions to ask for; if there are none, those that the server names.
+    /// The permissions to request; if there are none, those that the server names.
     pub(super) scopes: Vec<String>,
     pub(super) proof: Proof,
 }
@@ -64,9 +64,9 @@ impl PartialEq for ClientCredentials {
 }
 
 impl ClientCredentials {
-    /// Reads a definition; `None` if it is about another grant.
+    /// Reads a definition; `None` if it is for another grant type.
     ///
-    /// The error tells what is wrong with the definition; it contains no part of a secret.
+    /// The error names the problem of the definition; it contains no part of a secret.
     pub(super) fn of(entry: &McpOAuth) -> Result<Option<Self>, String> {
         if entry.grant_type.as_deref() != Some(GRANT) {
             return Ok(None);
@@ -99,7 +99,7 @@ impl ClientCredentials {
         Ok(Some(Self { entry: entry.clone(), client_id, scopes: entry.scopes.clone(), proof }))
     }
 
-    /// All of it, to be sealed.
+    /// The whole entry, to be sealed.
     pub(super) fn entry(&self) -> &McpOAuth {
         &self.entry
     }
@@ -117,7 +117,7 @@ impl ClientCredentials {
         }
     }
 
-    /// A digest of its secret, which tells secrets apart and is never shown.
+    /// A digest of its secret, which distinguishes secrets and is never shown.
     pub(super) fn sealed(&self) -> [u8; 32] {
         let secret = self.entry.client_secret.as_ref().or(self.entry.private_key.as_ref());
         Sha256::digest(secret.map(String::as_str).unwrap_or_default()).into()
@@ -125,9 +125,9 @@ impl ClientCredentials {
 }
 
 impl Proof {
-    /// The assertion for a provider, by its issuer; `None` if the proof is a secret.
+    /// The assertion for a provider, named by its issuer; `None` if the proof is a secret.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) fn assertion(&self, client_id: &str, issuer: &str) -> Option<Result<String, String>> {
         let Self::Key { key, algorithm, scheme, width } = self else { return None };
         let signed = || {

@@ -1,4 +1,5 @@
-//! What a server asks its user (elicitation): the fields of a form, one question after the other, or an address to open.
+//! A server's questions to its user (elicitation): the fields of a form, one question after the other, or an address to
+//! open.
 
 use agent::tool::{Phrase, Question, visible};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
@@ -13,12 +14,12 @@ const NO: &str = "No";
 const DEFAULT: &str = "Use the suggested value";
 const DONE: &str = "I have done that";
 
-/// Asks a user one question, with answers to choose from; `None` if nobody answers.
+/// Asks a user one question, with answers to choose from; `None` if the user does not answer.
 pub(super) trait Asker {
     async fn ask(&self, question: &Question) -> Option<String>;
 }
 
-/// Asks the user what a server wants to know.
+/// Asks the user for the information that a server wants.
 pub(super) async fn ask(asker: &impl Asker, server: &str, request: &ElicitRequestParams) -> ElicitResult {
     let answer = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
@@ -43,7 +44,7 @@ async fn address(
     message: &str,
     url: &str,
 ) -> Result<Option<Value>, ElicitationAction> {
-    // `javascript:` and the like are no pages.
+    // Other schemes, such as `javascript:`, are not pages.
     let Ok(parsed) = guard::check_text(url) else { return Err(ElicitationAction::Decline) };
     let host = visible::line(parsed.host_str().unwrap_or_default());
     let text = vec![
@@ -101,7 +102,8 @@ async fn form(
     Ok(Some(Value::Object(content)))
 }
 
-/// A server's own text: none of its lines can pass for one of ours, and it is too short to push others out of sight.
+/// A server's own text, quoted so that none of its lines can pass for one of ours, and short enough not to push others
+/// out of sight.
 fn shortened(text: &str) -> String {
     quoted(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>())
 }
@@ -195,9 +197,9 @@ impl<'a> Field<'a> {
         question
     }
 
-    /// The value that an answer stands for.
+    /// The value of the field for an answer.
     ///
-    /// Fails with what is wrong.
+    /// Fails with the problem as text.
     fn value(&self, answer: &str) -> Result<Value, String> {
         if !self.choices.is_empty() && self.kind() != "array" {
             let chosen = self
@@ -259,7 +261,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The values that a field may have, with their words.
+/// The values that a field may have, with their labels.
 fn choices(schema: &Value) -> Vec<(Phrase, Value)> {
     if schema.get("type").and_then(Value::as_str) == Some("boolean") {
         return vec![(Phrase::ours(YES), Value::Bool(true)), (Phrase::ours(NO), Value::Bool(false))];
@@ -302,7 +304,7 @@ mod tests {
 
     impl Asker for Script {
         async fn ask(&self, question: &Question) -> Option<String> {
-            // The server's words in angle brackets.
+            // The server's own text is in angle brackets.
             let (text, options) = question.said(&|ours| format!("<{ours}>"));
             self.1.borrow_mut().push(format!("{text} {options:?}"));
             let mut answers = self.0.borrow_mut();
@@ -336,7 +338,7 @@ mod tests {
         );
         let (result, questions) = asked(form, &["no", "200", "42", "Green", "Skip", "Yes"]).await;
         assert_eq!(result, json!({"action": "accept", "content": {"age": 42, "colour": "g", "sure": true}}));
-        // What the server wrote is not translated.
+        // Text from the server is not translated.
         let first = "<The MCP server git\\u{202e} asks:> Who?\n\nage (integer) [\"<Decline>\"]";
         assert_eq!(questions[0], first);
         assert!(

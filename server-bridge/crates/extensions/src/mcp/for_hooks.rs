@@ -1,4 +1,4 @@
-//! Calls of tools by hooks: without a model, and without a question to anybody.
+//! Calls of tools by hooks: without a model, and without asking a user.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use store::{ChatId, User};
 use super::{McpServers, Owner, content, unread};
 
 impl McpServers {
-    /// Calls a tool of a server that the user can use in a chat; the text of its answer, and true if it reports an error. Questions of the
-    /// server during the call are declined.
+    /// Calls a tool of a server that the user can use in a chat; returns the text of the answer, and true if it reports an error.
+    /// Questions of the server during the call are declined.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn call_by_hook(
         &self,
         user: &User,

@@ -1,5 +1,5 @@
-//! The tools that a server listed at a place: pinned by hash, so that a tool that changes is not offered until its user has
-//! looked at the difference.
+//! The tools that a server listed at a place. They are pinned by hash, so that a changed tool is not offered until its user
+//! has looked at the difference.
 
 use agent::tool::visible;
 use rmcp::model::Skill;
@@ -14,7 +14,7 @@ use crate::limits::{
 };
 use crate::schema;
 
-/// What is known of a server at a place. It is stored as JSON: to change a field, add an optional one.
+/// The record of a server at a place. It is stored as JSON: to change a field, add an optional one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Listing {
@@ -25,7 +25,7 @@ pub(super) struct Listing {
     /// Its prompts, which its user calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) prompts: Vec<ServerPrompt>,
-    /// Its tools, in its own order; those that it no longer lists come last.
+    /// Its tools in its own order, followed by those that it no longer lists.
     pub(super) tools: Vec<Pinned>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Listing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Era {
-    /// It was never asked.
+    /// The server was never asked.
     #[default]
     Unknown,
     /// Sessions that begin with `initialize`: revisions up to 2025-11-25.
@@ -49,12 +49,13 @@ pub(super) struct Pinned {
     /// Its current definition, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) changed: Option<Definition>,
-    /// True if the server does not list it at the moment. It stays pinned: it may come back as something else.
+    /// True if the server does not list it at the moment. It stays pinned, because it may return with another
+    /// definition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_absent: bool,
 }
 
-/// The definition of a tool: all that a model and its user see of it.
+/// The definition of a tool: everything that a model and its user see of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Definition {
@@ -69,16 +70,16 @@ pub(super) struct Definition {
     /// The size of the schema in bytes, if it was too large to be kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) oversized: Option<usize>,
-    /// The server's hints; permission follows from none of them.
+    /// The server's hints; no permission follows from them.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub(super) annotations: Value,
-    /// The skill that it is, if it is one.
+    /// The skill, if the tool is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) skill: Option<Skill>,
 }
 
 impl Definition {
-    /// True if the server says that it changes nothing.
+    /// True if the server claims that the tool changes nothing.
     pub(super) fn says_it_only_reads(&self) -> bool {
         self.annotations.get("readOnlyHint") == Some(&Value::Bool(true))
     }
@@ -136,17 +137,17 @@ impl Definition {
 }
 
 impl Pinned {
-    /// True if models may be told of it.
+    /// True if the tool may be offered to models.
     pub(super) fn is_offered(&self) -> bool {
         !self.is_absent && self.changed.is_none() && self.accepted.problem().is_none()
     }
 }
 
 impl Listing {
-    /// The same listing after a server listed these tools. A new tool counts as accepted; a tool that differs from what was
-    /// accepted waits.
+    /// The listing after a server listed these tools. A new tool counts as accepted; a tool that differs from the accepted
+    /// one waits.
     ///
-    /// Fails with the reason in words if there would be too many: none of what was accepted is forgotten.
+    /// Fails with the reason as text if there would be too many tools: none of the accepted ones is forgotten.
     pub(super) fn after(mut self, found: Vec<Definition>) -> Result<Self, String> {
         let mut known = std::mem::take(&mut self.tools);
         let mut tools: Vec<Pinned> = Vec::new();
@@ -172,7 +173,7 @@ impl Listing {
         Ok(Self { tools, ..self })
     }
 
-    /// The hash of all changed tools together; `None` if none changed.
+    /// The hash of all changed tools together; `None` if no tool changed.
     pub(super) fn changes(&self) -> Option<String> {
         let changed: Vec<Value> =
             self.tools.iter().filter_map(|tool| Some(tool.changed.as_ref()?.value())).collect();
@@ -196,7 +197,7 @@ impl From<&rmcp::model::Tool> for Definition {
         let oversized = (bytes > MCP_SCHEMA_BYTES).then_some(bytes);
         let cut = |text: &str, most| text[..text.floor_char_boundary(most)].to_owned();
         Self {
-            // One that is too long is refused, and need not be kept whole.
+            // A name that is too long is refused, and need not be kept whole.
             name: cut(&tool.name, MCP_TOOL_NAME_BYTES + 4),
             title: cut(tool.title.as_deref().unwrap_or_default(), MCP_TOOL_NAME_BYTES),
             description: cut(tool.description.as_deref().unwrap_or_default(), MCP_TOOL_DESCRIPTION_BYTES),
@@ -248,7 +249,7 @@ mod tests {
             .unwrap();
         assert_eq!(offered(&second), ["b", "c"]);
         let changes = second.changes().unwrap();
-        // A tool that changes again has another hash, so nobody accepts a change that they did not see.
+        // A tool that changes again has another hash, so a user cannot accept a change that they did not see.
         let third = second.clone().after(vec![tool("a", "yet another"), tool("b", "bakes")]).unwrap();
         assert_ne!(third.changes().unwrap(), changes);
         second.accept();

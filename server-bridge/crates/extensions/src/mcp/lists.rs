@@ -1,4 +1,4 @@
-//! What a server lists, page by page.
+//! Reads a server's lists, page by page.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::listing::Definition;
 use super::prompts::{self, ServerPrompt};
 use crate::limits::{MCP_LIST_PATIENCE, MCP_PAGES, MCP_TOOLS, MCP_TOOLS_BYTES};
 
-/// One page: its entries, and the place of the next one.
+/// One page: its entries, and the cursor of the next page.
 type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
 
 impl Connection {
-    /// Its tools, and its skills.
+    /// The server's tools and skills.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn tools(&self) -> Result<Vec<Definition>, String> {
         let Some(info) = self.service.peer_info() else { return Ok(Vec::new()) };
         let listed = async {
@@ -44,7 +44,7 @@ impl Connection {
         timeout(MCP_LIST_PATIENCE, listed).await.map_err(|_| late())?
     }
 
-    /// Its prompts; none if it has none, or does not list them.
+    /// The server's prompts; empty if it has none, or does not list them.
     pub(super) async fn prompts(&self) -> Vec<ServerPrompt> {
         if self.service.peer_info().is_none_or(|info| info.capabilities.prompts.is_none()) {
             return Vec::new();
@@ -55,7 +55,7 @@ impl Connection {
             let listed = self.service.list_prompts(Some(page)).await?;
             Ok((listed.prompts, listed.next_cursor))
         };
-        // Its tools are of use without them.
+        // The server's tools are useful without its prompts.
         match timeout(MCP_LIST_PATIENCE, self.pages("prompts", &mut prompts, size, page)).await {
             Ok(Ok(())) => prompts::usable(prompts),
             Ok(Err(why)) => {
@@ -68,7 +68,7 @@ impl Connection {
 
     /// A prompt with these arguments.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn prompt(
         &self,
         name: &str,
@@ -82,7 +82,7 @@ impl Connection {
 
     /// Values that the server suggests for an argument of a prompt.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn completions(
         &self,
         prompt: &str,
@@ -98,7 +98,7 @@ impl Connection {
 
     /// Adds the entries of all pages of a list.
     ///
-    /// Fails with the reason in words, if it is too much.
+    /// Fails with the reason as text if the list is too long or too large.
     async fn pages<T, F: Future<Output = Page<T>>>(
         &self,
         what: &str,

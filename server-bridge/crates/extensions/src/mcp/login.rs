@@ -1,11 +1,11 @@
-//! Logins to servers that require one: OAuth 2.1 with PKCE, as crate `rmcp` speaks it.
+//! Logins to servers that require one: OAuth 2.1 with PKCE, as crate `rmcp` implements it.
 //!
 //! ```text
 //!   login: 401 and its challenge ─▶ the provider's metadata ─▶ a client's id ─▶ the page for the user's browser
 //!   end: the browser comes back with a code ─▶ state, issuer and address are checked ─▶ tokens, sealed in the store
 //!   connection: each request carries the token ─▶ expired: one refresh at a time for all connections of a server
 //! ```
-//! A grant is bound to the hash of its server's definition: a token goes to no other address.
+//! A grant is bound to the hash of its server's definition: a token is sent to no other address.
 
 mod client;
 mod own;
@@ -34,10 +34,10 @@ use super::way::Way;
 use crate::limits::{MCP_LOGIN_PATIENCE, MCP_LOGIN_REQUEST_PATIENCE, MCP_LOGINS_PENDING, MCP_TOKEN_MARGIN};
 use crate::way_back::{leads_to, line, parameter};
 
-/// The name under which a client is registered with a provider.
+/// The name under which Sandbridge registers as a client with a provider.
 const CLIENT_NAME: &str = "Sandbridge";
 
-/// What a provider granted, as the store seals it.
+/// The tokens that a provider granted, in the form that the store seals.
 #[derive(Clone, Serialize, Deserialize)]
 struct Grant {
     credentials: StoredCredentials,
@@ -51,21 +51,21 @@ struct Grant {
 /// A user, and the name of one of their servers.
 type Key = (UserId, String);
 
-/// Held during a refresh.
+/// The lock that is held during a refresh.
 type Refreshing = Arc<AsyncMutex<()>>;
 
-/// All logins.
+/// All logins, pending and completed.
 #[derive(Default)]
 pub(super) struct Logins {
     /// The logins that have begun, by their `state` parameter.
     pending: Mutex<HashMap<String, Pending>>,
     /// One refresh at a time for each user's server.
     refreshes: Mutex<HashMap<Key, Refreshing>>,
-    /// The last challenge of each user's server: what it requires besides what was granted.
+    /// The last challenge of each user's server: what it requires beyond what was granted.
     challenges: Mutex<HashMap<Key, String>>,
 }
 
-/// A login that began.
+/// A login that has begun.
 struct Pending {
     user: UserId,
     server: String,
@@ -94,7 +94,7 @@ impl Who {
     }
 }
 
-/// The beginning of a login.
+/// The parameters of a login that begins.
 pub(super) struct Start<'a> {
     pub(super) redirect_uri: &'a str,
     pub(super) client_id: Option<&'a str>,
@@ -118,7 +118,7 @@ impl Logins {
 
     /// The transport's client for a server: it adds the token that its user has, if there is one.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn client<C>(
         &self,
         store: &Store,
@@ -155,7 +155,7 @@ impl Logins {
 
     /// Begins a login; returns the page for the user's browser.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn begin(
         &self,
         store: &Store,
@@ -172,13 +172,12 @@ impl Logins {
         let challenge = lock(&self.challenges).get(&who.key()).cloned();
         let work = async {
             let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?.metadata;
-            // Its user need not log in first to learn that no token can be fetched.
+            // Checked here, so that users need not log in first to learn that no token can be fetched.
             for endpoint in std::iter::once(&found.token_endpoint).chain(&found.registration_endpoint) {
                 way.check(endpoint).map_err(|error| AuthError::MetadataError(error.to_string()))?;
             }
             manager.set_metadata(found);
-            // The permissions that were granted are requested again, since a token for one more permission replaces the old
-            // token.
+            // The granted permissions are requested again, because a token for one more permission replaces the old token.
             let mut scopes = manager.select_scopes(None, &[]);
             for scope in granted {
                 if !scopes.contains(&scope) {
@@ -211,7 +210,7 @@ impl Logins {
             Err(_) => return Err("its login provider did not answer in time".to_owned()),
         };
         let page = session.get_authorization_url().to_owned();
-        guard::check_text(&page).map_err(|_| "its login provider named no page".to_owned())?;
+        guard::check_text(&page).map_err(|_| "its login provider returned no login page".to_owned())?;
         let state = parameter(&page, "state").ok_or("its login has no state")?;
         let Who { user, server, hash } = who.clone();
         let redirect_uri = start.redirect_uri.to_owned();
@@ -228,7 +227,7 @@ impl Logins {
 
     /// Ends a login with the address to which the browser was sent back; returns the server's name.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn end(&self, store: &Store, user: UserId, url: &str) -> Result<Who, String> {
         let unknown =
             "no login of yours is waiting for this address; start it again, and finish within 10 minutes";
@@ -346,7 +345,7 @@ impl CredentialStore for Grants {
     }
 }
 
-/// An error of a login, for people and models: it contains no token.
+/// An error of a login, for people and models; it contains no token.
 pub(super) fn words(error: &AuthError) -> String {
     match error {
         AuthError::AuthorizationRequired | AuthError::TokenExpired => "it requires a login".to_owned(),

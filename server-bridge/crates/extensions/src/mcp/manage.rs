@@ -24,7 +24,7 @@ use crate::way_back::check_redirect;
 use crate::{Error, Result, approvals, trust};
 
 impl McpServers {
-    /// The servers of a user at a place, with what they listed there. None is started.
+    /// The servers of a user at a place, with the tools that they listed there. No server is started.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -44,7 +44,7 @@ impl McpServers {
         Ok(McpServerList { servers, problems })
     }
 
-    /// Adds a server of the user's own, or replaces it. Audited.
+    /// Adds one of the user's own servers, or replaces it. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if the definition is not valid; [`Error::Store`].
@@ -92,7 +92,8 @@ impl McpServers {
         };
         store.put_mcp_server(user.id, &server).await?;
         if spec.credentials().is_some() {
-            // A stored token may have been issued for the previous secret, which the hash does not tell from this one.
+            // A stored token may have been issued for the previous secret, which the hash does not distinguish from
+            // this one.
             store.remove_oauth_grant(user.id, name).await?;
         }
         self.0.pool.forget(|key| key.user == user.id && key.server == name);
@@ -100,7 +101,7 @@ impl McpServers {
         Ok(())
     }
 
-    /// Removes a server of the user's own. Audited.
+    /// Removes one of the user's own servers. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].
@@ -134,7 +135,7 @@ impl McpServers {
         let sandbox = found.sandbox.as_ref().filter(|_| server.is_program());
         let owner = Owner { user: user.clone(), chat: None };
         let (inner, server, sandbox) = (Arc::clone(&self.0), server.clone(), sandbox.cloned());
-        // A separate connection, which ends with this check, whether or not the caller waits.
+        // A separate connection, which ends with this check even if the caller does not wait.
         let checked = self.0.tasks.spawn(async move {
             let sandbox = sandbox.as_ref();
             let connection = inner.connect(&owner, &server, sandbox).await.map_err(|refused| refused.why)?;
@@ -154,7 +155,7 @@ impl McpServers {
                 format!("the MCP server {name:?} cannot be used: {why}"),
             ));
         }
-        // A turn need not wait any longer before it tries again.
+        // The next turn need not wait before it tries again.
         self.0.failures.forget(user.id, name);
         let found = self.found(user, on).await?;
         Ok(found.view(found.named(name)?))
@@ -236,10 +237,10 @@ impl McpServers {
         Ok(())
     }
 
-    /// Accepts the changed tools of a server, by the hash of what was looked at. Audited.
+    /// Accepts the changed tools of a server, by the hash of the changes that the user saw. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if they changed again, or none did; [`Error::Store`].
+    /// [`Error::Refused`] if they changed again, or if no tool changed; [`Error::Store`].
     pub async fn accept(&self, user: &User, name: &str, hash: &str, on: Option<&str>) -> Result<()> {
         for _ in 0..MCP_LISTING_TRIES {
             let found = self.found(user, on).await?;
@@ -336,7 +337,7 @@ impl trust::Source for McpServers {
     }
 }
 
-/// A server of a workspace as something that needs approval.
+/// A workspace's server, as an item that needs approval.
 fn item(server: &Server) -> trust::Item {
     trust::Item {
         name: server.name.clone(),
@@ -353,7 +354,7 @@ fn item(server: &Server) -> trust::Item {
     }
 }
 
-/// A server of the workspace that was not approved.
+/// The error for a workspace's server that was not approved.
 fn waits(name: &str) -> Error {
     Error::refused(
         "approval_required",
@@ -364,7 +365,7 @@ fn waits(name: &str) -> Error {
     )
 }
 
-/// The servers at a place, with what they listed.
+/// The servers at a place, with the tools that they listed.
 struct Found {
     servers: Servers,
     sandbox: Option<Sandbox>,
@@ -380,9 +381,9 @@ impl Found {
         self.servers.named(name).ok_or_else(|| {
             let known: Vec<&str> = self.servers.all.iter().map(|server| server.name.as_str()).collect();
             let known = if known.is_empty() {
-                "there is none".to_owned()
+                "no servers are defined".to_owned()
             } else {
-                format!("there are {}", known.join(", "))
+                format!("the servers are {}", known.join(", "))
             };
             Error::refused("not_found", format!("there is no MCP server {name:?} here; {known}"))
         })
@@ -421,7 +422,7 @@ impl Found {
 }
 
 fn tools(server: &Server, listing: &Listing) -> Vec<McpToolView> {
-    // Of the tools that models would call by the same name, the first one is offered.
+    // Of several tools that models would call by the same name, the first one is offered.
     let mut named: HashMap<String, &str> = HashMap::new();
     let mut views = Vec::new();
     for tool in listing.tools.iter().filter(|tool| !tool.is_absent) {

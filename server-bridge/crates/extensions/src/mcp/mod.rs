@@ -7,32 +7,32 @@
 //!   a tool is called ─▶ pool ─▶ connection ─▶ an exec on the user's machine, or HTTP by crate `guard` or a runner
 //!                                   └─ its tools are listed and compared with what was accepted: a changed one is not called
 //! ```
-//! The protocol itself, in both of its eras, is crate `rmcp`.
+//! Crate `rmcp` implements the protocol itself, in both of its eras.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `config` | one server's definition, and what runs for it |
 //! | `servers` | the servers of all layers |
 //! | `names` | names of tools for models |
-//! | `lists` | what a server lists, page by page |
-//! | `listing` | the tools that a server listed, pinned |
-//! | `connection` | a connection: its calls, and what the server asks in the meantime |
-//! | `client` | what is answered to a server, and its notifications |
+//! | `lists` | reading a server's lists, page by page |
+//! | `listing` | the tools that a server listed, pinned by hash |
+//! | `connection` | a connection: its calls, and the server's requests in the meantime |
+//! | `client` | the answers to a server's requests, and the handling of its notifications |
 //! | `tasks` | calls in rounds, and tasks |
 //! | `program` | a server that is a program |
-//! | `bounded` | how many requests a server may make at once |
+//! | `bounded` | the limit on a server's concurrent requests |
 //! | `connect` | connects to a server, once for all callers that wait |
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
 //! | `way` | the route of requests to servers and login providers: from this server, or from one of the user's machines |
 //! | `via_client`, `sse_bound` | the transport over a runner's requests; the bound of its events |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that require one |
-//! | `credentials` | a client's own credentials, in place of a login |
+//! | `credentials` | a client's own credentials, instead of a login |
 //! | `tool`, `resource` | the tools for models |
 //! | `skill` | the skills of servers |
 //! | `prompts` | the prompts of servers as slash commands |
 //! | `for_hooks` | calls of tools by hooks |
-//! | `elicit`, `sample` | what servers ask users, and their models |
+//! | `elicit`, `sample` | a server's questions to users, and its requests to their models |
 //! | `watch` | resources that are watched |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |
@@ -92,7 +92,7 @@ use resource::McpResource;
 use servers::Server;
 use tool::McpTool;
 
-/// The MCP servers of all users. Cheap to clone; every clone is the same.
+/// The MCP servers of all users. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct McpServers(Arc<Inner>);
 
@@ -113,17 +113,17 @@ struct Inner {
     stop: CancellationToken,
 }
 
-/// On whose behalf a server is used.
+/// The user and chat on whose behalf a server is used.
 #[derive(Clone)]
 struct Owner {
     user: User,
-    /// The chat of the user; `None` if the user asks for the server's tools.
+    /// The user's chat; `None` if the user lists the server's tools outside of a chat.
     chat: Option<ChatId>,
 }
 
 impl McpServers {
-    /// The servers over this store and these machines. Requests reach the open internet, and these hosts at any address. It runs a
-    /// task of its own until [`McpServers::shutdown`].
+    /// The servers, with this store and these machines. Requests may go to the public internet, and to the hosts `reachable` at
+    /// any address. A task runs until [`McpServers::shutdown`] is called.
     pub fn new(
         ledger: Ledger,
         store: Store,
@@ -228,7 +228,7 @@ impl Inner {
 }
 
 impl Inner {
-    /// The servers that a user can use in a chat, or on the machine that they use, and that machine if it can be reached.
+    /// The servers that a user can use in a chat or on the machine that they use, and that machine if it can be reached.
     async fn ready(
         &self,
         user: &User,
@@ -247,14 +247,14 @@ fn place_of(server: &Server, place: Option<&str>) -> String {
     if server.is_program() { place.unwrap_or_default().to_owned() } else { String::new() }
 }
 
-/// What a server listed, among all that was listed.
+/// A server's listing, among all listings.
 fn find<'a>(known: &'a [McpCatalogue], server: &Server, place: Option<&str>) -> Option<&'a McpCatalogue> {
     let place = place_of(server, place);
     let identity = server.identity();
     known.iter().find(|found| found.server == server.name && found.place == place && found.hash == identity)
 }
 
-/// A listing on record, if it is one of this server.
+/// Parses a listing on record; `None` if it is not this server's.
 fn read(found: &McpCatalogue, server: &Server) -> Option<Listing> {
     (found.hash == server.identity()).then(|| serde_json::from_str(&found.listing_json).ok())?
 }

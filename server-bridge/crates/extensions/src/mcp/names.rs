@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::MCP_WIRE_NAME_CHARS;
 
-/// The digits of a hash that tell shortened names apart.
+/// The digits of a hash that distinguish shortened names.
 const HASH_DIGITS: usize = 8;
 
 /// The name of a tool for models: `[a-zA-Z0-9_-]{1,64}`. Other characters become `_`; a name that would be too long is cut, and ends
@@ -19,7 +19,7 @@ pub(crate) fn wire(server: &str, tool: &str) -> String {
     format!("{}_{}", &name[..MCP_WIRE_NAME_CHARS - HASH_DIGITS - 1], &hash[..HASH_DIGITS])
 }
 
-/// The parts of a tool's name before it is cut: the server's, which ends at the first `__`, and the tool's.
+/// The parts of a tool's name before it is cut: the server's part, which ends at the first `__`, and the tool's.
 pub(crate) fn parts(server: &str, tool: &str) -> (String, String) {
     let mut server = clean(server);
     while server.contains("__") {
@@ -33,7 +33,7 @@ pub(super) fn prefix(server: &str) -> String {
     parts(server, "").0
 }
 
-/// ASCII letters, digits, `-` and `_`, so that each character is one byte.
+/// Replaces all characters except ASCII letters, digits, `-` and `_`, so that each character is one byte.
 pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect()
 }

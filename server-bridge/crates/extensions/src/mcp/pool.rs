@@ -19,12 +19,12 @@ pub(super) struct Key {
     pub(super) chat: ChatId,
     /// True if its program cannot change anything, as in plan mode.
     pub(super) is_read_only: bool,
-    /// The place; empty for a server that is reached from this one.
+    /// The place; empty for a server that this server reaches directly.
     pub(super) place: String,
     pub(super) server: String,
     /// The hash of what runs: another definition is another server.
     pub(super) hash: String,
-    /// A digest of the secret of its client, which the hash leaves out.
+    /// A digest of the secret of its client, which is not part of the hash.
     pub(super) secret: Option<[u8; 32]>,
 }
 
@@ -32,18 +32,18 @@ pub(super) struct Key {
 #[derive(Default)]
 pub(super) struct Slot(pub(super) Arc<AsyncMutex<Held>>);
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Default)]
 pub(super) enum Held {
     #[default]
     Nothing,
     Connection(Arc<Connection>),
-    /// The last attempt failed, and why.
+    /// The time and the reason of the last failed attempt.
     Failure(Instant, String),
 }
 
 impl Held {
-    /// The connection, if it serves another call.
+    /// The connection, if it can serve another call.
     pub(super) fn connection(&self) -> Option<&Arc<Connection>> {
         match self {
             Self::Connection(connection) if !connection.is_over() => Some(connection),
@@ -53,7 +53,7 @@ impl Held {
 }
 
 impl Slot {
-    /// How long it has been idle; `None` while it is in use.
+    /// How long the connection has been idle; `None` while it is in use.
     fn idle(&self) -> Option<Duration> {
         match self.0.try_lock().ok()?.connection() {
             Some(connection) => connection.idle(),
@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-/// All connections.
+/// The connections of all users.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<HashMap<Key, Arc<Slot>>>);
 
@@ -120,7 +120,7 @@ impl Pool {
         });
     }
 
-    /// The connections of a user's chat that serve more calls, with the names of their servers.
+    /// The connections of a user's chat that can serve more calls, with the names of their servers.
     pub(super) fn of_chat(&self, user: UserId, chat: &ChatId) -> Vec<(String, Arc<Connection>)> {
         let slots = self.slots();
         let own = slots.iter().filter(|(key, _)| key.user == user && key.chat == *chat);

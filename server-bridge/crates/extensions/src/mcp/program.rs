@@ -32,7 +32,7 @@ pub(super) struct Pipe {
     over: CancellationToken,
 }
 
-/// What is known of a program that runs or ran. Cheap to clone.
+/// The status of a program that runs or ran. Cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct ProgramStatus(Arc<Mutex<Known>>);
 
@@ -78,7 +78,7 @@ impl ProgramStatus {
 
 /// Starts a program that is already recorded, and follows it to its end in a task.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 pub(super) async fn start(
     recorded: OnRecord,
     sandbox: &Sandbox,
@@ -127,15 +127,15 @@ async fn follow(recorded: OnRecord, mut exec: Exec, mut reader: Reader, over: Ca
             reader.status.known().ended = Some(format!("the program ended: {why}"));
             recorded.end(&ending, None).await;
         }
-        // Its runner continues to end it.
-        None => recorded.end(&Ending::refused("cancelled", "its server was not needed any more"), None).await,
+        // The program's runner keeps trying to end it.
+        None => recorded.end(&Ending::refused("cancelled", "its server was no longer needed"), None).await,
     }
-    // The reader is dropped last, so that a caller that sees the output end finds the reason.
+    // The reader is dropped last, so that a caller that sees the end of the output finds the reason.
     drop(reader);
     over.cancel();
 }
 
-/// How a program ended, in words.
+/// A phrase for how a program ended.
 fn words(outcome: &ExecOutcome) -> String {
     match (outcome.code, outcome.signal) {
         (Some(code), _) => format!("the program ended with exit status {code}"),
@@ -148,7 +148,7 @@ fn words(outcome: &ExecOutcome) -> String {
 struct Reader {
     sender: mpsc::Sender<Received>,
     status: ProgramStatus,
-    /// The line that has not ended yet.
+    /// The line that is not complete yet.
     line: Vec<u8>,
 }
 
@@ -182,7 +182,7 @@ impl Reader {
         }
     }
 
-    /// Reads to the end, and drops messages: nobody waits for them.
+    /// Reads to the end and drops messages: nothing waits for them.
     async fn drained(&mut self, exec: &mut Exec) -> Result<ExecOutcome, Box<Lost>> {
         loop {
             match next(exec).await? {
@@ -197,7 +197,7 @@ impl Reader {
         }
     }
 
-    /// Takes more output; returns false if a line is too long.
+    /// Processes more output; returns false if a line is too long.
     async fn take(&mut self, mut bytes: &[u8]) -> bool {
         while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
             self.line.extend_from_slice(&bytes[..at]);
@@ -219,7 +219,7 @@ impl Reader {
         match serde_json::from_slice(line) {
             // A failed send means that the connection is over.
             Ok(message) => drop(self.sender.send(message).await),
-            // Some programs print greetings.
+            // Not a message: some programs print a greeting.
             Err(_) => {
                 self.status.complain(b"(standard output) ");
                 self.status.complain(&line[..line.len().min(MCP_STDERR_BYTES)]);
@@ -229,7 +229,7 @@ impl Reader {
     }
 }
 
-/// An end that the program itself did not report, and the reason in words.
+/// An end that the program itself did not report, and the reason as text.
 type Lost = (Ending, String);
 
 enum Event {
@@ -273,7 +273,7 @@ impl Transport<RoleClient> for Pipe {
         async move {
             let mut line = serde_json::to_vec(&message).map_err(|_| Closed)?;
             line.push(b'\n');
-            // Messages are written whole, one after the other.
+            // Holding the lock keeps each message in one piece.
             input.lock().await.write_stdin(&line).await.map_err(|_| Closed)
         }
     }

@@ -1,5 +1,5 @@
-//! Prompts of servers as slash commands: `/SERVER:PROMPT ARGUMENT…` stands for the text that the server makes from the
-//! arguments.
+//! Prompts of servers as slash commands: `/SERVER:PROMPT ARGUMENT…` is replaced with the text that the server generates
+//! from the arguments.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ struct Argument {
     is_required: bool,
 }
 
-/// The prompts that can be used, of those that a server lists: with names that people can write, and not too many of them.
+/// The usable prompts among those that a server lists: only those with names that people can type, and not too many.
 pub(super) fn usable(listed: Vec<Prompt>) -> Vec<ServerPrompt> {
     let is_name = |name: &str| {
         !name.is_empty()
@@ -80,9 +80,9 @@ impl ServerPrompt {
         usage
     }
 
-    /// The arguments of a command: `name=value`, or in their order. The last one takes the rest of the line.
+    /// The arguments of a command: `name=value`, or in the prompt's order. The last one takes the rest of the line.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     fn arguments(&self, server: &Server, text: &str) -> Result<Map<String, Value>, String> {
         let usage = || format!("write it as {}", self.usage(server));
         let mut given = Map::new();
@@ -117,7 +117,7 @@ impl ServerPrompt {
         }
     }
 
-    /// The argument that was begun last, and its value so far.
+    /// The argument that is being typed, and its value so far.
     fn begun(&self, text: &str) -> Option<(&str, String)> {
         let mut words = words(text);
         let last = if text.is_empty() || text.ends_with(char::is_whitespace) {
@@ -140,7 +140,7 @@ impl ServerPrompt {
     }
 }
 
-/// The words of a text; quotes hold one together.
+/// The words of a text; quotes keep words together.
 fn words(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for letter in text.chars() {
@@ -161,7 +161,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// The text of a prompt, for a model.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 fn text_of(prompt: &GetPromptResult) -> Result<String, String> {
     let one = matches!(&prompt.messages[..], [message] if message.role == Role::User);
     let parts = prompt.messages.iter().map(|message| {
@@ -281,7 +281,7 @@ impl CommandSource for McpServers {
                 let connection = self.0.connection(&owner, &server, sandbox.as_ref()).await.ok()?;
                 connection.completions(&prompt.name, argument, &begun).await.ok()
             };
-            // Suggestions that come late are of no use.
+            // Suggestions that arrive late are useless.
             let found = timeout(MCP_COMPLETION_PATIENCE, asked).await.ok().flatten().unwrap_or_default();
             let is_word =
                 |value: &String| visible::line(value) == *value && value.chars().count() <= MCP_ABOUT_CHARS;

@@ -1,4 +1,4 @@
-//! `mcp_resource` of each server that has resources: listing them, and reading one.
+//! `mcp_resource` of each server that has resources: lists them, or reads one.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::tool::{Asking, allowed, connected};
 use super::{Inner, content, names};
 use crate::search::Offered;
 
-/// The name of the tool, as if it were the server's own: rules about the server hold for it too.
+/// The name of the tool, formed as if it were one of the server's own, so that rules about the server apply to it too.
 const NAME: &str = "mcp_resource";
 
 /// The tool that lists and reads the resources of a server.
@@ -53,7 +53,7 @@ impl Tool for McpResource {
 
     fn parameters(&self) -> Value {
         let uri = json!({"type": "string", "description": "The resource to read; absent to list them"});
-        let watch = "True to be told when the resource changes, from this reading on";
+        let watch = "True to be notified when the resource changes after this reading";
         let watch = json!({"type": "boolean", "description": watch});
         json!({"type": "object", "properties": {"uri": uri, "watch": watch}})
     }
@@ -83,7 +83,7 @@ struct Read {
     inner: Arc<Inner>,
     server: Arc<Server>,
     uri: Option<String>,
-    /// True if the model wants to know of changes.
+    /// True if the model is to be notified of changes.
     watches: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a server asks its user's model (sampling): the user sees the request first, and pays for the answer.
+//! A server's requests to its user's model (sampling): the user sees each request first, and pays for the answer.
 
 #![expect(deprecated, reason = "servers of all revisions may still ask for it")]
 
@@ -19,12 +19,12 @@ const CALL: &str = "Allow it until this call ends";
 /// The code for a request that the user refused.
 const REJECTED: ErrorCode = ErrorCode(-1);
 
-/// A request that nobody allowed.
+/// The error for a request that was not allowed.
 pub(super) fn refused(why: &'static str) -> ErrorData {
     ErrorData::new(REJECTED, why, None)
 }
 
-/// Asks the user, unless they allowed all of the call's requests, and then the model.
+/// Asks the user, unless they have allowed all of the call's requests, and then the model.
 ///
 /// Fails with the error for the server.
 pub(super) async fn answer(
@@ -86,7 +86,7 @@ fn question(server: &str, request: &SampleRequest) -> Question {
 
 /// The request for a model.
 ///
-/// The error tells what is wrong with the server's request.
+/// The error names the problem of the server's request.
 fn request(params: CreateMessageRequestParams) -> Result<SampleRequest, String> {
     if params.tools.is_some_and(|tools| !tools.is_empty()) {
         return Err("a request with tools is not supported".to_owned());

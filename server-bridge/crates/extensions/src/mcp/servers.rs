@@ -1,7 +1,7 @@
 //! The servers of a user on a machine, from the documents of all layers.
 //!
-//! Of servers with the same name the administrator's is used, else the user's own, else that of the workspace's local document, else
-//! that of the workspace. A workspace's server is used only after its user approved the hash of what runs.
+//! Of several servers with the same name, the administrator's is used, or else the user's own, or else that of the workspace's local
+//! document, or else that of the workspace. A workspace's server is used only after its user has approved the hash of what runs.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use crate::plugins::Installed;
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "mcp.json";
 
-/// The kind of the approvals of servers.
+/// The kind under which approvals of servers are stored.
 pub(super) const KIND: &str = "mcp_server";
 
-/// The field of a user's own server that says that it has secrets, which are stored separately.
+/// The field of a user's own server that shows that it has secrets, which are stored separately.
 pub(super) const HAS_SECRETS: &str = "has_secrets";
 
-/// The name of the user's own servers, for people.
+/// The name of the user's own servers, as shown to people.
 const OWN: &str = "your servers";
 
 /// The files of a workspace: of two servers with the same name the first one is used.
@@ -43,7 +43,7 @@ const OF_WORKSPACE: [(&str, ExtensionLayer); 3] = [
     (".mcp.json", ExtensionLayer::Workspace),
 ];
 
-/// A server.
+/// A server of a user, from any layer.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     pub(super) name: String,
@@ -57,11 +57,11 @@ pub(super) struct Server {
     pub(super) files: Vec<(String, String)>,
     /// Descriptions of what it may run that its approval does not cover.
     pub(super) unseen: Vec<String>,
-    /// True if it could be approved: all that its command names is known.
+    /// True if it can be approved: everything that its command names is known.
     pub(super) is_approvable: bool,
     /// The plugin that it belongs to: the plugin's files are copied to the machine before the server starts.
     pub(super) plugin: Option<Arc<Installed>>,
-    /// The beginning of its tools' names.
+    /// The prefix of its tools' names.
     prefix: String,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Servers {
     pub(super) problems: Vec<Problem>,
 }
 
-/// The beginning of the names of a plugin's servers.
+/// The prefix of the names of a plugin's servers.
 pub(super) fn of_plugin(plugin: &str) -> String {
     format!("plugin_{plugin}_")
 }
@@ -86,7 +86,7 @@ struct Found {
 }
 
 impl Server {
-    /// A server with this name that is a program.
+    /// A server with this name, which is a program.
     #[cfg(test)]
     pub(super) fn for_test(name: &str) -> Self {
         let entry = McpServerEntry { command: Some("true".to_owned()), ..McpServerEntry::default() };
@@ -100,12 +100,12 @@ impl Server {
         servers.all.remove(0)
     }
 
-    /// True if it is used.
+    /// True if the server is used.
     pub(super) fn is_ready(&self) -> bool {
         self.state == McpServerState::Ready
     }
 
-    /// The hash of what it is, for its tools.
+    /// The hash that identifies the server for its tools.
     pub(super) fn identity(&self) -> String {
         self.spec.identity(&self.name)
     }
@@ -221,7 +221,7 @@ impl Inner {
         Ok(servers)
     }
 
-    /// The servers of the user's plugins, as `plugin_PLUGIN_SERVER`, which is how peers name them.
+    /// The servers of the user's plugins, named `plugin_PLUGIN_SERVER` as in similar products.
     async fn of_plugins(
         &self,
         user: UserId,
@@ -291,7 +291,7 @@ impl Inner {
             let of = OfWorkspace { workspace: &workspace, files: &files };
             server.hash = server.spec.hash(&server.name, Some(&of));
             (server.files, server.unseen) = (files, unseen);
-            // What is not hashed could change after it was approved.
+            // Anything that is not hashed could change after the approval.
             let is_hashed = is_countable && unknown.is_none();
             if server.is_ready() && !(is_hashed && approved.contains(&server.hash)) {
                 server.state = McpServerState::Waiting;

@@ -1,7 +1,7 @@
-//! Skills that a server serves: instructions on how to do something, each a tool that reads them.
+//! Skills that a server serves: instructions for some work, each offered as a tool that reads them.
 //!
-//! Nothing of a skill is read before a model calls it. What is read is compared with what the server listed and its user's turn knows:
-//! size, digest, and the head of `SKILL.md`.
+//! Nothing of a skill is read before a model calls it. What is read is compared with what the server listed and with what the turn
+//! knows: size, digest, and the head of `SKILL.md`.
 
 use agent::tool::Outcome;
 use base64::Engine;
@@ -13,7 +13,7 @@ use super::content;
 use super::listing::Definition;
 use crate::limits::{MCP_SKILL_FILE_BYTES, MCP_SKILL_FILES_NAMED, MCP_TOOL_DESCRIPTION_BYTES};
 
-/// The beginning of a skill's name among the tools of its server.
+/// The prefix of a skill's name among the tools of its server.
 const PREFIX: &str = "skill:";
 
 /// The argument that names a file of a skill.
@@ -47,7 +47,7 @@ pub(super) fn problem(skill: &Skill) -> Option<String> {
 
 /// The address of the file that a call asks for.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 pub(super) fn address(skill: &Skill, arguments: &Map<String, Value>) -> Result<String, String> {
     let file = match arguments.get(FILE) {
         None | Some(Value::Null) => return Ok(skill.uri.clone()),
@@ -87,7 +87,7 @@ fn named(skill: &Skill, files: &[SkillResource]) -> String {
 
 /// A file of a skill as a model reads it, if it is the one that the server listed.
 ///
-/// Fails with the reason in words; the reason contains nothing of content that was not listed.
+/// Fails with the reason as text; the reason contains nothing of content that was not listed.
 pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Result<Outcome, String> {
     let [contents] = &read.contents[..] else {
         return Err(format!(
@@ -122,7 +122,7 @@ pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Res
     let Some((head, Some(body))) = frontmatter::split(&text) else {
         return Err(other(format!("{SKILL_MD} has no head")));
     };
-    // Crate `frontmatter` also reads heads that are not YAML, and knows no types: here the two readings must agree.
+    // Crate `frontmatter` also reads heads that are not YAML, and ignores types: here the two readings must agree.
     let head: Value =
         yaml_serde::from_str(head).map_err(|_| other(format!("the head of {SKILL_MD} is not YAML")))?;
     if serde_json::to_value(&skill.frontmatter).ok().as_ref() != Some(&head) {

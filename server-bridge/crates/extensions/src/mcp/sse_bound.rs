@@ -1,6 +1,6 @@
-//! The bound of one server-sent event.
+//! The size limit of one server-sent event.
 
-/// Counts the bytes of the event that is arriving: its lines, without comments, until an empty line.
+/// Counts the bytes of the event that is arriving: its lines, without comments, up to an empty line.
 #[derive(Debug)]
 pub(super) struct EventBound {
     most_bytes: usize,

@@ -1,4 +1,4 @@
-//! Calls in several rounds, and tasks: a server may want input before it answers, or answer with a task that is polled until
+//! Calls in several rounds, and tasks: a server may need input before it answers, or answer with a task that is polled until
 //! it ends.
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl Drop for Going<'_> {
         }
         let (peer, id) = (self.peer.clone(), self.id.to_owned());
         tokio::spawn(async move {
-            // It ends with the connection otherwise.
+            // If this fails, the task ends with the connection.
             let _ = timeout(MCP_SEND_PATIENCE, peer.cancel_task(CancelTaskParams::new(id))).await;
         });
     }
@@ -42,7 +42,7 @@ fn pause(task: &Task) -> Duration {
 }
 
 impl Connection {
-    /// Calls a tool, with all rounds of input, and to the end of its task if there is one.
+    /// Calls a tool, with all rounds of input, and waits for the end of its task if there is one.
     pub(super) async fn called(
         &self,
         mut params: CallToolRequestParams,
@@ -68,7 +68,7 @@ impl Connection {
         Err(ServiceError::InputRequiredRoundsExceeded { max_rounds: MCP_ROUNDS })
     }
 
-    /// The result of a task, once it ended.
+    /// The result of a task after it ended.
     async fn ended(&self, task: Task) -> Result<CallToolResult, ServiceError> {
         let id = task.task_id.clone();
         let mut going = Going { peer: self.service.peer(), id: &id, is_over: false };
@@ -110,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// The answers to what a server wants, one after the other: a user reads one question at a time.
+    /// The answers to a server's requests for input, one after the other: a user reads one question at a time.
     async fn inputs(&self, requests: InputRequests) -> Result<InputResponses, ServiceError> {
         let client = self.service.service();
         let mut responses = InputResponses::new();

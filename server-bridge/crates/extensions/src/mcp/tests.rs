@@ -1,4 +1,4 @@
-//! Servers with addresses, as their users have them, over a store in memory.
+//! Servers with addresses, as users define them, with a store in memory.
 
 use ::tests::{Page, Pages};
 use api::mcp::McpServerEntry;
@@ -7,9 +7,9 @@ use store::Name;
 
 use super::*;
 
-/// The servers of a user who has no machine. They may be at these hosts.
+/// The servers of a user who has no machine. Requests may go to these hosts.
 pub(super) async fn known(reachable: &[&str]) -> (McpServers, User) {
-    // Another test may have installed it first.
+    // Another test may already have installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let store = Store::open_in_memory().await.unwrap();
     let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap();
@@ -17,12 +17,12 @@ pub(super) async fn known(reachable: &[&str]) -> (McpServers, User) {
     let ledger = Ledger::new(store.clone(), router.clone());
     let reachable: Vec<String> = reachable.iter().map(|host| (*host).to_owned()).collect();
     let plugins = Plugins::new(ledger.clone(), store.clone(), &reachable);
-    // No administrator's document is there.
+    // The administrator has no document.
     let home = PathBuf::from("/nonexistent");
     (McpServers::new(ledger, store, router, home, &reachable, plugins), user)
 }
 
-/// A server at an address that wants this token.
+/// A definition of a server at an address, with this token.
 fn with_token(url: String) -> McpServerEntry {
     McpServerEntry {
         url: Some(url),

@@ -20,7 +20,7 @@ use super::servers::Server;
 use super::{Inner, Owner, content, names, sample, skill};
 use crate::search::Offered;
 
-/// The digits of a definition's hash that are part of what "always" covers.
+/// The digits of a definition's hash that identify the tool in an "always" approval.
 const HASH_DIGITS: usize = 12;
 
 /// A tool of a server.
@@ -43,7 +43,7 @@ impl McpTool {
             server: Arc::clone(server),
             name: names::wire(&server.name, &definition.name),
             parts: Arc::new(names::parts(&server.name, &definition.name)),
-            // Invisible characters could tell a model something that its user does not see.
+            // Invisible characters could give a model instructions that its user does not see.
             description: visible::lines(&about),
             definition: Arc::new(definition),
         }
@@ -58,8 +58,8 @@ impl McpTool {
         Offered { names, arguments, tool: Arc::new(self) }
     }
 
-    /// What a server says about a tool is only a hint: the user is asked about a tool that only reads too, but it is not
-    /// denied in `plan` mode.
+    /// A server's description of a tool is only a hint: the user is asked even about a tool that only reads, but in
+    /// `plan` mode such a tool is not denied.
     fn access(&self) -> Access {
         if self.definition.says_it_only_reads() { Access::Web } else { Access::External }
     }
@@ -80,7 +80,7 @@ impl Tool for McpTool {
 
     fn rules(&self) -> Rules {
         let rules = Rules::of(self.access()).deferred();
-        // One at a time: a server's question does not say which call it is about.
+        // One call at a time: a server's question does not name the call that it is about.
         let rules = rules.beside(Beside::Nothing);
         if self.server.is_program() { rules } else { rules.without_machine() }
     }
@@ -198,17 +198,17 @@ pub(super) async fn connected(
     Ok((owner, sandbox, connection.map_err(told)?))
 }
 
-/// What "always" covers: a tool of the server's current definition, not of another one.
+/// The scope of an "always" approval: a tool of the server's current definition only.
 pub(super) fn allowed<'a>(server: &'a Server, tool: &'a str) -> [&'a str; 3] {
     [&server.name, tool, &server.hash[..HASH_DIGITS.min(server.hash.len())]]
 }
 
-/// Shows progress, and asks the user what a server asks, in the chat of the call.
+/// Shows progress and a server's questions to the user, in the chat of the call.
 pub(super) struct Asking<'a, 'c> {
     context: &'a ToolContext<'c>,
     live: Live<'a>,
     server: &'a str,
-    /// True once the user allowed all that the server asks the model during this call.
+    /// True once the user has allowed all requests of the server to the model during this call.
     is_allowed: bool,
 }
 
@@ -232,7 +232,7 @@ impl Listener for Asking<'_, '_> {
                     let _ = answer.send(ElicitResult::new(ElicitationAction::Cancel));
                 }
                 Event::Samples(_, answer) if !self.has_user() => {
-                    let _ = answer.send(Err(sample::refused("there is nobody to ask")));
+                    let _ = answer.send(Err(sample::refused("no user can be asked")));
                 }
                 Event::Samples(request, answer) => {
                     let (asker, host) = (InChat(self.context), self.context.host);

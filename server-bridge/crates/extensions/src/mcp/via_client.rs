@@ -1,4 +1,5 @@
-//! Streamable HTTP from the network of a machine of the user's: the transport of crate `rmcp` over the runner's requests.
+//! Streamable HTTP from the network of one of the user's machines: the transport of crate `rmcp`, over the runner's
+//! requests.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ use crate::via::{Answer, Failed, Request, Via};
 
 type Error = StreamableHttpError<Failed>;
 
-/// Headers that the transport sets, and a definition cannot.
+/// Headers that the transport sets; a definition cannot set them.
 const RESERVED: [&str; 3] = ["accept", "mcp-session-id", "last-event-id"];
 
 /// The longest `Retry-After` that is read, in bytes.
@@ -95,7 +96,7 @@ fn is_type(answer: &Answer, wanted: &str) -> bool {
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
 }
 
-/// Fails if the server wants a login, or more of one.
+/// Fails if the server requires a login, or more permissions than the current one has.
 fn check_login(answer: &Answer) -> Result<(), Error> {
     let Some(challenge) = answer.headers.get(WWW_AUTHENTICATE) else { return Ok(()) };
     let challenge = || match challenge.to_str() {
@@ -113,7 +114,7 @@ fn check_login(answer: &Answer) -> Result<(), Error> {
     }
 }
 
-/// The permissions that a challenge names.
+/// The permissions that a challenge lists.
 fn scope_of(challenge: &str) -> Option<String> {
     let at = challenge.to_ascii_lowercase().find("scope=")?;
     let value = &challenge[at + "scope=".len()..];
@@ -124,7 +125,7 @@ fn scope_of(challenge: &str) -> Option<String> {
     (!scope.is_empty()).then(|| scope.to_owned())
 }
 
-/// The status of a server that is busy, or broken.
+/// The error status of a server that is busy or broken; `None` for other answers.
 fn busy_or_broken(answer: &Answer) -> Option<HttpStatusError> {
     let status = status_of(answer);
     let retry_after = answer.header(RETRY_AFTER).filter(|text| text.len() <= RETRY_AFTER_BYTES);
@@ -132,7 +133,7 @@ fn busy_or_broken(answer: &Answer) -> Option<HttpStatusError> {
         .then(|| HttpStatusError::new(status.as_u16(), retry_after.map(str::to_owned)))
 }
 
-/// The events of an answer, each bounded.
+/// The events of an answer, each limited in size.
 fn events(answer: Answer, most_bytes: usize) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut bound = EventBound::new(most_bytes);
     let pieces = answer.stream().map_err(std::io::Error::other).map(move |piece| {
@@ -160,13 +161,13 @@ async fn whole(answer: Answer, most_bytes: usize) -> Result<Bytes, Error> {
     if is_cut { Err(too_large) } else { Ok(content) }
 }
 
-/// True if nothing in an answer matters: it answers no request.
+/// True for a message that needs no answer, because it is not a request.
 fn awaits_nothing(message: &ClientJsonRpcMessage) -> bool {
     !matches!(message, JsonRpcMessage::Request(_))
 }
 
 /// The error that a server of the older era sends for a request that it does not know, as the answer to that request: many send it
-/// without the request's id, or as no message at all.
+/// without the request's id, or not as a message at all.
 fn rejected_discovery(
     message: &ClientJsonRpcMessage,
     had_session: bool,
@@ -188,7 +189,7 @@ fn rejected_discovery(
     Some(StreamableHttpPostResponse::Json(error, None))
 }
 
-/// An answer that says that something went wrong.
+/// Converts an answer that reports a failure to a message or an error.
 async fn failure(
     answer: Answer,
     message: &ClientJsonRpcMessage,
@@ -283,9 +284,9 @@ impl StreamableHttpClient for ViaClient {
         match serde_json::from_slice(&content) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session_id)),
             Err(_) if awaits_nothing(&message) => Ok(StreamableHttpPostResponse::Accepted),
-            Err(error) => {
-                Err(Error::UnexpectedServerResponse(Cow::Owned(format!("it answered no message: {error}"))))
-            }
+            Err(error) => Err(Error::UnexpectedServerResponse(Cow::Owned(format!(
+                "its answer is not a valid message: {error}"
+            )))),
         }
     }
 

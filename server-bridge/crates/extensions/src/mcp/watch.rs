@@ -14,7 +14,7 @@ use super::connection::Connection;
 use super::listing::Era;
 use crate::limits::MCP_WATCHED;
 
-/// The watched resources of a connection, by address; true for one that changed.
+/// The watched resources of a connection, by address; the value is true for a resource that has changed.
 #[derive(Clone, Default)]
 pub(super) struct Watched(Arc<Mutex<BTreeMap<String, bool>>>);
 
@@ -24,14 +24,14 @@ impl Watched {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a change to a resource, if it is watched.
+    /// Records a change to a resource, if it is watched.
     pub(super) fn changed(&self, uri: &str) {
         if let Some(has_changed) = self.all().get_mut(uri) {
             *has_changed = true;
         }
     }
 
-    /// Notes that a resource is read as it is now.
+    /// Records that the current content of a resource is read.
     pub(super) fn seen(&self, uri: &str) {
         if let Some(has_changed) = self.all().get_mut(uri) {
             *has_changed = false;
@@ -49,7 +49,7 @@ impl Watched {
     }
 }
 
-/// A resource that is about to be watched; dropping this before that leaves it unwatched.
+/// A resource that is about to be watched; dropping this before it is watched leaves it unwatched.
 struct Beginning<'a> {
     watched: &'a Watched,
     uri: &'a str,
@@ -65,9 +65,9 @@ impl Drop for Beginning<'_> {
 }
 
 impl Connection {
-    /// Watches a resource from now on. Beginning it may take `patience`.
+    /// Watches a resource from now on. Starting to watch it may take `patience`.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn watch(&self, uri: &str, patience: Duration) -> Result<(), String> {
         if self.service.peer_info().is_none_or(|info| {
             info.capabilities.resources.as_ref().is_none_or(|resources| resources.subscribe != Some(true))
@@ -97,7 +97,7 @@ impl Connection {
         let filter = SubscriptionFilter::builder().resource_subscriptions(vec![uri.to_owned()]).build();
         let mut subscription = self.service.listen(filter).await?;
         let watched = self.watched.clone();
-        // It ends with the connection.
+        // The watch ends with the connection.
         tokio::spawn(async move {
             while let Ok(Some(told)) = subscription.next().await {
                 if let ServerNotification::ResourceUpdatedNotification(updated) = told {

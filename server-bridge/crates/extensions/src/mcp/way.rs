@@ -12,7 +12,7 @@ use super::config::Address;
 use crate::limits::{MCP_LOGIN_ANSWER_BYTES, MCP_LOGIN_REQUEST_PATIENCE};
 use crate::via::{Failed, Request, Via};
 
-/// The way. Cheap to clone.
+/// The route. Cheap to clone.
 #[derive(Clone)]
 pub(super) enum Way {
     /// From this server.
@@ -31,7 +31,7 @@ impl Inner {
     }
 }
 
-/// Requests to providers: no redirect is followed, and answers are bounded.
+/// Requests to providers: redirects are not followed, and answers are limited in size.
 impl OAuthHttpClient for Way {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
@@ -44,7 +44,8 @@ impl OAuthHttpClient for Way {
 }
 
 impl Way {
-    /// Checks an address that a provider named, without a request to it. A machine checks what it reaches itself.
+    /// Checks an address that a provider named, without sending a request to it. A machine itself checks which hosts it
+    /// reaches.
     pub(super) fn check(&self, url: &str) -> Result<(), guard::Error> {
         match self {
             Self::Server(talker) => talker.client(url).map(drop),

@@ -1,11 +1,11 @@
-//! Where plugins come from: an archive at an address, a package of npm, a repository of GitHub, a marketplace, the server's shelf.
+//! The sources of plugins: an archive at an address, a package of npm, a repository of GitHub, a marketplace, the server's shelf.
 //!
 //! | source | is |
 //! |---|---|
 //! | `https://HOST/PATH` | a `.tar.gz` or `.zip` archive |
 //! | `npm:NAME[@VERSION]` | a package of npm's registry |
 //! | `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]` | a repository, or a directory of one |
-//! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace that a repository is |
+//! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace in a repository |
 //! | `PLUGIN@MARKETPLACE` | a plugin of a marketplace that the user added |
 //! | `shelf:OWNER/NAME` | a plugin that a user of this server shares |
 
@@ -28,7 +28,7 @@ pub(super) const GITHUB_FILES: &str = "https://raw.githubusercontent.com/";
 /// The newest revision of a repository's main branch.
 pub(super) const NEWEST: &str = "HEAD";
 
-/// The fields of an entry that only describe the plugin, or say where it is.
+/// The fields of an entry that only describe the plugin or its location.
 const SAID: [&str; 14] = [
     "$schema",
     "author",
@@ -46,12 +46,12 @@ const SAID: [&str; 14] = [
     "version",
 ];
 
-/// A plugin's files, and what is known of them.
+/// A plugin's files, and what is known about them.
 pub(super) struct Fetched {
     pub(super) tree: Tree,
     /// The name to use if the plugin has none.
     pub(super) name: String,
-    /// What the marketplace says about it, and is not used here: fields of its entry.
+    /// Fields of the marketplace's entry that are not used here.
     pub(super) said: Vec<String>,
 }
 
@@ -100,9 +100,9 @@ enum Place {
 }
 
 impl Place {
-    /// Reads a source as it is typed.
+    /// Reads a source as a user types it.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     fn parse(source: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -167,7 +167,7 @@ fn github(repository: &str, revision: &str, directory: &str) -> Option<Place> {
     Some(Place::Archive { url, directory: directory.as_str().to_owned(), name })
 }
 
-/// `NAME` or `@SCOPE/NAME`.
+/// True for `NAME` or `@SCOPE/NAME`.
 fn is_package(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
@@ -177,18 +177,18 @@ fn is_package(text: &str) -> bool {
     }
 }
 
-/// The name of a plugin, a marketplace, an owner or a repository.
+/// True for a valid name of a plugin, a marketplace, an owner or a repository.
 fn is_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !text.is_empty() && !text.starts_with('.') && text.chars().all(is_plain)
 }
 
-/// `OWNER/REPOSITORY`.
+/// True for `OWNER/REPOSITORY`.
 pub(super) fn is_repository(text: &str) -> bool {
     text.split_once('/').is_some_and(|(owner, name)| is_name(owner) && is_name(name))
 }
 
-/// A branch, a tag, a commit or a version.
+/// True for a valid branch, tag, commit or version.
 pub(super) fn is_revision(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/');
     !text.is_empty()
@@ -212,7 +212,7 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
                 let directory = Market::below(above, directory.as_str());
                 Some(Place::Runner { runner: runner.clone(), directory })
             }
-            Market::Document { .. } => return Err(not_here("in a directory beside its document")),
+            Market::Document { .. } => return Err(not_here("in a directory next to its document")),
         },
         Source::GitHub { repository, revision } => {
             github(repository, at(revision), revision.directory.as_str())
@@ -235,7 +235,7 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
     place.ok_or_else(|| format!("the marketplace gives an invalid location for {}", entry.manifest.name))
 }
 
-/// The commit of a revision, else its branch or tag.
+/// The commit of a revision, or else its branch or tag.
 fn at(revision: &Revision) -> &str {
     [revision.commit.as_str(), revision.branch.as_str()]
         .into_iter()
@@ -243,7 +243,7 @@ fn at(revision: &Revision) -> &str {
         .unwrap_or(NEWEST)
 }
 
-/// The place of a plugin of a marketplace, and the fields of its entry.
+/// The location of a plugin of a marketplace, and the fields of its entry.
 fn offered(market: &Market, document: &[u8], plugin: &str) -> Result<(Place, Vec<String>), String> {
     let list = Marketplace::read(document).map_err(|error| error.to_string())?;
     let Some(entry) = list.plugin(plugin) else {
@@ -257,7 +257,7 @@ fn offered(market: &Market, document: &[u8], plugin: &str) -> Result<(Place, Vec
 impl Inner {
     /// Fetches a plugin for a user.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn fetch(&self, user: &User, source: &str) -> Result<Fetched, String> {
         let (place, said) = match Place::parse(source)? {
             Place::Marketplace { repository, plugin } => {

@@ -1,4 +1,4 @@
-//! An installed plugin in parsed form: its parts, with the names and places that they have here.
+//! An installed plugin in parsed form: its parts, with the names and paths that they have here.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use plugins::{Plugin, PluginPath, Tree, Variables};
 use sha2::{Digest, Sha256};
 use store::PluginFile;
 
-/// The directory of a workspace that holds the files of plugins.
+/// The directory of a workspace that contains the files of plugins.
 pub(super) const DIRECTORY: &str = ".sandbridge/plugins";
 
-/// The digits of a hash that tell copies apart.
+/// The number of digits of a hash that distinguish copies.
 const HASH_DIGITS: usize = 12;
 
 /// A plugin, without the content of its files.
 #[derive(Debug)]
 pub(crate) struct Installed {
-    /// Its name.
+    /// The plugin's name.
     pub(crate) name: String,
     /// The hash of its files.
     pub(crate) hash: String,
-    /// Its parts.
+    /// The plugin's skills, roles, commands, hooks and servers.
     pub(crate) plugin: Plugin,
     /// The directory of its files in a workspace.
     pub(crate) root: String,
@@ -33,7 +33,7 @@ pub(crate) struct Installed {
 impl Installed {
     /// Reads a plugin.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) fn read(tree: &Tree, name: &str) -> Result<Self, String> {
         let plugin = Plugin::read(tree, name).map_err(|error| error.to_string())?;
         let name = plugin.manifest.name.clone();
@@ -59,7 +59,7 @@ impl Installed {
     }
 }
 
-/// Its skills and roles: `PLUGIN:NAME`, with their files where they will be in a workspace.
+/// Its skills and roles as `PLUGIN:NAME`, with the paths that their files will have in a workspace.
 fn shelved(plugin: &Plugin, name: &str, root: &str) -> Result<Shelved, String> {
     let variables = Variables { root: root.to_owned(), data: format!("{root}-data") };
     let placed = |path: &PluginPath| {
@@ -71,7 +71,7 @@ fn shelved(plugin: &Plugin, name: &str, root: &str) -> Result<Shelved, String> {
         skill.directory = placed(&skill.directory)?;
         skill.text = variables.fill(&skill.text);
         skill.name = format!("{name}:{}", skill.name);
-        // Only a text that its user approved is in every prompt, and approvals are asked for workspaces alone.
+        // A text is in every prompt only if its user approved it, and approvals are requested for workspaces alone.
         skill.always = false;
         shelved.skills.push(skill);
     }

@@ -1,4 +1,4 @@
-//! The files of a plugin on a machine. They are compared before each use, and written again where they differ.
+//! The files of a plugin on a machine. They are compared before each use, and rewritten where they differ.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +17,7 @@ const MODES: (u32, u32) = (0o644, 0o755);
 impl Plugins {
     /// Copies the files of a plugin to a machine where they are missing or differ.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(crate) async fn bring(
         &self,
         user: UserId,
@@ -58,15 +58,15 @@ impl Plugins {
     }
 }
 
-/// Removes files in a plugin's directory that are not the plugin's, since its programs might load them.
+/// Removes files in a plugin's directory that do not belong to the plugin, because its programs might load them.
 async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError> {
     match sandbox.resolve(plugin.root.as_bytes()).await? {
         Some(Resolved { found: None, .. }) => return Ok(()),
         Some(Resolved { found: Some(Metadata { kind: FileKind::Directory, .. }), path, .. })
             if path.as_bytes() == plugin.root.as_bytes() => {}
-        // A file, or a link to somewhere else.
+        // A file, or a link to another location.
         Some(_) => return sandbox.remove_all(plugin.root.as_bytes()).await,
-        // An older runner cannot tell; what is there is compared entry by entry.
+        // An older runner cannot report this; the content is compared entry by entry.
         None => {}
     }
     let mut directories = BTreeSet::from([""]);
@@ -74,12 +74,13 @@ async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError>
         directories.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
     }
     let files: HashSet<&str> = plugin.files.iter().map(|(path, _)| path.as_str()).collect();
-    // Hooks wait for this before each call, so the directories are read side by side.
+    // Hooks wait for this before each call, so the directories are read concurrently.
     let mut listed = Vec::new();
     for some in directories.iter().copied().collect::<Vec<_>>().chunks(PLUGIN_FILES_AT_ONCE) {
         listed.extend(try_join_all(some.iter().map(|directory| entries(sandbox, plugin, directory))).await?);
     }
-    // A directory comes before its entries, so that nothing that was listed through a link is touched.
+    // Parents come before their children. Below a removed entry nothing more is removed, because it may have been
+    // listed through a link.
     let mut gone: Vec<String> = Vec::new();
     for (directory, entries) in directories.iter().zip(listed) {
         if gone.iter().any(|gone| *directory == gone || directory.starts_with(&format!("{gone}/"))) {
@@ -103,7 +104,7 @@ async fn tidy(plugin: &Installed, sandbox: &Sandbox) -> Result<(), SandboxError>
     Ok(())
 }
 
-/// What is in a directory of a plugin on a machine; nothing if it is not there yet.
+/// The entries of a plugin's directory on a machine; empty if it does not exist yet.
 async fn entries(
     sandbox: &Sandbox,
     plugin: &Installed,

@@ -13,17 +13,17 @@ use super::installed::{Installed, files_of};
 use super::view::{replaced, view};
 use crate::{Error, Result, approvals};
 
-/// A plugin that was looked at.
+/// A plugin that was examined and is not necessarily installed.
 struct Looked {
     tree: Tree,
     plugin: Installed,
-    /// Where it came from, in words.
+    /// Its origin, as text.
     source: String,
     problems: Vec<Problem>,
 }
 
 impl Plugins {
-    /// The plugins of a user, used or not.
+    /// The plugins of a user, enabled or not.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -52,7 +52,7 @@ impl Plugins {
         Ok(list)
     }
 
-    /// Looks at a plugin, without keeping anything of it: what is in it, and what it would replace.
+    /// Examines a plugin without keeping anything of it: returns its content, and what it would replace.
     ///
     /// # Errors
     /// [`Error::Refused`] if it cannot be fetched, or is not a plugin; [`Error::Store`].
@@ -69,10 +69,10 @@ impl Plugins {
         Ok(shown)
     }
 
-    /// Installs a plugin that was looked at, in place of another copy of it. It is used from the next turn on. Audited.
+    /// Installs a plugin that was examined; replaces another copy of it. It is used from the next turn on. Audited.
     ///
     /// # Errors
-    /// As [`Plugins::look`]; [`Error::Refused`] if its files are not those with the hash that was looked at.
+    /// Those of [`Plugins::look`]; [`Error::Refused`] if its files do not have the hash that the user looked at.
     pub async fn install(&self, user: &User, new: &NewPlugin) -> Result<PluginView> {
         let looked = self.looked(user, new).await?;
         let plugin = looked.plugin;
@@ -111,7 +111,7 @@ impl Plugins {
         self.view_of(user, name).await
     }
 
-    /// Removes a plugin. Its files on machines stay, and are not used any more. Audited.
+    /// Removes a plugin. Its files on machines stay, and are no longer used. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].

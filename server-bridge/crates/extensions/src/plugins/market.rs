@@ -1,4 +1,4 @@
-//! Where a marketplace is, and reading it.
+//! The sources of marketplaces, and reading a marketplace.
 //!
 //! | source | is |
 //! |---|---|
@@ -16,7 +16,7 @@ use super::Inner;
 use super::fetch::{GITHUB_ARCHIVES, GITHUB_FILES, NEWEST, is_repository, is_revision};
 use super::on_runner::{file_on, tree_on};
 
-/// Where a marketplace is.
+/// The source of a marketplace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Market {
     GitHub { repository: String, revision: String },
@@ -26,9 +26,9 @@ pub(super) enum Market {
 }
 
 impl Market {
-    /// Reads a source as it is typed.
+    /// Reads a source as a user types it.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) fn parse(source: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -70,7 +70,7 @@ impl Market {
         }
     }
 
-    /// A directory below the marketplace's own.
+    /// The path of a directory inside the marketplace.
     pub(super) fn below(above: &str, directory: &str) -> String {
         match (above, directory) {
             ("", directory) => directory.to_owned(),
@@ -83,14 +83,14 @@ impl Market {
 impl Inner {
     /// Reads a marketplace at its source.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn read_market(&self, user: &User, source: &str) -> Result<MarketplaceRow, String> {
         let unread = |error: plugins::ArchiveError| error.to_string();
         let (document, tree) = match Market::parse(source)? {
             Market::GitHub { repository, revision } => {
                 let url = format!("{GITHUB_FILES}{repository}/{revision}/{}", Marketplace::PATH);
                 let document = self.get(&url).await?;
-                // Without the files, updates are told by version: a repository may be too large.
+                // Without the files, updates are detected by version: a repository may be too large.
                 let archive = self.get(&format!("{GITHUB_ARCHIVES}{repository}/tar.gz/{revision}")).await;
                 (
                     document,
@@ -126,7 +126,7 @@ impl Inner {
     }
 }
 
-/// The hashes of the plugins whose files are in the marketplace.
+/// The hashes of the plugins whose files are part of the marketplace.
 fn hashes<'a>(market: &'a Marketplace, tree: Option<&Tree>) -> BTreeMap<&'a str, String> {
     let Some(tree) = tree else { return BTreeMap::new() };
     let hash = |entry: &'a plugins::Entry| match &entry.source {

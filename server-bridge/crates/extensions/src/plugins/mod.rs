@@ -9,16 +9,16 @@
 //!                          its files: .sandbridge/plugins/NAME-HASH on the chat's machine, compared before each use
 //! ```
 //! Crate `plugins` reads the formats. Nothing of a plugin runs on the server. A user who installs a plugin has seen what it
-//! runs; a different copy has to be installed again.
+//! runs; a changed copy must be installed again.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `installed` | an installed plugin in parsed form |
 //! | `machine` | its files on a machine |
 //! | `shelf` | its skills and roles |
-//! | `fetch` | where plugins come from |
+//! | `fetch` | the sources of plugins |
 //! | `manage` | looking at plugins, installing and removing them |
-//! | `market`, `offers` | where marketplaces are; what they and the server's shelf offer |
+//! | `market`, `offers` | the sources of marketplaces; what marketplaces and the server's shelf offer |
 //! | `on_runner` | the files of a plugin or marketplace in a workspace |
 //! | `view` | plugins as clients see them |
 
@@ -43,7 +43,7 @@ use crate::limits::{PLUGIN_ARCHIVE_BYTES, PLUGIN_FETCH_PATIENCE, PLUGINS_READ};
 
 pub(crate) use installed::Installed;
 
-/// The plugins of all users. Cheap to clone; every clone is the same.
+/// The plugins of all users. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct Plugins(Arc<Inner>);
 
@@ -53,14 +53,15 @@ struct Inner {
     store: Store,
     ledger: Ledger,
     getter: Getter,
-    /// Called when a plugin is removed, replaced or no longer used.
+    /// Called when a plugin is removed, replaced or disabled.
     ends: RwLock<Vec<Ends>>,
     /// The plugins that were parsed, without the content of their files.
     read: Mutex<HashMap<(UserId, String), Arc<Installed>>>,
 }
 
 impl Plugins {
-    /// The plugins of this store. They are fetched from the open internet, and from these hosts at any address.
+    /// The plugins in this store. They are fetched from the public internet, and from the hosts `reachable` at any
+    /// address.
     pub fn new(ledger: Ledger, store: Store, reachable: &[String]) -> Self {
         let getter = Getter::new(Reach::public(reachable))
             .with_patience(PLUGIN_FETCH_PATIENCE)
@@ -68,8 +69,7 @@ impl Plugins {
         Self(Arc::new(Inner { store, ledger, getter, ends: RwLock::default(), read: Mutex::default() }))
     }
 
-    /// Registers a function that is called with a user and a plugin's name when that plugin is removed, replaced or no longer
-    /// used.
+    /// Registers a function that is called with a user and a plugin's name when that plugin is removed, replaced or disabled.
     pub(crate) fn at_end(&self, ends: impl Fn(UserId, &str) + Send + Sync + 'static) {
         self.0.ends.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(ends));
     }
@@ -79,7 +79,7 @@ impl Plugins {
         ends.iter().for_each(|end| end(user, name));
     }
 
-    /// The plugins that a user uses. One that cannot be read any more is left out, and logged.
+    /// The plugins that a user has enabled. A plugin that can no longer be read is left out, and logged.
     ///
     /// # Errors
     /// [`store::Error::Database`].
@@ -97,7 +97,7 @@ impl Plugins {
         Ok(found)
     }
 
-    /// The same for a caller that goes on without them: a failure is only logged.
+    /// The same, for a caller that can continue without them: a failure is only logged.
     pub(crate) async fn readable(&self, user: UserId) -> Vec<Arc<Installed>> {
         self.of(user).await.unwrap_or_else(|error| {
             tracing::error!(%error, "the plugins of a user could not be read");
@@ -114,7 +114,7 @@ impl Inner {
 
     /// A plugin of a user, in parsed form.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     async fn installed(&self, user: UserId, row: &PluginRow) -> Result<Arc<Installed>, String> {
         let key = (user, format!("{} {}", row.hash, row.name));
         if let Some(known) = self.read().get(&key) {

@@ -1,4 +1,4 @@
-//! What marketplaces and the server's shelf offer, and which installed plugins have another copy there.
+//! The offers of marketplaces and of the server's shelf, and which installed plugins have another copy there.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ struct Known {
 }
 
 impl Known {
-    /// Fails with the reason in words, for a document that an older version stored.
+    /// Fails with the reason as text if the document, stored by an older version, can no longer be read.
     fn of(row: MarketplaceRow) -> std::result::Result<Self, String> {
         let market = Marketplace::read(row.document.as_bytes()).map_err(|error| error.to_string())?;
         let hashes = serde_json::from_str(&row.hashes_json).unwrap_or_default();
@@ -142,7 +142,7 @@ impl Plugins {
         Ok(list)
     }
 
-    /// Shares a plugin with every user of the server, or no longer. Copies that others installed stay. Audited.
+    /// Shares a plugin with every user of the server, or stops sharing it. Copies that others installed stay. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].
@@ -155,10 +155,10 @@ impl Plugins {
         self.view_of(user, name).await
     }
 
-    /// Ends the sharing of a plugin, for its owner or an administrator. Audited.
+    /// Stops the sharing of a plugin, on behalf of its owner or an administrator. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if it is not there, or the user may not; [`Error::Store`].
+    /// [`Error::Refused`] if it is not shared, or if the user may not do this; [`Error::Store`].
     pub async fn take_off_shelf(&self, user: &User, owner: &str, name: &str) -> Result<()> {
         if !user.admin && user.name != owner {
             return Err(Error::refused(
@@ -176,7 +176,7 @@ impl Plugins {
         Ok(())
     }
 
-    /// The names of a user's plugins of which there is another copy where they came from.
+    /// The names of a user's plugins whose source now has another copy.
     ///
     /// # Errors
     /// [`Error::Store`].

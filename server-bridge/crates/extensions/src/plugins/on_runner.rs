@@ -1,4 +1,4 @@
-//! The files of a plugin or a marketplace in a workspace: they are read, and nothing of them runs.
+//! Reads the files of a plugin or a marketplace in a workspace; nothing of them runs.
 
 use agent::tool::visible;
 use plugins::{Tree, TreeBuilder};
@@ -7,12 +7,12 @@ use sandbox::{FileKind, Sandbox, SandboxError};
 /// Directories that are not part of a plugin.
 const LEFT_OUT: [&[u8]; 2] = [b".git", b"node_modules"];
 
-/// The bits of a file's mode by which it may be run.
+/// The mode bits that make a file executable.
 const EXECUTABLE: u32 = 0o111;
 
 /// The files of a directory of a workspace; of the workspace itself if the path is empty.
 ///
-/// Fails with the reason in words; so do links, which could lead anywhere.
+/// Fails with the reason as text; also fails for links, which could lead anywhere.
 pub(super) async fn tree_on(sandbox: &Sandbox, directory: &str) -> Result<Tree, String> {
     let mut tree = TreeBuilder::default();
     let mut directories = vec![String::new()];
@@ -31,7 +31,7 @@ pub(super) async fn tree_on(sandbox: &Sandbox, directory: &str) -> Result<Tree, 
                     FileKind::Directory => directories.push(path),
                     FileKind::File => {
                         let place = joined(directory, &path);
-                        // What is too large is refused before it is read.
+                        // A file that is too large is refused before it is read.
                         if entry.size_bytes > tree.room() as u64 {
                             return Err(format!("{} is too large for a plugin", visible::line(&place)));
                         }
@@ -59,7 +59,7 @@ pub(super) async fn tree_on(sandbox: &Sandbox, directory: &str) -> Result<Tree, 
 
 /// A file of a workspace, of at most the size of a marketplace's document.
 ///
-/// Fails with the reason in words.
+/// Fails with the reason as text.
 pub(super) async fn file_on(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, String> {
     file_within(sandbox, path, plugins::limits::MARKETPLACE_BYTES).await
 }

@@ -13,7 +13,7 @@ use super::installed::Installed;
 use crate::condition::Grammar;
 use crate::limits::PLUGIN_CHANGES_SHOWN;
 
-/// A plugin: what is in it, and the copy that is installed, if it is.
+/// A plugin: its content, and the installed copy if there is one.
 pub(super) fn view(plugin: &Installed, row: Option<&PluginRow>, source: &str) -> PluginView {
     let Installed { name, hash, plugin, shelved, .. } = plugin;
     let part = |name: &str, about: &str| PluginPart { name: name.to_owned(), about: visible::lines(about) };
@@ -53,12 +53,12 @@ pub(super) fn view(plugin: &Installed, row: Option<&PluginRow>, source: &str) ->
     }
 }
 
-/// What is wrong with a plugin or a marketplace.
+/// A problem of a plugin or a marketplace, for clients.
 pub(super) fn problem(problem: &plugins::Problem) -> Problem {
     Problem::new(&problem.text).at(&problem.place)
 }
 
-/// Its hooks, and what is wrong with others.
+/// Its hooks, and the problems of those that cannot be used.
 fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<Problem>) {
     let sources: Vec<Source<'_>> = plugin
         .hooks
@@ -91,7 +91,7 @@ fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<Problem>) {
     (hooks.collect(), loaded.troubles.iter().map(crate::documents::of_hooks).collect())
 }
 
-/// What a copy would change in another one.
+/// The differences between a copy and the one that it replaces.
 pub(super) fn replaced(before: &Installed, row: &PluginRow, now: &Installed) -> PluginReplaced {
     let map = |plugin: &Installed| plugin.files.iter().cloned().collect::<BTreeMap<_, _>>();
     let (old, new) = (map(before), map(now));

@@ -2,7 +2,7 @@ use serde::Deserialize;
 
 use super::*;
 
-/// Tools of servers as people use them, and what models search for.
+/// Tools of servers that people use, and searches of models with the expected tools.
 #[derive(Deserialize)]
 struct Fixture {
     tools: Vec<(String, String, String, Vec<String>)>,

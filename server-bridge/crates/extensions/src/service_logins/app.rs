@@ -31,7 +31,7 @@ impl App {
         (account.kind == KIND).then_some(Self { account, domain, client_id })
     }
 
-    /// The hash that a login is bound to: its token is sent to no other address, and refreshed by no other app.
+    /// The hash that a login is bound to: its token is sent to no other address, and refreshed with no other app.
     pub(super) fn hash(&self) -> String {
         let identity = json!([KIND, self.account.id, self.domain, self.client_id]);
         store::hex(&Sha256::digest(identity.to_string()))
@@ -47,7 +47,7 @@ impl Inner {
         Ok(accounts.into_iter().filter_map(App::of).collect())
     }
 
-    /// The secret of an app; `None` if it cannot be read any more.
+    /// The secret of an app; `None` if it can no longer be read.
     pub(super) async fn secret(&self, app: &App) -> store::Result<Option<String>> {
         let secrets = self.store.channel_secrets(&app.account).await?;
         let secrets: Value = secrets.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

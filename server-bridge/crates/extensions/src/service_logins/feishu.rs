@@ -1,6 +1,6 @@
 //! The requests to Feishu's login, and its answers. There is no I/O here.
 //!
-//! Feishu's documentation calls a person's token `user_access_token`; that token and its refresh token come from
+//! Feishu's documentation calls a person's token `user_access_token`; that token and its refresh token are issued by
 //! `authen/v2/oauth/token`. Each refresh token is accepted once.
 
 use reqwest::Url;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::limits::SERVICE_TOKEN_BYTES;
 use crate::way_back::line;
 
-/// The permissions to ask for; the app must have them. Without the first one no token can be refreshed.
+/// The permissions to ask for; the app must have them. Without the first one, tokens cannot be refreshed.
 const SCOPES: &str = "offline_access bitable:app docx:document drive:drive wiki:wiki";
 
 /// Error codes for a refresh token that was used or revoked, has expired, or belongs to another app.
@@ -61,7 +61,7 @@ pub(super) fn page(
     page.ok().map(String::from)
 }
 
-/// The token endpoint.
+/// The address of the token endpoint.
 pub(super) fn token_url(domain: &str) -> String {
     format!("{domain}/open-apis/authen/v2/oauth/token")
 }
@@ -111,7 +111,7 @@ pub(super) fn tokens(status: u16, answer: &[u8]) -> Result<Tokens, Refused> {
     Ok(Tokens { access_token, lifetime_s, refresh_token: token("refresh_token") })
 }
 
-/// True if the response to a call says that its token is no longer valid; such a call was not carried out.
+/// True if the response to a call reports that its token is no longer valid; such a call was not carried out.
 pub(super) fn is_stale(answer: &[u8]) -> bool {
     code_of(answer).is_some_and(|code| STALE_CODES.contains(&code))
 }

@@ -24,9 +24,9 @@ pub(super) const GRANT: &str = "provider/feishu";
 pub(super) struct Grant {
     /// Empty once the login has ended.
     pub(super) access_token: String,
-    /// In Unix milliseconds.
+    /// The time when it expires, in Unix milliseconds.
     expires_at_ms: i64,
-    /// When it is to be refreshed, in Unix milliseconds.
+    /// The time when it is to be refreshed, in Unix milliseconds.
     refresh_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<String>,
@@ -100,7 +100,7 @@ impl Inner {
 
     /// The token of a user for an app, refreshed if it is about to expire, or if it is the `stale` one.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) async fn access(
         self: &Arc<Self>,
         user: &User,

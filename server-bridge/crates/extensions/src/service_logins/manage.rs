@@ -64,14 +64,14 @@ impl ServiceLogins {
             let text = format!("the login with the channel {channel} could not be started: {why}");
             Error::refused("login_failed", text)
         };
-        // Checked before the browser leaves: once it comes back with a code, the login cannot be repeated.
+        // Checked before the browser leaves: once it returns with a code, the login cannot be repeated.
         self.0.requester.check(&app.domain).map_err(|error| failed(error.to_string()))?;
         let (domain, client_id) = (app.domain.clone(), app.client_id.clone());
         let login = Login::new(user.id, session, app, redirect_uri).map_err(failed)?;
         let challenge = login.challenge();
         let state = self.0.pending.add(login).map_err(failed)?;
         let page = feishu::page(&domain, &client_id, redirect_uri, &state, &challenge);
-        let url = page.ok_or_else(|| failed("its login provider named no page".to_owned()))?;
+        let url = page.ok_or_else(|| failed("its login provider returned no login page".to_owned()))?;
         approvals::note(&self.0.store, user, "channel.login", channel, "begun").await;
         Ok(McpLogin { url })
     }

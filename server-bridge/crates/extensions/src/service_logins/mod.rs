@@ -6,8 +6,8 @@
 //!   end: the browser comes back to the same session with a code ─▶ tokens, sealed in the store
 //!   a turn begins ─▶ deferred tools, if their user is logged in ─▶ a call ─▶ expired: one refresh at a time ─▶ HttpTools sends
 //! ```
-//! A login belongs to one user and one app. Agents of groups get none of these tools, because everyone in a group asks them and reads
-//! their answers.
+//! A login belongs to one user and one app. Agents of groups get none of these tools, because everyone in a group can give them tasks
+//! and reads their answers.
 //!
 //! | module | holds |
 //! |---|---|
@@ -41,7 +41,7 @@ use pending::Pending;
 /// The service's name for people and models.
 const SERVICE: &str = "Feishu";
 
-/// The logins of all users. Cheap to clone; every clone is the same.
+/// The logins of all users. Cheap to clone; all clones share their state.
 #[derive(Clone)]
 pub struct ServiceLogins(Arc<Inner>);
 

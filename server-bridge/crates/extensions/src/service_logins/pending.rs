@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use super::app::App;
 use crate::limits::{SERVICE_LOGIN_PATIENCE, SERVICE_LOGINS_PENDING};
 
-/// The prefix of each `state`. By it the page distinguishes logins to services from logins to MCP servers.
+/// The prefix of each `state`, by which the page distinguishes logins to services from logins to MCP servers.
 const STATE_MARK: &str = "channel.";
-/// The random bytes of a state and of a verifier.
+/// The number of random bytes in a state and in a verifier.
 const SECRET_BYTES: usize = 32;
 
 /// The logins that have begun, by their `state` parameter.
@@ -30,7 +30,7 @@ pub(super) struct Login {
     session: [u8; 32],
     pub(super) app: App,
     pub(super) redirect_uri: String,
-    /// The code verifier of PKCE: the code alone gets no token.
+    /// The code verifier of PKCE, without which the code cannot be exchanged for a token.
     pub(super) verifier: String,
     since: Instant,
 }
@@ -63,7 +63,7 @@ impl Login {
 impl Pending {
     /// Adds a login; returns its state.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) fn add(&self, login: Login) -> Result<String, String> {
         let state = format!("{STATE_MARK}{}", secret()?);
         let mut all = self.lock();

@@ -1,4 +1,4 @@
-//! What changed since the last approval of something with the same name in the same workspace.
+//! The changes since the last approval of an item with the same name in the same workspace.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) fn since(kind: &str, item: &Item, approvals: &[Trust], workspace: &st
             && approval.name == item.name
             && approval.hash != item.hash
     };
-    // The oldest come first.
+    // The oldest approvals are first.
     let before = approvals.iter().rfind(is_before)?;
     let files: Vec<(String, String)> = serde_json::from_str(&before.files_json).unwrap_or_default();
     Some(TrustChange {
@@ -27,7 +27,7 @@ pub(super) fn since(kind: &str, item: &Item, approvals: &[Trust], workspace: &st
     })
 }
 
-/// The paths of files that one side lacks, or that differ.
+/// The paths of files that differ, or that only one side has.
 fn differing(before: &[(String, String)], now: &[(String, String)]) -> Vec<String> {
     let map = |files: &[(String, String)]| files.iter().cloned().collect::<BTreeMap<_, _>>();
     let (before, now) = (map(before), map(now));

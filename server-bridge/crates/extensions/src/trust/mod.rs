@@ -9,8 +9,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `changes` | what changed since the last approval |
-//! | `notice` | the notice in a chat that something waits |
-//! | `question` | the question in a chat about all that waits |
+//! | `notice` | the notice in a chat that something waits for approval |
+//! | `question` | the question in a chat about everything that waits |
 
 mod changes;
 mod notice;
@@ -39,7 +39,7 @@ pub struct Item {
     pub name: String,
     /// The file that defines it.
     pub origin: String,
-    /// What happens once it is approved, in words.
+    /// A description of what happens once it is approved.
     pub action: String,
     /// The SHA-256 of what runs, in hexadecimal digits.
     pub hash: String,
@@ -53,21 +53,21 @@ pub struct Item {
     pub is_approvable: bool,
 }
 
-/// The items of a kind, and what is wrong with others.
+/// The items of a kind, and the problems of others.
 #[derive(Debug, Default)]
 pub struct Items {
-    /// The items.
+    /// The items that can be shown and approved.
     pub items: Vec<Item>,
-    /// What is wrong.
+    /// The problems of definitions that cannot be items.
     pub problems: Vec<Problem>,
 }
 
-/// A kind of thing that needs approval.
+/// A source of one kind of item that needs approval.
 pub trait Source: Send + Sync {
-    /// The kind, as approvals are stored: a short word.
+    /// The kind, as it is stored with approvals: a short word.
     fn kind(&self) -> &'static str;
 
-    /// Those of the workspace of this machine.
+    /// The items of this kind in the workspace of this machine.
     fn items<'a>(&'a self, user: &'a User, sandbox: &'a Sandbox) -> BoxFuture<'a, store::Result<Items>>;
 
     /// Ends what runs under an approval that was revoked.
@@ -88,8 +88,8 @@ impl Trust {
         Self { store, ledger, sources: sources.into() }
     }
 
-    /// Everything that the workspace of a place defines and its user must approve, what changed since they did, and all
-    /// approvals that the user gave, in other workspaces too. Nothing is started.
+    /// Everything that the workspace of a place defines and its user must approve, what changed since an approval, and
+    /// all approvals that the user gave, in other workspaces too. Nothing is started.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -165,7 +165,7 @@ impl Trust {
 }
 
 impl Item {
-    /// The item, as it is approved.
+    /// The item in the form that an approval stores.
     pub(crate) fn approval<'a>(&'a self, kind: &'a str) -> Approval<'a> {
         let Self { name, action, hash, files, .. } = self;
         Approval { kind, hash, name, shown: action, files }

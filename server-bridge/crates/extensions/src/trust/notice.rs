@@ -1,4 +1,4 @@
-//! The notice in a chat that something of its workspace waits for approval: once for each chat that the server sees.
+//! The notice in a chat that something in its workspace waits for approval: shown once per chat.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ struct Inner {
     trust: Trust,
     router: SandboxRouter,
     notice: Notice,
-    /// The chats that were seen since the server started.
+    /// The chats in which a turn has begun since the server started.
     seen: Mutex<HashSet<ChatId>>,
 }
 
@@ -45,7 +45,7 @@ impl Hook for TrustNotice {
 }
 
 impl Inner {
-    /// True for a chat that was not seen since the server started.
+    /// True the first time that this is called for a chat since the server started.
     fn is_new(&self, chat: &ChatId) -> bool {
         // Each change is a single step, so the data stays consistent if another thread panics.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +55,7 @@ impl Inner {
         seen.insert(chat.clone())
     }
 
-    /// Shows a notice in a chat if something of its workspace waits.
+    /// Shows a notice in a chat if something in its workspace waits for approval.
     async fn look(&self, user: &User, chat: ChatId) {
         match self.text(user, &chat).await {
             Ok(Some(text)) => (self.notice)(user.id, chat, text).await,
@@ -64,7 +64,7 @@ impl Inner {
         }
     }
 
-    /// The notice for a chat; `None` if nothing waits.
+    /// The text of the notice for a chat; `None` if nothing waits.
     async fn text(&self, user: &User, chat: &ChatId) -> crate::Result<Option<String>> {
         let trust = &self.trust;
         let Some(sandbox) = of_chat(&trust.store, &self.router, user, Some(chat)).await? else {
@@ -82,7 +82,7 @@ impl Inner {
     }
 }
 
-/// The number of things of a kind.
+/// A line with the number of items of a kind.
 fn counted(kind: &str, count: usize) -> String {
     match kind {
         "hook" => format!("hooks: {count}"),

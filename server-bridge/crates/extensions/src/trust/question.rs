@@ -1,4 +1,4 @@
-//! The question in a chat about what its workspace defines: what waits, what changed since, and the approval of all of it.
+//! The question in a chat about what its workspace defines: what waits, what changed, and the approval of all of it.
 
 use agent::tool::visible;
 use agent::trust::{Trusts, Waiting};
@@ -32,7 +32,7 @@ impl Trusts for Trust {
             for hash in hashes {
                 match Trust::approve(self, user, hash, place.as_deref()).await {
                     Ok(()) => count += 1,
-                    // It changed, or another window approved it.
+                    // It changed, or it was approved elsewhere in the meantime.
                     Err(Error::Refused { kind: "not_found", .. }) => {}
                     Err(error) => return Err(error.message()),
                 }
@@ -43,7 +43,7 @@ impl Trusts for Trust {
 }
 
 impl Trust {
-    /// The place that a chat is bound to, if it is.
+    /// The place that a chat is bound to, if it is bound to one.
     async fn place(&self, user: &User, chat: &ChatId) -> Result<Option<String>> {
         Ok(self.store.chat(user.id, chat).await?.runner)
     }
@@ -63,15 +63,15 @@ impl Trust {
             0 => vec!["Nothing in this workspace waits for your approval.".to_owned()],
             _ => vec![format!("This waits for your approval in {}:", visible::line(workspace))],
         };
-        // Only what is shown is approved.
+        // Only the items that are shown are approved.
         let shown = &waiting[..waiting.len().min(TRUST_SHOWN)];
         lines.extend(shown.iter().flat_map(|item| item_lines(item)));
         let more = waiting.len() - shown.len();
         if more > 0 {
-            lines.push(format!("More that waits, and is asked about next: {more}"));
+            lines.push(format!("More items, which are asked about next: {more}"));
         }
         if approved > 0 {
-            lines.push(format!("Approved already: {approved}"));
+            lines.push(format!("Already approved: {approved}"));
         }
         if refused > 0 {
             lines.push(format!("Cannot be approved; see `sandbridge trust list`: {refused}"));
@@ -80,7 +80,8 @@ impl Trust {
     }
 }
 
-/// An item: what it is, what it does, and what changed. Anybody may have written the workspace's files.
+/// The lines about an item: what it is, what it does, and what changed. They are escaped, because anyone may have
+/// written the workspace's files.
 fn item_lines(item: &TrustItem) -> Vec<String> {
     let mut lines =
         vec![format!("- {} {} ({})", item.kind, visible::line(&item.name), visible::line(&item.origin))];
@@ -116,7 +117,7 @@ mod tests {
     fn an_item_is_shown_with_what_changed_and_no_text_leaves_its_place() {
         let item = TrustItem {
             kind: "hook".into(),
-            name: "lint\nApproved already: 9".to_owned(),
+            name: "lint\nAlready approved: 9".to_owned(),
             origin: ".sandbridge/hooks.json".to_owned(),
             action: "PreToolUse Shell\n./lint.sh\u{202e}".to_owned(),
             hash: "ab".to_owned(),

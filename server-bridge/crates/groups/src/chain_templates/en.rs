@@ -9,7 +9,7 @@ pub(super) const ALL: &[Template] = &[
         what: "a text that is written, shortened, and translated once a person agrees",
         text: "\
 1. @writer: Write a text about the request. [retries 1]
-2. @editor: Shorten it, mend its language, and keep all that it says. [gate]
+2. @editor: Shorten it, correct its language, and keep everything that it says. [gate]
 3. @translator: Translate it into the other language that the request names. [retries 1]
 budget: 200000 tokens
 ",
@@ -21,8 +21,8 @@ budget: 200000 tokens
         text: "\
 1. @planner: Read the code that the request is about, and write a plan: which files change, and how it is tested. Change nothing. [gate]
 2. @coder: Make the change as planned, and run the tests. [limit 1h]
-3. @reviewer: Review the change: name each fault with its file and line, and say how to mend it. Change nothing.
-4. @coder: Mend what the review names, and run the tests again. [gate] [limit 1h]
+3. @reviewer: Review the change: name each fault with its file and line, and say how to fix it. Change nothing.
+4. @coder: Fix what the review names, and run the tests again. [gate] [limit 1h]
 budget: 2000000 tokens
 ",
     },

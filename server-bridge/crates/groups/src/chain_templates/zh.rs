@@ -33,7 +33,7 @@ budget: 2000000 tokens
         text: "\
 1. @researcher: 查明关于请求的已知信息，并为每条说法注明来源。
 2. @critic: 指出存疑、遗漏或没有来源之处。
-3. @researcher: 查证评审指出之处，并修正调研结果。
+3. @researcher: 逐一查证 critic 指出之处，并修正调研结果。
 4. @writer: 根据调研结果回答请求，并附上来源。 [gate]
 budget: 500000 tokens, 2h
 ",
@@ -41,7 +41,7 @@ budget: 500000 tokens, 2h
     Template {
         name: "release",
         title: "发布版本",
-        what: "在有人确认之前，先测试并写好说明的一次版本发布",
+        what: "发布一个版本：先测试并写好发布说明，再由人确认",
         text: "\
 1. @tester: 运行全部测试，并报告失败的测试。不要做任何修改。 [retries 1] [limit 1h]
 2. @writer: 根据上一版本以来的更改撰写发布说明。 [gate]

@@ -1,6 +1,6 @@
-//! The tasks that look for outputs and hand them over, beside the worker, which must not wait for a machine.
+//! The tasks that look for outputs and hand them over, in parallel to the worker, which must not wait for a machine.
 //!
-//! What they found is kept for the worker until it asks; nothing depends on it, since all of it is done again if it is lost.
+//! Their results are kept in memory until the worker asks for them; a result that is lost is determined again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,38 +20,38 @@ use super::relay::Limits;
 use crate::folder::below;
 use crate::limits::{HANDED_AT_ONCE, HANDED_DIRECTORY, HANDED_MAX_BYTES};
 
-/// What a look for outputs found.
+/// The state of the search for a step's outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Checked {
-    /// They are there.
+    /// All outputs exist.
     There,
-    /// They are looked for.
+    /// The search is in progress.
     Running,
-    /// Their machine is away.
+    /// The machine is offline or busy, for this reason.
     Later(String),
-    /// They are not there, or cannot be passed on.
+    /// The outputs do not exist or cannot be passed on, for this reason.
     Never(String),
 }
 
 /// The state of a hand-over that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// It is at work, or its end is on record.
+    /// It is in progress, or its end is on record.
     Running,
-    /// A machine is away.
+    /// A machine is offline or busy, for this reason.
     Later(String),
-    /// It will not work before somebody changes something.
+    /// It fails until a person changes something, for this reason.
     Never(String),
 }
 
-/// A hand-over.
+/// A hand-over to carry out.
 pub(crate) struct Pass {
     pub(crate) group: i64,
-    /// The call that gets the files.
+    /// The call that needs the files.
     pub(crate) call: i64,
     pub(crate) row: HandOver,
     pub(crate) outputs: Vec<String>,
-    /// The directory in which they end, if that is free.
+    /// The directory for the files, if that name is free.
     pub(crate) base: String,
     pub(crate) from: GroupAgent,
     pub(crate) to: GroupAgent,
@@ -79,9 +79,9 @@ pub(crate) struct Carrier {
     tasks: TaskTracker,
     /// Cancelled when the server stops.
     stop: CancellationToken,
-    /// By call.
+    /// The tasks' states, by call.
     jobs: Arc<Mutex<HashMap<i64, Entry>>>,
-    /// By group, so that a slow machine holds up nobody else.
+    /// The permits of hand-overs, by group, so that a slow machine holds up only its own group.
     slots: Arc<Mutex<HashMap<i64, Arc<Semaphore>>>>,
 }
 
@@ -108,7 +108,7 @@ impl Carrier {
         }
     }
 
-    /// What the look for a call's outputs found; `None` if nobody looks.
+    /// The state of the search for a call's outputs; `None` if there is no search.
     pub(crate) fn checked(&self, call: i64) -> Option<Checked> {
         match &self.jobs().get(&call)?.job {
             Job::Checked(checked) => Some(checked.clone()),
@@ -124,7 +124,7 @@ impl Carrier {
         }
     }
 
-    /// Ends what is done for a call, and forgets what was found.
+    /// Ends the task of a call, and forgets its result.
     pub(crate) fn forget(&self, call: i64) {
         if let Some(entry) = self.jobs().remove(&call) {
             entry.stop.cancel();
@@ -158,7 +158,7 @@ impl Carrier {
         let work = async move {
             let job = of_work;
             Job::Passed(match this.carry(&job).await {
-                // The end is on record, where the worker looks first.
+                // The end is on record, which the worker checks first.
                 Ok(()) => Passed::Running,
                 Err(Fault::Later(why)) => Passed::Later(why),
                 Err(fault) => {
@@ -170,7 +170,7 @@ impl Carrier {
         };
         let (this, call) = (self.clone(), job.call);
         self.spawn(call, Job::Passed(Passed::Running), work, async move {
-            // If this fails, the next hand-over to this machine tidies up.
+            // If this fails, the next hand-over to this machine removes the incomplete files.
             if let Ok((to, _)) = this.open(&job.to).await {
                 let _ = this.tidy(&to, &handed(&job.to), &job.row.token).await;
             }
@@ -203,7 +203,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// Removes what is half-written on a machine: of this hand-over, and of those that have ended. Another server's is left alone.
+    /// Removes incomplete files on a machine: those of this hand-over, and of hand-overs that have ended. Those of other servers are kept.
     async fn tidy(&self, to: &Sandbox, handed: &str, token: &str) -> Result<(), Fault> {
         for part in parts(to, handed).await? {
             if part.token == token || self.store.is_handover_ended(&part.token).await? {
@@ -223,7 +223,7 @@ impl Carrier {
         Outputs { sandbox, outputs, limits: self.limits, chats: &self.chats, agent, owner }
     }
 
-    /// The machine of an agent, and its owner.
+    /// The sandbox on the machine of an agent, and the agent's owner.
     async fn open(&self, agent: &GroupAgent) -> Result<(Sandbox, User), Fault> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return Err(Fault::Never(format!("the owner of @{} was removed from this server", agent.handle)));
@@ -232,7 +232,7 @@ impl Carrier {
         Ok((self.router.for_user(&sandbox_user(&owner), &request).await?, owner))
     }
 
-    /// Records a hand-over with both owners: what was read on the machine of one, what was written on the machine of the other.
+    /// Adds an audit entry for both owners: that files were read on the machine of one, and written on the machine of the other.
     async fn audit(&self, job: &Pass, outcome: &str) {
         let step = job.row.from_step + 1;
         let ends = [(&job.from, "group.files.read"), (&job.to, "group.files.write")];
@@ -256,7 +256,7 @@ impl Carrier {
         }
     }
 
-    /// Begins a task for a call; `after` is done if somebody stops it while the server goes on.
+    /// Starts a task for a call; `after` runs if the task is stopped while the server keeps running.
     fn spawn(
         &self,
         call: i64,
@@ -298,7 +298,7 @@ fn handed(agent: &GroupAgent) -> String {
 fn said(fault: &Fault) -> String {
     match fault {
         Fault::Later(why) | Fault::Never(why) => why.clone(),
-        Fault::Changed => "something writes to them while they are read".to_owned(),
-        Fault::Missing(missing) => format!("these outputs do not exist any more: {}", missing.join(", ")),
+        Fault::Changed => "something changes them while they are being read".to_owned(),
+        Fault::Missing(missing) => format!("these outputs no longer exist: {}", missing.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! Why something did not work with files.
+//! The reasons why finding or handing over files failed.
 
 use pathguard::Error as Guarded;
 use pathguard::tree::TreeError;
@@ -7,32 +7,32 @@ use sandbox::{ErrorKind, RouteError, SandboxError};
 use super::relay::Limits;
 use crate::obstacle::Obstacle;
 
-/// Why something did not work with files, in words for people.
+/// The reason why finding or handing over files failed, in words for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// A machine is away, or busy: it is tried again.
+    /// A machine is offline or busy; the work is tried again.
     Later(String),
-    /// Something wrote to the files while they were read: they are read again, a few times.
+    /// Something changed the files while they were being read; they are read again, a few times.
     Changed,
     /// These outputs do not exist.
     Missing(Vec<String>),
-    /// It will not work before somebody changes something.
+    /// The work fails until a person changes something.
     Never(String),
 }
 
-/// What was done when it did not work.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At<'a> {
-    /// The machine.
+    /// The name of the machine.
     pub(crate) place: &'a str,
-    /// True if it was read from, false if it was written to.
+    /// True if the machine was read from, false if it was written to.
     pub(crate) reads: bool,
-    /// The path.
+    /// The path on the machine.
     pub(crate) path: &'a [u8],
 }
 
 impl At<'_> {
-    /// An error of the machine or of the connection to it.
+    /// Converts an error of the machine or of the connection to it.
     pub(crate) fn fault(self, error: &SandboxError) -> Fault {
         match error {
             SandboxError::FileChanged { .. } => Fault::Changed,
@@ -52,7 +52,7 @@ impl At<'_> {
         }
     }
 
-    /// An archive that cannot be passed on.
+    /// Converts the error of an archive that cannot be passed on.
     pub(crate) fn archive(self, error: &TreeError, limits: Limits) -> Fault {
         match error.error {
             Guarded::TooLarge(_) => limits.exceeded(),
@@ -60,7 +60,7 @@ impl At<'_> {
         }
     }
 
-    /// The machine did nothing for too long.
+    /// The fault of a machine that did nothing for too long.
     pub(crate) fn stalled(self) -> Fault {
         Fault::Later(self.said("the machine did not answer in time"))
     }

@@ -1,4 +1,4 @@
-//! The outputs that are on a machine.
+//! Finds outputs on a machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +19,14 @@ pub(crate) struct Found {
     pub(crate) directories: BTreeSet<Vec<u8>>,
     /// Files, none of them below one of the directories.
     pub(crate) files: BTreeSet<Vec<u8>>,
-    /// The size of each file and the time of its last change, those in directories included: it differs if something wrote to them.
+    /// The size of each file and the time of its last change, including files in directories; compared to notice that something changed them.
     seen: BTreeMap<Vec<u8>, (u64, i64)>,
 }
 
-/// The outputs of an agent's step, to be found on its machine.
+/// The outputs of a step, which are looked for on the machine of its agent.
 pub(crate) struct Outputs<'a> {
     pub(crate) sandbox: &'a Sandbox,
-    /// Paths and patterns.
+    /// The paths and patterns of the outputs.
     pub(crate) outputs: &'a [String],
     pub(crate) limits: Limits,
     pub(crate) chats: &'a ChatService,
@@ -35,10 +35,10 @@ pub(crate) struct Outputs<'a> {
 }
 
 impl Outputs<'_> {
-    /// Finds them.
+    /// Finds the outputs.
     ///
     /// # Errors
-    /// [`Fault::Missing`] names all that are not there; [`Fault::Never`] if the owner's rules keep one from being read.
+    /// [`Fault::Missing`] with all outputs that do not exist; [`Fault::Never`] if the owner's rules deny reading one.
     pub(crate) async fn find(&self) -> Result<Found, Fault> {
         let found = find(self.sandbox, &self.agent.folder, self.outputs, self.limits).await?;
         let Some(chat) = &self.agent.chat else { return Ok(found) };
@@ -94,7 +94,7 @@ async fn find(sandbox: &Sandbox, folder: &str, outputs: &[String], limits: Limit
 }
 
 impl Found {
-    /// Adds one file or directory; returns false if there is none.
+    /// Adds one file or directory; returns false if it does not exist.
     async fn add(&mut self, sandbox: &Sandbox, path: &[u8], is_directory: bool) -> Result<bool, Fault> {
         let metadata = match sandbox.stat(path).await {
             Ok(metadata) => metadata,
@@ -108,7 +108,7 @@ impl Found {
                 self.directories.insert(path.to_vec());
             }
             _ if is_directory => return Ok(false),
-            // What is no file is refused when it is read, with the reason.
+            // Any other kind of entry is refused, with the reason, when it is read.
             _ => {
                 self.seen.insert(path.to_vec(), (metadata.size_bytes, metadata.modified_ms));
                 self.files.insert(path.to_vec());
@@ -117,7 +117,7 @@ impl Found {
         Ok(true)
     }
 
-    /// Adds what matches a pattern; returns false if nothing does.
+    /// Adds the files that match a pattern; returns false if there are none.
     async fn add_matches(
         &mut self,
         sandbox: &Sandbox,
@@ -127,7 +127,7 @@ impl Found {
     ) -> Result<bool, Fault> {
         let path = if folder.is_empty() { "." } else { folder };
         let mut entries = glob(sandbox, pattern, path.as_bytes(), limits).await?;
-        // What was handed over to this agent is no output of its own, unless it is named.
+        // Files that were handed over to this agent are not its own outputs, unless the pattern names them.
         let handed = format!("{HANDED_DIRECTORY}/");
         if !pattern.starts_with(&handed) {
             let handed = below(folder, &handed);
@@ -150,7 +150,7 @@ impl Found {
     }
 }
 
-/// What matches a pattern below a directory.
+/// The files that match a pattern below a directory.
 async fn glob(
     sandbox: &Sandbox,
     pattern: &str,
@@ -169,7 +169,7 @@ async fn glob(
     while let Some(batch) = reader.next_batch().await {
         entries.extend(batch.map_err(|error| at.fault(&error))?.entries);
     }
-    // The runner is not trusted.
+    // The runner is not trusted to return only paths in the workspace.
     if entries.iter().any(|entry| !is_plain(&entry.path)) {
         return Err(Fault::Never(at.said("the machine names a path that leads out of the workspace")));
     }
@@ -177,7 +177,9 @@ async fn glob(
         None => Ok(entries),
         Some(Truncation::Results) => Err(limits.exceeded()),
         Some(_) => {
-            let why = format!("the search for {pattern} has too much to look through; name a directory");
+            let why = format!(
+                "the search for {pattern} would have to look through too many files; name a directory"
+            );
             Err(Fault::Never(at.said(&why)))
         }
     }

@@ -1,14 +1,13 @@
 //! The canonical listing of a tree, and its hash.
 //!
-//! A line for each entry below the top, in the order of the paths' bytes, each ended by a NUL byte, since a path may contain anything else:
+//! One line for each entry below the top, in the order of the paths' bytes, each ended by a NUL byte, because a path may contain any other byte:
 //! ```text
 //!   f 644 SHA-256-OF-CONTENT report/index.html
 //!   d 755 - report
 //!   l 777 SHA-256-OF-TARGET report/latest
 //! ```
-//! The hash of a tree is the SHA-256 of all lines. It depends on nothing but paths, permission bits, contents and targets: owners, times and
-//! the order in which a machine lists its directories do not count. The permission bits of a link are no choice of anybody's and count as
-//! 777.
+//! The hash of a tree is the SHA-256 of all lines. It depends only on paths, permission bits, contents and targets: owners, times and the
+//! order in which a machine lists its directories do not count. The permission bits of a link cannot be chosen, and count as 777.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +17,12 @@ use sha2::{Digest, Sha256};
 
 use super::relay::Limits;
 
-/// The entries of a tree, as they come.
+/// The entries of a tree, added in the order in which they arrive.
 #[derive(Debug)]
 pub(crate) struct Listing {
     lines: BTreeMap<Vec<u8>, String>,
     limits: Limits,
-    /// The file that is read: its entry, its content so far.
+    /// The file that is being read: its entry, the hash of its content so far, and the size of that content in bytes.
     current: Option<(Entry, Sha256, u64)>,
     files: u64,
     size_bytes: u64,
@@ -39,12 +38,12 @@ impl Listing {
         self.files
     }
 
-    /// Their content, in bytes.
+    /// The total size of the regular files, in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// True if it has this path.
+    /// True if the tree contains this path.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.lines.contains_key(path)
     }
@@ -99,7 +98,7 @@ impl Receiver for Listing {
     fn end_of_file(&mut self) -> pathguard::Result<()> {
         let Some((entry, hash, length)) = self.current.take() else { return Ok(()) };
         if length != entry.size_bytes {
-            return Err(Error::Archive("a file has another size than its header says"));
+            return Err(Error::Archive("the size of a file differs from the one in its header"));
         }
         self.files += 1;
         self.add('f', entry.mode, &hex(&hash.finalize()), entry.path)

@@ -1,4 +1,4 @@
-//! One hand-over: read on one machine, written on the other one beside its place, read back, renamed into place.
+//! One hand-over: read on one machine, written on the other one under a temporary name, read back, renamed into place.
 
 use std::time::Duration;
 
@@ -15,38 +15,38 @@ use super::relay::{Below, Limits, Relay};
 use crate::folder::inside;
 use crate::limits::{HANDED_FINISH_TIMEOUT, HANDED_NAMES_MAX, HANDED_READS_MAX, HANDED_STALL_TIMEOUT};
 
-/// The permission bits of the directories that hold what is handed over.
+/// The permission bits of the directories that contain handed-over files.
 const DIRECTORY_MODE: u32 = 0o755;
 
-/// How the name of what is not complete begins; its hand-over's token follows, and what tells attempts apart.
+/// The beginning of the name of an incomplete hand-over; the hand-over's token and a random number of the attempt follow.
 const PART_PREFIX: &str = ".part-";
 
-/// The names of what is handed over.
+/// The names for a hand-over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names<'a> {
-    /// The directory in which it ends, if that is free.
+    /// The directory for the files, if that name is free.
     pub(crate) base: &'a str,
-    /// The directory for files that are handed over to its agent; incomplete hand-overs are written here too.
+    /// The directory for all files that are handed over to the agent; incomplete hand-overs are written here too.
     pub(crate) handed: &'a str,
-    /// Part of the name that it has until it is complete.
+    /// The hand-over's token, which is part of its temporary name.
     pub(crate) token: &'a str,
 }
 
-/// Passes outputs on; what this leaves half-written if it fails is removed, as far as the machine can be reached.
+/// Passes outputs on; after a failure, incomplete files are removed if the machine can be reached.
 ///
 /// # Errors
-/// [`Fault`]; nothing is in its place then.
+/// [`Fault`]; nothing was renamed into place then.
 pub(crate) async fn pass(
     from: &Outputs<'_>,
     to: &Sandbox,
     names: Names<'_>,
     limits: Limits,
 ) -> Result<HandedOver, Fault> {
-    // A late write of an earlier attempt must not meet this one.
+    // The name is different for each attempt, so that a late write of an earlier attempt cannot disturb this one.
     let part = format!("{}/{PART_PREFIX}{}-{:08x}", names.handed, names.token, rand::random::<u32>());
     let passed = passed(from, to, names, &part, limits).await;
     if passed.is_err() {
-        // It is removed at the next attempt, if the machine is away.
+        // If the machine is offline, the next attempt removes the part.
         let _ = removed(to, &part).await;
     }
     passed
@@ -75,7 +75,7 @@ async fn passed(
     })
 }
 
-/// Sends outputs as they are at one time: if something writes to them meanwhile, they are sent once more.
+/// Sends outputs as they were at one time: if something changes them in the meantime, they are sent again.
 async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str) -> Result<Listing, Fault> {
     for read in 0..HANDED_READS_MAX {
         if read > 0 {
@@ -93,7 +93,7 @@ async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str) -> Result<Listing, F
         }
     }
     Err(Fault::Never(format!(
-        "something on {} writes to them while they are read; try again when nothing does",
+        "something on {} changes them while they are being read; try again when nothing does",
         from.sandbox.place()
     )))
 }
@@ -122,7 +122,7 @@ async fn send_found(
     Ok(listing)
 }
 
-/// From one machine, through the relay, to the other one.
+/// The way of an archive from one machine through the relay to the other one.
 struct Pipe<'a> {
     from: &'a Sandbox,
     /// The folder with the outputs; their paths in the tree are relative to it.
@@ -148,7 +148,7 @@ impl Pipe<'_> {
         }
         match reader.finish() {
             Ok(None) => self.flush().await,
-            // Who gets the files has to be able to rely on their being all.
+            // The receiver has to be able to rely on getting all files.
             Ok(Some(note)) => Err(Fault::Never(at.said(&note))),
             Err(error) => Err(at.archive(&error, limits)),
         }
@@ -175,7 +175,7 @@ impl Pipe<'_> {
         self.flush().await
     }
 
-    /// An output's path in the tree.
+    /// The path in the tree of an entry of an output.
     fn inner<'p>(&self, path: &'p [u8], at: At<'_>) -> Result<&'p [u8], Fault> {
         // The runner is not trusted to return paths within the output.
         let outside =
@@ -200,7 +200,7 @@ impl Pipe<'_> {
     }
 }
 
-/// The hash of a directory as it is on the disk of its machine.
+/// The hash of a directory as it is on the machine's disk.
 async fn read_back(to: &Sandbox, path: &str, limits: Limits) -> Result<[u8; 32], Fault> {
     let at = At { place: to.place(), reads: true, path: path.as_bytes() };
     let mut tree = within(HANDED_STALL_TIMEOUT, at, to.read_tree(path.as_bytes())).await?;
@@ -215,7 +215,7 @@ async fn read_back(to: &Sandbox, path: &str, limits: Limits) -> Result<[u8; 32],
     }
 }
 
-/// Gives what is complete its name, and returns that: the first one that is free, or one that holds the same.
+/// Renames a complete part into place; returns its name: the first name that is free, or one that has the same content already.
 async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limits) -> Result<String, Fault> {
     let place = to.place();
     if let Some((above, _)) = base.rsplit_once('/') {
@@ -229,7 +229,7 @@ async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limit
             Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }) => {}
             Err(error) => return Err(at.fault(&error)),
             Ok(metadata) => {
-                // An earlier attempt may have come as far as this.
+                // An earlier attempt may have put the same content there already.
                 let is_same = metadata.kind == FileKind::Directory
                     && matches!(read_back(to, &name, limits).await, Ok(there) if there == hash);
                 if is_same {
@@ -241,7 +241,7 @@ async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limit
         }
         match to.rename(part.as_bytes(), name.as_bytes()).await {
             Ok(()) => return Ok(name),
-            // Something took the name in this moment.
+            // An entry with this name appeared at the last moment.
             Err(SandboxError::Remote {
                 kind: ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory,
                 ..
@@ -252,7 +252,7 @@ async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limit
     Err(Fault::Never(format!("{base} and {HANDED_NAMES_MAX} names like it are taken on {place}")))
 }
 
-/// What attempts left half-written on a machine.
+/// An incomplete hand-over that an attempt left on a machine.
 pub(crate) struct Part {
     /// Its path, relative to the workspace.
     pub(crate) path: String,
@@ -281,14 +281,14 @@ pub(crate) async fn parts(to: &Sandbox, handed: &str) -> Result<Vec<Part>, Fault
     }
 }
 
-/// The part that has this name.
+/// The part with this name; `None` if the name is not that of a part.
 fn part(handed: &str, name: &[u8]) -> Option<Part> {
     let name = std::str::from_utf8(name).ok()?;
     let (token, _) = name.strip_prefix(PART_PREFIX)?.split_once('-')?;
     Some(Part { path: format!("{handed}/{name}"), token: token.to_owned() })
 }
 
-/// Removes something half-written.
+/// Removes an incomplete hand-over.
 ///
 /// # Errors
 /// [`Fault`].
@@ -310,7 +310,7 @@ async fn next<T>(
     }
 }
 
-/// The answer of a machine.
+/// Waits for the answer of a machine, with a timeout.
 async fn within<T>(
     most: Duration,
     at: At<'_>,

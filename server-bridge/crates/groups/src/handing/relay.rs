@@ -1,4 +1,4 @@
-//! A tree as it passes: from the archives of its outputs to one archive, counted and listed on the way.
+//! Joins the archives of outputs into one archive while they pass through, and counts and lists the entries.
 
 use std::mem::take;
 
@@ -9,15 +9,15 @@ use super::fault::Fault;
 use super::listing::Listing;
 use crate::limits::{HANDED_ENTRIES_MAX, HANDED_MAX_BYTES};
 
-/// The permission bits of directories that lead to an output and are no output themselves.
+/// The permission bits of directories that lead to an output without being part of one.
 const PARENT_MODE: u32 = 0o755;
 
 /// How much may be handed over at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Files, directories and links.
+    /// The number of files, directories and links.
     pub(crate) entries: usize,
-    /// The content of all files, in bytes.
+    /// The total size of all files, in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -28,7 +28,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// There is too much.
+    /// The fault for outputs beyond these limits.
     pub(crate) fn exceeded(self) -> Fault {
         let mebibytes = self.bytes / (1024 * 1024);
         Fault::Never(format!(
@@ -56,7 +56,7 @@ impl Relay {
         Self { listing: Listing::new(limits), out, file_bytes: 0 }
     }
 
-    /// The directories that lead to an output, as far as they have not passed.
+    /// Adds the directories that lead to an output, unless they have been added already.
     ///
     /// # Errors
     /// As for [`Receiver::entry`].
@@ -72,12 +72,12 @@ impl Relay {
         Ok(())
     }
 
-    /// What is ready to be sent.
+    /// Takes the bytes that are ready to be sent.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         take(&mut self.out)
     }
 
-    /// The end of the archive, and the listing of what passed.
+    /// Ends the archive; returns its last bytes, and the listing of everything that passed.
     pub(crate) fn end(mut self) -> (Vec<u8>, Listing) {
         end(&mut self.out);
         (self.out, self.listing)
@@ -102,7 +102,7 @@ impl Receiver for Relay {
     }
 }
 
-/// An archive of a directory, which passes as that directory of the tree.
+/// Receives the archive of a directory, and passes its entries on below that directory's path in the tree.
 #[derive(Debug)]
 pub(crate) struct Below<'a> {
     pub(crate) relay: &'a mut Relay,

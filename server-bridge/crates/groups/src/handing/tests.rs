@@ -24,7 +24,7 @@ fn link(listing: &mut impl Receiver, path: &str, target: &[u8]) -> pathguard::Re
     listing.entry(Entry { link: target.to_vec(), ..entry(Kind::Symlink, path, 0o777) })
 }
 
-/// The archive of a directory, in pieces of this size.
+/// Packs a directory into an archive, in pieces of this size.
 fn packed(root: &Path, path: &str, piece: usize, mut take: impl FnMut(&[u8])) {
     let mut packer = Packer::new(&Root::open(root).unwrap(), path).unwrap();
     let mut space = vec![0; piece];
@@ -43,7 +43,7 @@ fn listed(root: &Path, path: &str) -> Listing {
     listing
 }
 
-/// Passes directories on as one tree; returns the listing of what passed.
+/// Passes directories on as one tree; returns its listing.
 fn relayed(from: &Path, directories: &[&str], to: &Path, piece: usize) -> Listing {
     let mut relay = Relay::new(Limits::default());
     let mut unpacker = Unpacker::new(&Root::open(to).unwrap(), "part", UnpackOptions::default()).unwrap();
@@ -139,7 +139,7 @@ fn directories_that_lead_to_outputs_pass_once() {
     assert_eq!(passed.files(), 3);
 }
 
-/// A tree of files, directories and links.
+/// Any tree of files, directories and links.
 fn any_tree() -> impl Strategy<Value = Vec<(String, u8, Vec<u8>)>> {
     let path = "[a-c\u{4e2d} ]{1,3}(/[a-c.]{1,2}x){0,3}";
     proptest::collection::vec((path, 0_u8..4, proptest::collection::vec(any::<u8>(), 0..2000)), 0..12)
@@ -148,7 +148,7 @@ fn any_tree() -> impl Strategy<Value = Vec<(String, u8, Vec<u8>)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What passes has the same hash at both ends, in pieces of any size.
+    /// A tree has the same hash at both ends, in pieces of any size.
     #[test]
     fn a_tree_has_the_same_hash_at_both_ends(tree in any_tree(), piece in 1_usize..5000) {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -156,7 +156,7 @@ proptest! {
         fs::create_dir(&top).unwrap();
         for (path, kind, content) in &tree {
             let path = top.join(path);
-            // A path may lead through a file that is there already.
+            // A path may lead through an existing file; then this entry is left out.
             let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| match kind {
                 0 => fs::create_dir(&path),
                 1 => symlink("somewhere/else", &path),

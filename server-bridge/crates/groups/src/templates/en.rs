@@ -2,7 +2,7 @@
 
 use super::{Language, Template};
 
-/// All of them, by name.
+/// All templates in English.
 pub(super) static ALL: Language = Language {
     user: "\
 # The people you work for

@@ -2,12 +2,12 @@
 
 use super::{Language, Template};
 
-/// All of them, by name.
+/// All templates in Chinese.
 pub(super) static ALL: Language = Language {
     user: "\
 # 你为谁工作
 
-请在此填写；留空的行没有含义。
+请在此填写；留空的行会被忽略。
 
 - 姓名：
 - 回答所用语言：与请求相同
@@ -217,7 +217,7 @@ pub(super) static ALL: Language = Language {
             tools: "\
 # 你的工具
 
-- 先查工作区和文档集合，再查互联网。
+- 先查工作区和文档集，再查互联网。
 - 较长的内容保存在 notes/ 中，每个问题一个文件。
 ",
         },

@@ -1,4 +1,4 @@
-//! `Chain`: begins a run of one of the group's chains, and makes or changes one.
+//! The tool `Chain`: begins a run of one of the group's chains, and makes or changes a chain.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use crate::error::Error;
 use crate::house::Inner;
 use crate::views;
 
-/// What to do with a chain.
+/// The action on a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
     /// Runs the chain; without a name, lists the group's chains.
     #[default]
     Run,
-    /// Makes the chain of this name, or changes it.
+    /// Makes the chain with this name, or changes it.
     Set,
 }
 
-/// Which chain, and what it works on.
+/// The arguments of the tool: a chain, and the request for its steps.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -40,14 +40,14 @@ pub(crate) struct Arguments {
     /// The chain's name. Without it, the group's chains are listed and nothing is begun.
     #[serde(default)]
     name: Option<String>,
-    /// What its steps work on.
+    /// The request that its steps work on.
     #[serde(default)]
     request: String,
     /// For `set`: the steps as text, one numbered line each, as `1. @writer: Write a story. [gate] [retries 2] [limit 10m]`, and optionally a
     /// last line `budget: 200000 tokens, $2.50, 1h`. A list shows chains in this form.
     #[serde(default)]
     steps: String,
-    /// True if you do not wait for its end: the output of its steps is in the group's log.
+    /// True if you do not want to wait for its end: the output of its steps is in the group's log.
     #[serde(default)]
     background: bool,
 }
@@ -68,8 +68,8 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Chain";
     const DESCRIPTION: &'static str = "Runs one of your group's chains, which are steps that agents do one after the other, and gives you \
-the output of each step; without a name it lists the chains. A gate of the chain asks a person: the run then waits for them. `set` makes a chain or changes it, if the person \
-who asked you may.";
+the output of each step; without a name it lists the chains. A gate of the chain asks a person: the run then waits for them. \
+`set` makes a chain or changes it, if the person who asked you may.";
     const RULES: Rules = Rules::of(Access::Settings)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)

@@ -1,4 +1,4 @@
-//! `CreateChat`: several agents of the group discuss something in rounds.
+//! The tool `CreateChat`: several agents of the group discuss a topic in rounds.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use super::outcome;
 use crate::discussion::Begins;
 use crate::house::Inner;
 
-/// What to discuss.
+/// The arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The handles of the agents that take part, 2 to 8. You cannot be one of them.
     agents: Vec<String>,
-    /// What they discuss, with everything that they have to know.
+    /// The topic that they discuss, with everything that they have to know.
     topic: String,
     /// How many times each of them speaks, 1 to 5; 2 if not given.
     #[serde(default)]
     rounds: Option<u32>,
-    /// The most tokens that the discussion may use before a person is asked.
+    /// The number of tokens that the discussion may use before a person is asked.
     #[serde(default)]
     max_tokens: Option<i64>,
-    /// True if you do not wait for its end: what is said is in the group's log.
+    /// True if you do not want to wait for its end: everything that is said is in the group's log.
     #[serde(default)]
     background: bool,
 }
@@ -34,8 +34,8 @@ impl TypedTool for Arguments {
     type Services = Arc<Inner>;
 
     const NAME: &'static str = "CreateChat";
-    const DESCRIPTION: &'static str = "Has several agents of your group discuss a topic in rounds, and gives you what each of them said. \
-Each one knows what was said before it. Use it where several views are worth their cost; to ask one agent, use SendMessage.";
+    const DESCRIPTION: &'static str = "Has several agents of your group discuss a topic in rounds, and gives you the contribution of each. \
+Each of them knows what was said before. Use it where several views are worth their cost; to ask one agent, use SendMessage.";
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)

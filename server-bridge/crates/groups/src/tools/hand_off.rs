@@ -1,4 +1,4 @@
-//! `HandOff`: hands the task over to another agent of the group, whose answer stands for the agent's own.
+//! The tool `HandOff`: hands the task over to another agent of the group, whose answer replaces the agent's own.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use store::CallMode;
 use crate::house::Inner;
 use crate::talk::Words;
 
-/// What to hand over.
+/// The arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The handle of the agent that goes on, such as coder.
+    /// The handle of the agent that continues, such as coder.
     to: String,
     /// The task: what is asked, what has been done so far, and what is still to be done.
     task: String,
@@ -25,7 +25,7 @@ impl TypedTool for Arguments {
     type Services = Arc<Inner>;
 
     const NAME: &'static str = "HandOff";
-    const DESCRIPTION: &'static str = "Hands over to another agent of your group what you were asked, and ends your part: the other agent's \
+    const DESCRIPTION: &'static str = "Hands over your task to another agent of your group, and ends your part: the other agent's \
 answer goes to the group in place of yours. Use it if the other agent is the right one for the task; use SendMessage if you need something \
 from it to answer yourself.";
     const RULES: Rules =

@@ -3,7 +3,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// A server that answers one request with these bytes, and gives the request.
+/// A server that answers one request with these bytes, and returns the request.
 async fn serves(answer: String) -> (String, tokio::task::JoinHandle<String>) {
     // Another test may have installed it first.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -38,7 +38,7 @@ async fn a_redirect_is_an_answer_and_takes_no_header_along() {
     assert_eq!(post(&url, &headers, 10).await.unwrap().status, 307);
     let asked = asked.await.unwrap();
     assert!(asked.starts_with("POST /hook") && asked.contains("x-key: secret"), "{asked}");
-    assert!(!never.is_finished(), "nobody went there");
+    assert!(!never.is_finished(), "nothing was requested there");
 }
 
 #[tokio::test]

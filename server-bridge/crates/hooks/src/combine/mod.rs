@@ -1,15 +1,16 @@
 //! Combining: the results of all handlers of an event become one result.
 //!
-//! deny > defer > ask > allow, over all layers. A denial stays a denial whatever others say. `defer` leaves the decision to the
-//! handlers after it and takes back what was allowed before; where none of them decides, the user is asked. An ask stays an ask.
+//! deny > defer > ask > allow, over all layers. A denial stays a denial, whatever other handlers decide. `defer` leaves the
+//! decision to the handlers after it and takes back an earlier permission; if none of them decides, the user is asked. An ask
+//! stays an ask.
 //!
 //! | layer | may |
 //! |---|---|
 //! | managed, user | everything |
 //! | workspace | deny, ask, add context, stop; what it allows or rewrites is dropped, with a note |
 //!
-//! New arguments go from one handler to the next: each sees those of the one before. The administrator's hooks run last, so they
-//! judge the arguments with which the call will run.
+//! New arguments go from one handler to the next: each handler sees those of the one before it. The administrator's hooks run
+//! last, so they judge the arguments with which the call will run.
 
 mod result;
 
@@ -25,14 +26,14 @@ use crate::payload::Payload;
 
 pub use result::{Combined, Line, Reason, Speaker, Verdict};
 
-/// Combines the results of handlers, one after the other.
+/// Combines the results of handlers in their order.
 pub(crate) struct Combiner {
     event: Event,
     combined: Combined,
     denies: bool,
     asks: bool,
     allows: bool,
-    /// True if a handler deferred and none after it decided.
+    /// True if a handler deferred and none after it has decided.
     is_open: bool,
     context_room: usize,
 }
@@ -56,7 +57,7 @@ impl Combiner {
         self.decide(speaker, Decision::Deny, bounded(why, REASON_BYTES));
     }
 
-    /// Adds what a handler said. `call` is replaced by the call with its new arguments.
+    /// Adds the result of a handler. `call` is replaced by the call with its new arguments.
     pub(crate) fn add(&mut self, hook: &Hook, said: Said, payload: &Payload, call: &mut Option<Call>) {
         let speaker = Speaker::of(hook);
         let may_loosen = hook.layer.may_loosen();
@@ -70,7 +71,7 @@ impl Combiner {
                 Decision::Allow if payload.is_cut || payload.hides_subject => {
                     "it saw only a part of the call, so it cannot allow it"
                 }
-                // A failed handler would allow a call that it did not check completely.
+                // Otherwise a failed handler would allow a call that it did not check completely.
                 Decision::Allow if failure.is_some() => return false,
                 _ => return true,
             };
@@ -113,12 +114,12 @@ impl Combiner {
         }
     }
 
-    /// Notes that a handler has failed without any result.
+    /// Records that a handler has failed without any result.
     pub(crate) fn fail(&mut self, hook: &Hook, why: &str) {
         self.failed(hook, &Speaker::of(hook), why);
     }
 
-    /// The result.
+    /// Returns the combined result.
     pub(crate) fn end(self) -> Combined {
         let verdict = if self.denies {
             Some(Verdict::Deny)
@@ -134,7 +135,7 @@ impl Combiner {
         self.combined.notes.push(Line { speaker: speaker.clone(), text });
     }
 
-    /// Takes a decision as far as the event knows it.
+    /// Applies a decision, as far as the event supports it.
     fn weigh(&mut self, speaker: &Speaker, decision: Decision, reason: String) {
         match (self.event.effect(), decision) {
             (Effect::Denies | Effect::WorksOn | Effect::EndsTurn, Decision::Deny) => {
@@ -147,9 +148,9 @@ impl Combiner {
             (_, Decision::Allow | Decision::Ask | Decision::Defer) if self.event.can_ask() => {
                 self.decide(speaker.clone(), decision, reason);
             }
-            // Nobody can be asked at this event, so the stricter reading is used.
+            // The user cannot be asked at this event, so the stricter meaning is used.
             (Effect::Denies, Decision::Ask) => self.decide(speaker.clone(), Decision::Deny, reason),
-            (_, Decision::Ask) => self.note(speaker, "nobody can be asked at this event".to_owned()),
+            (_, Decision::Ask) => self.note(speaker, "the user cannot be asked at this event".to_owned()),
             (_, Decision::Allow | Decision::Defer) => {}
         }
     }

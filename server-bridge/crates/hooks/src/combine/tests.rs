@@ -13,7 +13,7 @@ fn decides(word: &str) -> Raw {
     output(&json!({"hookSpecificOutput": {"permissionDecision": word, "permissionDecisionReason": word}}))
 }
 
-/// Runs one handler for each pair of layer and decision, before a call.
+/// The verdict if one handler runs for each of these layers and decisions, before a call.
 fn verdict(words: &[(Layer, &str)]) -> Option<Verdict> {
     let handlers: Vec<_> = words.iter().map(|(layer, word)| (*layer, command(word))).collect();
     run(&hooks_of("PreToolUse", &handlers), &shell("ls"), |word, _| decides(word)).verdict

@@ -43,7 +43,7 @@ impl Fields<'_> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let duration = value.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         match duration {
-            // 0 stands for the default.
+            // 0 means the default.
             Some(Duration::ZERO) => Ok(None),
             Some(duration) => Ok(Some(duration)),
             None => Err(format!("{name} must be a number of seconds")),
@@ -91,7 +91,7 @@ fn text_of(name: &str, text: &str) -> Result<String, String> {
         return Err(format!("{name} is longer than {FIELD_BYTES} bytes"));
     }
     if text.contains('\0') {
-        return Err(format!("{name} holds a NUL character"));
+        return Err(format!("{name} contains a NUL character"));
     }
     Ok(text.to_owned())
 }

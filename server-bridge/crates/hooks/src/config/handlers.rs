@@ -14,7 +14,7 @@ const COMMON: &[&str] =
     &["type", "timeout", "async", "asyncTimeout", "once", "if", "onFailure", "statusMessage", "description"];
 
 impl Reader {
-    /// Reads a handler; one that cannot be used is reported.
+    /// Reads a handler; a handler that cannot be used is reported.
     pub(super) fn handler(&mut self, event: Event, place: &str, value: &Value) -> Option<Handler> {
         let Value::Object(fields) = value else {
             self.problem(Severity::Refused, place, Some(event), "a hook must be an object".to_owned());
@@ -62,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// Warns of what a handler's author may not expect.
+    /// Warns about behaviour that a handler's author may not expect.
     fn remarks(&mut self, event: Event, place: &str, handler: &Handler) {
         let mut warn = |field: &str, text: String| {
             self.problem(Severity::Warning, &format!("{place}.{field}"), Some(event), text);

@@ -1,7 +1,8 @@
-//! The documents that define hooks: our `hooks.json`, a peer's `settings.json`, a plugin's `hooks/hooks.json`.
+//! The documents that define hooks: our `hooks.json`, a peer's `settings.json`, a plugin's `hooks/hooks.json`. Peers
+//! are similar products, whose files are read too.
 //!
 //! All have the same form, `{"hooks": {EVENT: [{"matcher": …, "hooks": [HANDLER …]}]}}`. A part that cannot be used does not make
-//! the others unusable: it is named as a [`Problem`].
+//! the others unusable: it is reported as a [`Problem`].
 
 mod fields;
 mod handlers;
@@ -36,12 +37,12 @@ impl Format {
     }
 }
 
-/// How bad a problem of a document is.
+/// The severity of a problem in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something is not used here.
+    /// A part of the document is not used here.
     Unused,
-    /// Something may not do what its author expects.
+    /// A part may not do what its author expects.
     Warning,
     /// A group or handler is refused: it does not run.
     Refused,
@@ -50,31 +51,31 @@ pub enum Severity {
 /// A problem of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// The severity of the problem.
     pub severity: Severity,
-    /// The place: `hooks.PreToolUse[0].hooks[1].timeout`.
+    /// The place in the document, such as `hooks.PreToolUse[0].hooks[1].timeout`.
     pub place: String,
-    /// The event that it belongs to.
+    /// The event that the problem belongs to, if it belongs to one.
     pub event: Option<Event>,
-    /// A sentence for people.
+    /// A description for people.
     pub text: String,
 }
 
 /// A document that cannot be used at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// It is too large.
+    /// The document is too large.
     #[error("the document has {0} bytes, and at most {DOCUMENT_BYTES} are allowed")]
     TooLarge(usize),
-    /// It is not JSON.
+    /// The document is not valid JSON.
     #[error("the document is not valid JSON: {0}")]
     NotJson(String),
-    /// A part that everything depends on has the wrong type.
+    /// A part on which everything depends has the wrong type.
     #[error("{place} must be {expected}")]
     WrongType {
-        /// The part.
+        /// The name of the part.
         place: &'static str,
-        /// The right type.
+        /// The type that it must have.
         expected: &'static str,
     },
 }
@@ -82,26 +83,26 @@ pub enum Invalid {
 /// A group of handlers with one matcher.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The event.
+    /// The event at which the handlers run.
     pub event: Event,
     /// The dialect in which the event's name is written.
     pub spelling: Dialect,
-    /// The matcher.
+    /// The matcher that all handlers of the group share.
     pub matcher: Matcher,
     /// The handlers, each with its place in the document.
     pub handlers: Vec<(String, Handler)>,
 }
 
-/// A document that was read.
+/// A document after reading it.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// True if it enables commands.
     pub enable_command_hooks: bool,
     /// True if it disables all hooks.
     pub disables_all: bool,
-    /// The groups, in their order.
+    /// The groups, in the document's order.
     pub groups: Vec<Group>,
-    /// The problems, at most [`WARNINGS`] of those that refuse nothing.
+    /// The problems; at most [`WARNINGS`] of them are not refusals.
     pub problems: Vec<Problem>,
 }
 
@@ -110,7 +111,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// A document of which nothing can be used.
+    /// Fails if nothing of the document can be used.
     pub fn read(text: &str, format: Format) -> Result<Self, Invalid> {
         if text.len() > DOCUMENT_BYTES {
             return Err(Invalid::TooLarge(text.len()));
@@ -163,7 +164,7 @@ struct Reader {
 
 impl Reader {
     fn problem(&mut self, severity: Severity, place: &str, event: Option<Event>, text: String) {
-        // Refusals are bounded by the document's size; none is left out.
+        // Refusals are limited by the document's size; none is left out.
         let listed = self.problems.iter().filter(|problem| problem.severity != Severity::Refused).count();
         if severity != Severity::Refused && listed >= WARNINGS {
             self.unlisted += 1;
@@ -176,7 +177,7 @@ impl Reader {
         let known: &[&str] = match self.format {
             Format::Own => &["$schema", "description", "disableAllHooks", "enable_command_hooks", "hooks"],
             Format::Plugin => &["$schema", "description", "disableAllHooks", "hooks"],
-            // The other settings are not ours to judge.
+            // The other settings belong to the other product and are not checked.
             Format::Settings => return,
         };
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
@@ -192,7 +193,7 @@ impl Reader {
             let event = match Event::named(name) {
                 Named::Ours(event) => event,
                 Named::Unused => {
-                    let text = format!("{name} does not happen here: its hooks are not used");
+                    let text = format!("{name} does not occur here: its hooks are not used");
                     self.problem(Severity::Unused, &place, None, text);
                     continue;
                 }
@@ -272,7 +273,7 @@ impl Reader {
     }
 }
 
-/// A text of a document, short enough for a message.
+/// A text from a document, shortened for a message.
 fn quoted(text: &str) -> String {
     let short: String = text.chars().take(QUOTED_CHARS).collect();
     let dots = if short.len() < text.len() { "…" } else { "" };

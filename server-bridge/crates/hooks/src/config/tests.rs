@@ -140,7 +140,7 @@ fn wrong_fields_refuse_their_handler_alone() {
         (json!({"type": "command", "command": "x", "timeout": -1}), "timeout must be a number of seconds"),
         (json!({"type": "command", "command": "x", "timeout": 1e300}), "timeout must be a number of seconds"),
         (json!({"type": "command", "command": "x", "async": "yes"}), "async must be true or false"),
-        (json!({"type": "command", "command": "x\u{0}"}), "command holds a NUL character"),
+        (json!({"type": "command", "command": "x\u{0}"}), "command contains a NUL character"),
         (json!({"type": "command", "command": "x", "shell": "powershell"}), "not supported"),
         (json!({"type": "command", "command": "x", "onFailure": "block"}), "allow, deny or ask"),
         (json!({"type": "http", "url": "file:///etc/passwd"}), "https:// or http://"),
@@ -217,7 +217,7 @@ fn more_groups_than_allowed_are_refused() {
     assert_eq!(document.problems[0].severity, Severity::Refused);
 }
 
-/// Any JSON, with names that documents have among its names.
+/// Any JSON, in which names that documents have occur as well.
 pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let word = prop_oneof![
         Just("command".to_owned()),

@@ -4,12 +4,12 @@ use serde_json::{Map, Number, Value};
 
 use super::tools::{Argument, Unit, find, find_peer};
 
-/// The argument that holds a command line, in both dialects.
+/// The argument that contains a command line, in both dialects.
 const COMMAND: &str = "command";
 /// Our argument for a command as a list of words, which peers do not have.
 const WORDS: &str = "argv";
 
-/// A call's arguments as peers' hooks expect them.
+/// Converts a call's arguments to those that peers' hooks expect.
 pub fn to_peer(tool: &str, input: &Map<String, Value>, cwd: &str) -> Map<String, Value> {
     let arguments = find(tool).map_or(&[][..], |known| known.arguments);
     let mut sent: Map<String, Value> = input
@@ -45,7 +45,7 @@ pub fn to_own(
         own.insert(target.to_owned(), value);
     }
     if let Some(line) = line_of_words(tool, original) {
-        // Only one of the two may be there: the line, if the hook rewrote it.
+        // Only one of the two may be present: the line, if the hook rewrote it.
         if own.get(COMMAND).and_then(Value::as_str) == Some(line.as_str()) {
             own.remove(COMMAND);
         } else if own.contains_key(COMMAND) {
@@ -55,7 +55,7 @@ pub fn to_own(
     own
 }
 
-/// A call that is written in either dialect, in ours: the tool's name, and its arguments.
+/// Converts a call in either dialect to ours: the tool's name, and its arguments.
 pub fn own_call(name: &str, input: &Map<String, Value>) -> (String, Map<String, Value>) {
     match find_peer(name) {
         Some(tool) if find(name).is_none() || input.keys().any(|argument| tool.is_of_peer(argument)) => {
@@ -80,7 +80,7 @@ fn value_to_peer(value: &Value, unit: Unit, cwd: &str) -> Value {
 fn value_to_own(value: &Value, unit: Unit) -> Value {
     match (unit, value) {
         (Unit::Seconds, Value::Number(ms)) => match (whole(ms), ms.as_f64()) {
-            // Never less time than was asked for.
+            // Rounded up: never less time than was requested.
             (Some(ms), _) => Value::from(ms.div_ceil(1000)),
             (None, Some(ms)) => Value::from(ms / 1000.0),
             (None, None) => value.clone(),
@@ -89,13 +89,13 @@ fn value_to_own(value: &Value, unit: Unit) -> Value {
     }
 }
 
-/// A whole number, also one that a program wrote as `5000.0`.
+/// A whole number; a program may have written it as `5000.0`.
 fn whole(number: &Number) -> Option<u64> {
     let float = || number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..9e15).contains(float));
     number.as_u64().or_else(|| float().map(|float| float as u64))
 }
 
-/// A path joined to the current directory by its text alone: the directory is on another machine.
+/// A path joined to the current directory as text only, because the directory is on another machine.
 fn absolute(path: &str, cwd: &str) -> String {
     if path.starts_with(['/', '~']) || cwd.is_empty() {
         return path.to_owned();
@@ -107,7 +107,7 @@ fn absolute(path: &str, cwd: &str) -> String {
     format!("{}/{rest}", cwd.trim_end_matches('/'))
 }
 
-/// The command line that a list of words amounts to, for a tool that takes either.
+/// The command line that is equivalent to a list of words, for a tool that takes either form.
 fn line_of_words(tool: &str, input: &Map<String, Value>) -> Option<String> {
     let takes_commands = find(tool).is_some_and(|known| known.peers.contains(&"Bash"));
     if !takes_commands || input.contains_key(COMMAND) {

@@ -1,4 +1,4 @@
-//! The two ways in which hooks are written: our own, and that of other products' files ("peers"). Tools, arguments and modes
+//! The two dialects in which hooks are written: our own, and that of similar products ("peers"). Tools, arguments and modes
 //! have a name in each.
 
 mod arguments;
@@ -7,7 +7,7 @@ mod tools;
 pub use arguments::{own_call, to_own, to_peer};
 pub use tools::{Name, main_name, names, subject_fields, subjects};
 
-/// The way in which a hook is written.
+/// A dialect in which hooks are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// Ours: `Shell`, `path`.
@@ -20,7 +20,7 @@ impl Dialect {
     /// Both of them.
     pub const ALL: [Self; 2] = [Self::Own, Self::Peer];
 
-    /// The dialect's word in canonical texts.
+    /// The dialect's name in canonical texts.
     pub fn word(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -29,11 +29,11 @@ impl Dialect {
     }
 }
 
-/// Our approval modes, with the peers' words.
+/// Our approval modes, with the peers' names for them.
 const MODES: &[(&str, &str)] =
     &[("plan", "plan"), ("ask", "default"), ("auto-edit", "acceptEdits"), ("full", "bypassPermissions")];
 
-/// The word for an approval mode of ours.
+/// The dialect's name for one of our approval modes.
 pub fn mode(own: &str, dialect: Dialect) -> &str {
     match dialect {
         Dialect::Own => own,

@@ -1,32 +1,32 @@
-//! The tools that have another name or other arguments in peers' hooks.
+//! The tools that have different names or arguments in peers' hooks.
 
 use serde_json::{Map, Value};
 
 use super::Dialect;
 
-/// How the value of an argument differs between the dialects.
+/// The difference between the dialects in the value of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// It does not.
+    /// There is no difference.
     Same,
-    /// We count seconds, peers milliseconds.
+    /// Seconds in our dialect, milliseconds in the peers'.
     Seconds,
-    /// Ours may be relative to the current directory, the peers' is absolute.
+    /// Our path may be relative to the current directory; the peers' is absolute.
     Path,
 }
 
-/// An argument: its name here, its name there.
+/// An argument: our name, the peers' name, and the difference in its value.
 pub(super) type Argument = (&'static str, &'static str, Unit);
 
 /// A tool with its names and arguments.
 pub(super) struct Tool {
-    /// Our name.
+    /// Our name for the tool.
     pub(super) own: &'static str,
-    /// The names in peers' hooks, the one that is sent first.
+    /// The names in peers' hooks; the first one is sent.
     pub(super) peers: &'static [&'static str],
-    /// The arguments that differ.
+    /// The arguments that differ between the dialects.
     pub(super) arguments: &'static [Argument],
-    /// Our names of the arguments that say what a call is about.
+    /// Our names for the arguments that identify what a call acts on.
     subjects: &'static [&'static str],
 }
 
@@ -105,12 +105,12 @@ const TOOLS: &[Tool] = &[
     },
 ];
 
-/// A name by which hooks may ask for a tool.
+/// A name by which hooks may refer to a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The name.
+    /// The name as it is written.
     pub text: String,
-    /// The dialect that has it. A name that both have counts as ours.
+    /// The dialect in which the tool has this name. A name in both dialects counts as ours.
     pub dialect: Dialect,
 }
 
@@ -124,14 +124,14 @@ pub(super) fn find_peer(name: &str) -> Option<&'static Tool> {
 }
 
 impl Tool {
-    /// True for an argument that only peers call so.
+    /// True for an argument name that only peers use.
     pub(super) fn is_of_peer(&self, argument: &str) -> bool {
         let is = |name: fn(&Argument) -> &str| self.arguments.iter().any(|known| name(known) == argument);
         is(|(_, peer, _)| peer) && !is(|(own, ..)| own)
     }
 }
 
-/// All names by which hooks may ask for a tool, ours first.
+/// All names by which hooks may refer to a tool, ours first.
 pub fn names(tool: &str) -> Vec<Name> {
     let mut names = vec![Name { text: tool.to_owned(), dialect: Dialect::Own }];
     if let Some((server, rest)) = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
@@ -151,14 +151,15 @@ pub fn main_name(tool: &str, dialect: Dialect) -> &str {
     }
 }
 
-/// The texts that a call is about, such as its command or its path; all of its texts if the tool is not known.
+/// The texts that identify what a call acts on, such as its command or its path; all of its texts if the tool is
+/// unknown.
 pub fn subjects<'a>(tool: &str, input: &'a Map<String, Value>) -> Vec<&'a str> {
     let mut found = Vec::new();
     subject_fields(tool, input).for_each(|(_, value)| texts(value, &mut found));
     found
 }
 
-/// The arguments that hold those texts.
+/// The arguments that contain those texts.
 pub fn subject_fields<'a>(
     tool: &str,
     input: &'a Map<String, Value>,

@@ -1,4 +1,4 @@
-//! One loaded hook: where it comes from, what it may do, and the hash of what it runs.
+//! A loaded hook: its origin, its rights, and the hash of what it runs.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -12,32 +12,32 @@ use crate::handler::{Handler, OnFailure};
 use crate::matcher::Matcher;
 use crate::strict::canonical;
 
-/// The version of the hash: a change of what it covers asks for all approvals again.
+/// The version of the hash: incrementing it invalidates all approvals.
 const VERSION: u32 = 3;
 
 /// The origin of hooks. The first has the most power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
-    /// The administrator's.
+    /// Defined by the administrator.
     Managed,
-    /// The user's own, with the plugins that the user installed.
+    /// Defined by the user, including the plugins that the user installed.
     User,
-    /// The workspace's, shared by its repository.
+    /// Defined by the workspace, and shared through its repository.
     Workspace,
-    /// The workspace's, not shared.
+    /// Defined by the workspace, and not shared.
     WorkspaceLocal,
 }
 
 impl Layer {
-    /// All of them, the most powerful first.
+    /// All layers, the most powerful first.
     pub const ALL: [Self; 4] = [Self::Managed, Self::User, Self::Workspace, Self::WorkspaceLocal];
 
-    /// True if its hooks may allow a call and rewrite it. A workspace's may only deny, ask and add context.
+    /// True if its hooks may allow a call and rewrite it. A workspace's hooks may only deny, ask and add context.
     pub fn may_loosen(self) -> bool {
         matches!(self, Self::Managed | Self::User)
     }
 
-    /// True if its hooks run only after the user approved what they run.
+    /// True if its hooks run only after the user has approved what they run.
     pub fn needs_approval(self) -> bool {
         !self.may_loosen()
     }
@@ -50,8 +50,8 @@ impl Layer {
         }
     }
 
-    /// The place in the order in which hooks run; the administrator's are last. They judge what will be done, after all
-    /// changes by others, and no other hook can change what they decide on.
+    /// The position in the order in which hooks run. The administrator's hooks are last: they judge the final call,
+    /// after all changes by others, and no other hook can change it afterwards.
     pub(crate) fn turn(self) -> u8 {
         match self {
             Self::User => 0,
@@ -61,7 +61,7 @@ impl Layer {
         }
     }
 
-    /// The layer's word in lists.
+    /// The layer's name in lists.
     pub fn word(self) -> &'static str {
         match self {
             Self::Managed => "managed",
@@ -77,7 +77,7 @@ impl Layer {
 pub struct Hash(String);
 
 impl Hash {
-    /// The hexadecimal digits.
+    /// The hash as hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -92,7 +92,7 @@ impl fmt::Display for Hash {
 /// The files that a hook's command runs or reads, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
-    /// Those that its approval covers: path, and SHA-256 of the content.
+    /// The files that its approval covers: each path with the SHA-256 of its content.
     pub covered: Vec<(String, String)>,
     /// Descriptions of what may run and is not covered.
     pub unseen: Vec<String>,
@@ -105,21 +105,21 @@ pub struct Hook {
     pub id: String,
     /// The hash of what it runs.
     pub hash: Hash,
-    /// The event.
+    /// The event at which it runs.
     pub event: Event,
     /// The dialect in which the event's name is written.
     pub spelling: Dialect,
     /// The dialect of the file.
     pub dialect: Dialect,
-    /// The matcher.
+    /// The matcher of its group.
     pub matcher: Matcher,
-    /// The handler.
+    /// The action, and the rules under which it runs.
     pub handler: Handler,
-    /// The layer.
+    /// The layer that it belongs to.
     pub layer: Layer,
-    /// The file or plugin, for people.
+    /// The file or plugin that defines it, for people.
     pub origin: String,
-    /// The place in the file.
+    /// The place in that file.
     pub place: String,
     /// The directory of the plugin that it belongs to.
     pub plugin_root: Option<String>,
@@ -127,7 +127,7 @@ pub struct Hook {
     pub files: Files,
 }
 
-/// The name and the arguments' dialect with which a hook asked for a tool.
+/// The name and the dialect of the arguments with which a hook refers to a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The name that it gets.
@@ -137,7 +137,7 @@ pub struct Asked {
 }
 
 impl Hook {
-    /// The consequence of its failure.
+    /// The consequence of a failure of this hook.
     pub fn on_failure(&self) -> OnFailure {
         self.handler.on_failure.unwrap_or_else(|| self.layer.on_failure())
     }
@@ -147,10 +147,10 @@ impl Hook {
         self.event.name(self.spelling)
     }
 
-    /// The name and dialect in which it asks for a tool; `None` if it does not ask for it.
+    /// The name and dialect in which it refers to a tool; `None` if it does not refer to the tool.
     ///
-    /// In a peer's file everything is the peer's. In ours it is what the matcher names: `Bash` gets `Bash` with a peer's arguments,
-    /// `Shell` ours.
+    /// In a peer's file, everything is in the peer's dialect. In our files the matcher decides: a hook for `Bash` gets `Bash` with
+    /// a peer's arguments, and a hook for `Shell` gets ours.
     pub fn asks_for(&self, tool: &str) -> Option<Asked> {
         let mut names = dialect::names(tool);
         if self.dialect == Dialect::Peer {
@@ -163,7 +163,7 @@ impl Hook {
         Some(Asked { name, dialect })
     }
 
-    /// Computes the hash, and from it the id. `workspace` is given for a workspace's hook, and is part of its hash.
+    /// Computes the hash, and the id from it. `workspace` is given for a workspace's hook, and is part of its hash.
     pub(super) fn seal(&mut self, workspace: Option<&str>) {
         let what = json!({
             "version": VERSION,

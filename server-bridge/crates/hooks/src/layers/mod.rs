@@ -5,9 +5,9 @@
 //!                 │          │               │ inert                              │ refused        │ waiting
 //!                 └ problems └ problems      ▼                                    ▼                ▼
 //! ```
-//! The handlers of all layers add up, and no layer overrides another: what one layer decides is never revoked by another (see
-//! [`combine`](crate::combine)). A layer's switches apply to that layer, and `disableAllHooks` to those below it as well; a
-//! workspace's switches, which nobody approved, apply to its own document alone.
+//! The handlers of all layers add up, and no layer overrides another: a decision of one layer is never revoked by another
+//! (see [`combine`](crate::combine)). A layer's switches apply to that layer; `disableAllHooks` also applies to the layers
+//! below it. A workspace's switches, which were not approved, apply only to its own document.
 
 mod hook;
 
@@ -26,15 +26,16 @@ pub use hook::{Asked, Files, Hash, Hook, Layer};
 /// A document of hooks, with its origin.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
-    /// The layer.
+    /// The layer that the document belongs to.
     pub layer: Layer,
-    /// The form.
+    /// The format of the document.
     pub format: Format,
     /// The file or plugin, for people.
     pub origin: &'a str,
     /// The directory of the plugin that it belongs to.
     pub plugin_root: Option<&'a str>,
-    /// Where the workspace of its layer is, such as `laptop:/work`. The same hook in another workspace needs another approval.
+    /// The location of the workspace of its layer, such as `laptop:/work`. The same hook in another workspace needs another
+    /// approval.
     pub workspace: Option<&'a str>,
     /// The document's text.
     pub text: &'a str,
@@ -45,7 +46,7 @@ pub struct Source<'a> {
 /// A function of the server that runs as a hook.
 #[derive(Clone, Debug)]
 pub struct Callback {
-    /// The event.
+    /// The event at which it runs.
     pub event: Event,
     /// The matcher, in our dialect.
     pub matcher: Matcher,
@@ -53,28 +54,28 @@ pub struct Callback {
     pub handler: Handler,
 }
 
-/// The questions that loading asks its caller.
+/// The checks that loading leaves to its caller.
 pub struct Checks<'a> {
     /// True if the user approved a hash.
     pub is_approved: &'a dyn Fn(&Hash) -> bool,
     /// The files that a handler of a layer runs or reads, if it needs approval.
     pub files: &'a dyn Fn(Layer, &Handler) -> Files,
-    /// The grammar of conditions.
+    /// The grammar in which conditions are written.
     pub condition: &'a dyn Condition,
 }
 
-/// A problem, with the document that has it.
+/// A problem, with the document in which it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// The layer.
+    /// The layer of the document.
     pub layer: Layer,
-    /// The file or plugin.
+    /// The file or plugin that the document is from.
     pub origin: String,
-    /// The problem.
+    /// The problem in the document.
     pub problem: Problem,
 }
 
-/// The hooks that run.
+/// The hooks that run, by event.
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
     /// The hooks, in the order in which they run.
@@ -89,23 +90,23 @@ impl Hooks {
         self.hooks.iter().filter(move |hook| hook.event == event)
     }
 
-    /// True if nothing at all happens at an event.
+    /// True if nothing runs and nothing is denied at an event.
     pub fn is_free(&self, event: Event) -> bool {
         self.of(event).next().is_none() && self.closed(event).is_none()
     }
 
-    /// The reason why everything is denied at an event: a hook of the administrator's could not be loaded.
+    /// The reason why everything is denied at an event: one of the administrator's hooks could not be loaded.
     pub fn closed(&self, event: Event) -> Option<&str> {
         self.closed.iter().find(|(closed, _)| *closed == event).map(|(_, why)| why.as_str())
     }
 
-    /// One hook alone, without what is missing of the others.
+    /// Only this hook, without the events that are closed because of other hooks.
     pub fn only(&self, id: &str) -> Self {
         let hooks = self.hooks.iter().filter(|hook| hook.id == id).cloned().collect();
         Self { hooks, closed: Vec::new() }
     }
 
-    /// All hooks.
+    /// All hooks, in the order in which they run.
     pub fn all(&self) -> &[Hook] {
         &self.hooks
     }
@@ -128,7 +129,7 @@ pub struct Loaded {
 pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>) -> Loaded {
     let mut loader = Loader { checks, loaded: Loaded::default() };
     let mut ordered: Vec<&Source<'_>> = sources.iter().collect();
-    // The most powerful first: a workspace cannot use up the number of hooks that an event may have.
+    // The most powerful first, so that a workspace cannot use up the number of hooks that an event may have.
     ordered.sort_by_key(|source| source.layer);
     let read: Vec<(&Source<'_>, Document)> =
         ordered.into_iter().filter_map(|source| Some((source, loader.read(source)?))).collect();
@@ -137,8 +138,8 @@ pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>)
         .filter(|(_, document)| document.enable_command_hooks)
         .map(|(source, _)| source.layer)
         .collect();
-    // A workspace's document can turn off its own hooks alone: nobody approved it. So can a plugin's document, which does not
-    // express the user's own choices.
+    // A workspace's document can only turn off its own hooks, because it was not approved. The same applies to a plugin's
+    // document, which does not express the user's own choices.
     let powerful =
         read.iter().filter(|(source, _)| source.layer.may_loosen() && source.plugin_root.is_none());
     let disabled =
@@ -180,7 +181,7 @@ impl Loader<'_> {
         let is_closing = source.layer == Layer::Managed && problem.severity == Severity::Refused;
         if let Some(event) = problem.event.filter(|event| is_closing && event.fails_closed()) {
             let why = format!(
-                "a hook of the administrator's cannot be loaded ({}, {}: {})",
+                "a hook of the administrator cannot be loaded ({}, {}: {})",
                 source.origin, problem.place, problem.text
             );
             self.loaded.hooks.closed.push((event, why));
@@ -204,7 +205,8 @@ impl Loader<'_> {
         }
     }
 
-    /// Then the administrator's hooks are unknown: no tool runs until the file can be read, but people can still chat.
+    /// In this case the administrator's hooks are unknown: no tool runs until the file can be read, but people can
+    /// still chat.
     fn unreadable(&mut self, source: &Source<'_>, error: &Invalid) {
         let event = (source.layer == Layer::Managed).then_some(Event::PreToolUse);
         let text = format!("{error}; none of its hooks are used");
@@ -249,8 +251,8 @@ impl Loader<'_> {
         hook.layer.needs_approval() && !(self.checks.is_approved)(&hook.hash)
     }
 
-    /// Takes the hooks that fit into the limit of their event. Those that wait for approval come last: hooks that nobody
-    /// approved cannot displace others.
+    /// Admits the hooks that fit into the limit of their event. Those that wait for approval come last: hooks without
+    /// approval cannot displace others.
     fn admit(&mut self, mut candidates: Vec<Hook>) {
         candidates.sort_by_key(|hook| self.waits(hook));
         let mut admitted: Vec<Event> = Vec::new();

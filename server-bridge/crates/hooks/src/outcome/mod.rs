@@ -1,15 +1,15 @@
-//! Outcomes: the meaning of what a handler did.
+//! Outcomes: the meaning of a handler's result.
 //!
 //! | result | meaning |
 //! |---|---|
 //! | exit status 0, JSON | its fields |
 //! | exit status 0, other text | context at `UserPromptSubmit` and `SessionStart`; elsewhere for people only |
-//! | exit status 2 | a block, with standard error as its reason, whatever standard output says |
+//! | exit status 2 | a block, with standard error as its reason, whatever is on standard output |
 //! | 2xx with JSON, or with nothing | its fields |
 //! | a tool's or model's answer | as for exit status 0; a model answers in JSON |
 //! | anything else | a failure |
 //!
-//! A failure never allows anything. What it denies is the hook's `onFailure` (see [`combine`](crate::combine)).
+//! A failure never allows anything. The hook's `onFailure` determines what it denies (see [`combine`](crate::combine)).
 
 mod output;
 
@@ -22,7 +22,7 @@ use crate::limits::{BACKGROUND_PATIENCE, MAX_BACKGROUND_PATIENCE, OUTPUT_BYTES, 
 
 pub(crate) use output::bounded;
 
-/// The exit status by which a command blocks.
+/// The exit status with which a command blocks.
 const BLOCKS: i32 = 2;
 
 /// The result of running a handler.
@@ -30,24 +30,24 @@ const BLOCKS: i32 = 2;
 pub enum Raw {
     /// A command ended.
     Exit {
-        /// The exit status.
+        /// The exit status of the command.
         status: i32,
         /// Standard output, at most [`OUTPUT_BYTES`].
         stdout: Vec<u8>,
-        /// Standard error, likewise.
+        /// Standard error, also at most [`OUTPUT_BYTES`].
         stderr: Vec<u8>,
         /// True if there was more output.
         is_cut: bool,
     },
     /// A signal ended a command.
     Signal(i32),
-    /// It took too long.
+    /// The handler exceeded its time limit.
     TimedOut(Duration),
-    /// It could not be run, or its machine was lost; with the reason.
+    /// The handler could not be run, or its machine was lost; contains the reason.
     Failed(String),
     /// A server answered.
     Http {
-        /// The status.
+        /// The HTTP status.
         status: u16,
         /// The body, at most [`OUTPUT_BYTES`].
         body: Vec<u8>,
@@ -63,47 +63,47 @@ pub enum Raw {
     },
     /// A model answered.
     Model(String),
-    /// A callback answered.
+    /// A callback returned a result.
     Callback(Box<Said>),
 }
 
 /// A handler's decision, the least strict first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
-    /// It is allowed without a question.
+    /// The action is allowed without a question.
     Allow,
     /// The user is asked.
     Ask,
     /// The decision is left to the next handler.
     Defer,
-    /// It is denied.
+    /// The action is denied.
     Deny,
 }
 
-/// Everything that a handler returned, before it is weighed against the others.
+/// The result of a handler, before it is combined with the others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
-    /// The decision.
+    /// The decision, if the handler made one.
     pub decision: Option<Decision>,
     /// The reason of the decision.
     pub reason: Option<String>,
     /// Additional context for the model.
     pub context: Option<String>,
-    /// A message for people.
+    /// A message for people, if there is one.
     pub message: Option<String>,
     /// New arguments for the call, in the hook's dialect.
     pub updated_input: Option<Map<String, Value>>,
     /// A new result of the call.
     pub updated_output: Option<Value>,
-    /// The reason why the agent is to stop.
+    /// The reason why the agent is to stop, if it is.
     pub stop: Option<String>,
     /// True if its output is not shown to people.
     pub is_quiet: bool,
-    /// Plain text for people who look at the log.
+    /// Plain text for people who read the log.
     pub text: Option<String>,
-    /// It continues in the background, for at most this long.
+    /// The handler continues in the background, for at most this long.
     pub background: Option<Duration>,
-    /// The reason why it failed.
+    /// The reason why the handler failed, if it did.
     pub failure: Option<String>,
     /// Remarks about parts that are not used.
     pub notes: Vec<String>,
@@ -167,7 +167,7 @@ pub fn goes_to_background(first_line: &str) -> Option<Duration> {
     output::background(&fields)
 }
 
-/// Standard output, or the text in its place.
+/// The meaning of standard output, or of the text used instead.
 fn text(stdout: &str, event: Event) -> Said {
     let stdout = stdout.trim();
     if stdout.is_empty() {
@@ -201,7 +201,7 @@ fn too_much() -> String {
     format!("it wrote more than {OUTPUT_BYTES} bytes")
 }
 
-/// A model's answer without the fence that models like to put around JSON.
+/// A model's answer without the code fence that models like to put around JSON.
 fn unfenced(answer: &str) -> &str {
     let answer = answer.trim();
     let Some(inner) = answer.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
@@ -210,7 +210,7 @@ fn unfenced(answer: &str) -> &str {
     inner.strip_prefix("json").unwrap_or(inner).trim()
 }
 
-/// A time in the background, in milliseconds as peers write it.
+/// A duration in the background, which peers give in milliseconds.
 fn background_time(ms: Option<u64>) -> Duration {
     ms.map_or(BACKGROUND_PATIENCE, Duration::from_millis).min(MAX_BACKGROUND_PATIENCE)
 }

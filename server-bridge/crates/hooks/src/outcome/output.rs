@@ -1,7 +1,7 @@
-//! The JSON that handlers answer with.
+//! The JSON with which handlers answer.
 //!
-//! An unknown word is a failure; its meaning is never guessed: `"permissionDecision": "block"` may have been meant as a
-//! denial. What a handler denies counts even if another part of its answer is wrong.
+//! An unknown value is a failure, and its meaning is never guessed: `"permissionDecision": "block"` may have been meant
+//! as a denial. A denial in an answer counts even if another part of the answer is wrong.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::limits::{CONTEXT_BYTES, MESSAGE_BYTES, QUOTED_CHARS, REASON_BYTES};
 /// The reason for a stop if the handler gives none.
 const STOPPED: &str = "a hook stopped it";
 
-/// Reads a JSON object; `None` if the text is none.
+/// Reads a JSON object; `None` if the text is not one.
 pub(super) fn json(text: &str, event: Event) -> Option<Said> {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return None };
     let mut reader = Reader { event, said: Said::default() };
@@ -28,7 +28,7 @@ pub(super) fn background(fields: &Map<String, Value>) -> Option<Duration> {
     is_async.then(|| background_time(fields.get("asyncTimeout").and_then(Value::as_u64)))
 }
 
-/// The beginning of a text, with a mark if it was longer.
+/// The beginning of a text, with a mark if it was cut.
 pub(crate) fn bounded(text: &str, bytes: usize) -> String {
     if text.len() <= bytes {
         return text.to_owned();
@@ -47,7 +47,7 @@ impl Reader {
         self.said.is_quiet = fields.get("suppressOutput").and_then(Value::as_bool).unwrap_or_default();
         self.said.message = self.text(fields, "systemMessage", MESSAGE_BYTES);
         self.said.reason = self.text(fields, "reason", REASON_BYTES);
-        // Another word for additional context.
+        // An alternative name for additional context.
         self.said.context = self.text(fields, "context", CONTEXT_BYTES);
         self.decision(fields.get("decision"), "decision");
         // A model's answer to a prompt.
@@ -136,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// Of several decisions in one answer the strictest counts.
+    /// If an answer contains several decisions, the strictest counts.
     fn decide(&mut self, decision: Decision) {
         self.said.decision = self.said.decision.max(Some(decision));
     }

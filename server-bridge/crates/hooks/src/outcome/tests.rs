@@ -155,7 +155,7 @@ fn what_is_not_known_is_a_failure_and_never_allows() {
         assert!(found.failure.is_some() && found.decision.is_none(), "{output}");
     }
     let found = said(&json!({"decision": "deny", "continue": 0, "systemMessage": 7}));
-    assert_eq!(found.decision, Some(Decision::Deny), "what is denied counts beside a mistake");
+    assert_eq!(found.decision, Some(Decision::Deny), "a denial counts despite a mistake elsewhere");
     assert_eq!(found.notes, ["systemMessage is not a string and is ignored"]);
 }
 

@@ -4,14 +4,14 @@ use serde_json::{Map, Value};
 
 use crate::limits::CUT_TEXT_BYTES;
 
-/// The beginning of the mark at the end of what was cut.
+/// The beginning of the mark that ends a text that was cut.
 pub const CUT: &str = "…[cut, ";
 
-/// The field that says that something was cut.
+/// The field that shows that something was cut.
 const CUT_FIELD: &str = "payload_cut";
 
-/// Makes a payload's text as long as the limit at most: the longest texts are cut first, then the longest lists. Returns the text,
-/// the value that it shows, and whether something was cut.
+/// Shortens a payload's text to the limit: the longest texts are cut first, then the longest lists. Returns the text, the value
+/// that it represents, and true if something was cut.
 pub fn fit(value: Value, limit: usize) -> (String, Value, bool) {
     let text = value.to_string();
     if text.len() <= limit {
@@ -33,7 +33,7 @@ pub fn fit(value: Value, limit: usize) -> (String, Value, bool) {
             return (text, shorter, true);
         }
     }
-    // Only what is deeply nested is left.
+    // At this point only deep nesting makes it too large.
     let mut least = Map::new();
     least.insert(CUT_FIELD.to_owned(), Value::Bool(true));
     if let Some(Value::String(name)) = value.get("hook_event_name") {
@@ -43,7 +43,7 @@ pub fn fit(value: Value, limit: usize) -> (String, Value, bool) {
     (value.to_string(), value, true)
 }
 
-/// Shortens the fields' values, and keeps all fields of the payload itself.
+/// Shortens the values in the fields, and keeps all fields of the payload itself.
 fn shorten_below(value: &mut Value, texts: usize, items: usize) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(|field| shorten(field, texts, items)),

@@ -1,8 +1,8 @@
-//! Payloads: what a handler is given, without secrets and within a limit, in the dialect that it asked for.
+//! Payloads: the data that a handler gets, without secrets and within a limit, in the dialect that its hook uses.
 //!
-//! A hook's new arguments are built on what it was given. They are converted back to ours: a value that the hook did not
-//! change becomes the original again, with its secrets; a value that still contains the mark of a secret or of a cut is
-//! refused, since the mark would be written into files.
+//! A hook's new arguments are based on its payload. They are converted back to ours: a value that the hook did not
+//! change becomes the original again, with its secrets. A value that still contains the mark of a secret or of a cut is
+//! refused, because the mark would be written into files.
 
 mod fit;
 mod redact;
@@ -20,13 +20,13 @@ pub use redact::{MARK, Redactor};
 /// The payload of one handler.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// The JSON text.
+    /// The payload as JSON text.
     pub text: String,
-    /// The same as a value.
+    /// The payload as a value.
     pub value: Value,
     /// True if something was cut off.
     pub is_cut: bool,
-    /// True if a part of what the call is about, such as of its command, is not shown: a text with the form of a secret may be
+    /// True if part of what the call acts on, such as of its command, is not shown: a text that looks like a secret may be
     /// anything.
     pub hides_subject: bool,
     /// The dialect of the call's arguments.
@@ -36,7 +36,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// The payload for a hook. `asked` gives the call as the hook asked for it, with its arguments as they are now.
+    /// The payload for a hook. `asked` is the name and dialect with which the hook refers to the call's tool; the call
+    /// has its current arguments.
     pub fn new(
         session: &Session,
         happening: &Happening,
@@ -101,7 +102,7 @@ impl Payload {
     }
 }
 
-/// A value whose secrets are put back where the hook did not change it.
+/// A value in which secrets are restored where the hook did not change it.
 fn restored(updated: &Value, sent: &Value, plain: &Value) -> Result<Value, &'static str> {
     if updated == sent {
         return Ok(plain.clone());
@@ -112,7 +113,7 @@ fn restored(updated: &Value, sent: &Value, plain: &Value) -> Result<Value, &'sta
             let mut all = Map::new();
             for (name, field) in fields {
                 if name.contains(MARK) {
-                    return Err("are not used: they hold a secret that the hook did not see");
+                    return Err("are not used: they contain a secret that the hook did not see");
                 }
                 let (sent, plain) = (sent.get(name).unwrap_or(&nothing), plain.get(name).unwrap_or(&nothing));
                 all.insert(name.clone(), restored(field, sent, plain)?);
@@ -126,7 +127,7 @@ fn restored(updated: &Value, sent: &Value, plain: &Value) -> Result<Value, &'sta
             items.collect::<Result<_, _>>().map(Value::Array)
         }
         Value::String(text) if text.contains(MARK) => {
-            Err("are not used: they hold a secret that the hook did not see")
+            Err("are not used: they contain a secret that the hook did not see")
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(updated.clone()),
     }

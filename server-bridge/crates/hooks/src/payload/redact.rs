@@ -1,4 +1,4 @@
-//! Secrets in payloads.
+//! Removes secrets from payloads.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::SECRET_BYTES;
 
-/// The mark that stands for a secret.
+/// The mark that replaces a secret.
 pub const MARK: &str = "[redacted]";
 
 /// Words that make a field a secret, wherever they occur in its name.
@@ -29,9 +29,8 @@ const SECRET_WORDS: &[&str] = &[
 const SECRET_PAIRS: &[(&str, &str)] =
     &[("access", "key"), ("api", "key"), ("private", "key"), ("pass", "word"), ("signing", "key")];
 
-/// Texts that are secrets by their form. Groups named `kept…` stay. None of them
-/// covers what a shell would run, such as `$(…)`: a guard must see it. Boundaries are those of ASCII: with Unicode's, other scripts
-/// would be searched much more slowly.
+/// Texts that are secrets by their form. Groups named `kept…` stay. None of the forms covers code that a shell would run, such as
+/// `$(…)`: a guard must see it. Boundaries are those of ASCII: with Unicode's, other scripts would be searched much more slowly.
 static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
         r"(?-u:\b)sk-[A-Za-z0-9_-]{12,}",
@@ -53,15 +52,15 @@ static FORMS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&forms.map(|form| format!("(?:{form})")).join("|")).expect("a constant that a test compiles")
 });
 
-/// Replaces secrets.
+/// Replaces secrets with [`MARK`].
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
-    /// Known secrets, the longest first: one may be a part of another.
+    /// Known secrets, the longest first, because one may be part of another.
     secrets: Vec<String>,
 }
 
 impl Redactor {
-    /// A redactor that knows some secrets exactly, besides those that are recognised by their names and forms.
+    /// A redactor that knows some exact secrets, in addition to those that it recognises by their names and forms.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut secrets: Vec<String> =
             secrets.into_iter().filter(|secret| secret.len() >= SECRET_BYTES).collect();
@@ -70,7 +69,7 @@ impl Redactor {
         Self { secrets }
     }
 
-    /// A value without secrets.
+    /// A copy of the value in which secrets are replaced.
     pub fn redact(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -86,7 +85,7 @@ impl Redactor {
         }
     }
 
-    /// A text without secrets.
+    /// A copy of the text in which secrets are replaced.
     pub fn text(&self, text: &str) -> String {
         let known = self.known(text);
         let replace = |found: &Captures<'_>| {
@@ -114,7 +113,7 @@ impl Redactor {
     }
 }
 
-/// Everything within a secret field; numbers are counts (`token: 7`) and stay.
+/// Hides everything within a secret field, except numbers, which are counts (`token: 7`).
 fn hidden(value: &Value) -> Value {
     match value {
         Value::String(text) if text.is_empty() => value.clone(),
@@ -127,7 +126,7 @@ fn hidden(value: &Value) -> Value {
     }
 }
 
-/// True if a field of this name holds a secret: `api_key`, `clientSecret`, `X-Auth-Token`; not `max_tokens`.
+/// True if a field of this name contains a secret: `api_key`, `clientSecret`, `X-Auth-Token`; not `max_tokens`.
 fn is_secret(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;

@@ -12,7 +12,7 @@ pub(crate) fn hooks_of(event: &str, handlers: &[(Layer, Value)]) -> Hooks {
         .iter()
         .enumerate()
         .map(|(at, (layer, handler))| {
-            // Otherwise the same hook twice would be one.
+            // Otherwise two equal hooks would count as one.
             let matcher = format!("^|x{at}");
             let text = json!({"hooks": {event: [{"matcher": matcher, "hooks": [handler]}]}}).to_string();
             (*layer, text)
@@ -56,7 +56,7 @@ pub(crate) fn blocks(why: &str) -> Raw {
     Raw::Exit { status: 2, stdout: Vec::new(), stderr: why.as_bytes().to_vec(), is_cut: false }
 }
 
-/// Runs a round; each handler's result is made from its line and its payload.
+/// Runs a round; the result of each handler is derived from its command line and its payload.
 pub(crate) fn run(
     hooks: &Hooks,
     happening: &Happening,
@@ -292,12 +292,12 @@ fn new_arguments_never_name_another_tool() {
         output(&json!({"decision": "allow", "tool_name": "FileCreate",
             "updatedInput": {"path": "/etc/passwd", "content": "x", "tool_name": "FileCreate"}}))
     });
-    // The caller parses it again: Read knows no content.
+    // The caller parses the arguments again: Read has no argument for content.
     let updated = combined.updated.unwrap();
     assert_eq!((updated.tool.as_str(), &updated.input["content"]), ("Read", &json!("x")));
 }
 
-/// A guard as people publish them: it looks for the peers' names, and is taken as it is.
+/// A published guard is used unchanged: it looks for the peers' names.
 #[test]
 fn a_published_guard_finds_the_names_that_it_looks_for() {
     let text = json!({"description": "A guard", "hooks": {

@@ -1,6 +1,7 @@
-//! Tools from an OpenAPI document of version 3.0 or 3.1: one for each operation.
+//! Tools from an OpenAPI document of version 3.0 or 3.1, one for each operation.
 //!
-//! An operation that needs something that tools cannot do is left out, and so is an unsupported optional part of an operation; the result names everything that was left out.
+//! An operation that requires something unsupported is left out; an unsupported optional part of an operation is left out too. The result lists
+//! everything that was left out.
 
 mod operation;
 mod refs;
@@ -23,13 +24,13 @@ const METHODS: [&str; 8] = ["get", "put", "post", "delete", "patch", "head", "op
 /// The tools of a document, and what was left out.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// The tools, in the document's order.
+    /// The tools, in the order of the document.
     pub tools: Vec<HttpTool>,
-    /// What was left out, and why.
+    /// A description of each part that was left out, with the reason.
     pub problems: Vec<String>,
 }
 
-/// Reads an OpenAPI document in JSON or YAML. `server` is the address that its paths belong to, in place of its first server.
+/// Reads an OpenAPI document in JSON or YAML. `server` is the address that its paths belong to, instead of its first server.
 ///
 /// # Errors
 /// [`Problem`] if it is not an OpenAPI document, is too large, or names no host.
@@ -68,7 +69,7 @@ pub fn import(text: &str, server: Option<&str>) -> Result<Imported> {
         let mut refs = Refs::new(&root);
         let item = match refs.follow(item) {
             Ok(item) => item,
-            // Reported once for the path.
+            // This is reported only once for the path.
             Err(problem) if method == METHODS[0] => {
                 imported.problem(format!("{path} is left out: {problem}"));
                 continue;
@@ -115,7 +116,7 @@ impl Imported {
     }
 }
 
-/// The first server's address, with the defaults of its variables.
+/// The first server's address, with the default values of its variables.
 fn first_server(servers: Option<&Value>) -> Result<String> {
     let wanted = "name the server's address yourself";
     let Some(server) = servers.and_then(|servers| servers.get(0)) else {
@@ -140,7 +141,7 @@ fn name_of(operation: &Value, method: &str, path: &str) -> String {
     name[..name.len().min(NAME_CHARS)].trim_matches('_').to_owned()
 }
 
-/// A text with ASCII letters, digits and these characters only: runs of others become `_`.
+/// A text with only ASCII letters, digits and the characters that are kept: runs of other characters become `_`.
 fn clean(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut cleaned = String::new();
     for letter in text.chars() {
@@ -153,12 +154,12 @@ fn clean(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     cleaned
 }
 
-/// The fields of an object, or none.
+/// The fields of an object; empty if there is no object.
 fn fields(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
     value.and_then(Value::as_object).into_iter().flat_map(Map::iter)
 }
 
-/// The items of a list, or none.
+/// The items of a list; empty if there is no list.
 fn items(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! One operation as a tool's document.
+//! Converts one operation to a tool's document.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ pub(super) struct Item<'a> {
     pub(super) root: &'a Value,
     pub(super) server: &'a str,
     pub(super) path: &'a str,
-    /// The path's item, with what all its operations share.
+    /// The item of its path, with the fields that all its operations share.
     pub(super) item: &'a Value,
     pub(super) method: &'a str,
     pub(super) operation: &'a Value,
@@ -30,7 +30,7 @@ struct Draft {
     body: Option<Value>,
 }
 
-/// The media types of bodies, in the order in which one is chosen.
+/// The media types of bodies; the first supported one is chosen.
 #[derive(Clone, Copy, PartialEq)]
 enum Media {
     Json,
@@ -45,7 +45,7 @@ pub(super) fn operation<'a>(item: &Item<'a>, refs: &mut Refs<'a>) -> Result<Valu
     }
     for place in [item.item, item.operation] {
         if place.get("servers").is_some_and(|servers| servers.get(0).is_some()) {
-            return Err(Problem::new("it has a server of its own"));
+            return Err(Problem::new("it has its own server"));
         }
     }
     let mut draft = Draft { path: item.path.to_owned(), ..Draft::default() };
@@ -80,7 +80,7 @@ pub(super) fn operation<'a>(item: &Item<'a>, refs: &mut Refs<'a>) -> Result<Valu
     Ok(document)
 }
 
-/// The parameters of an operation: its own go before those of its path.
+/// The parameters of an operation: its own take precedence over those of its path.
 fn parameters<'a>(item: &Item<'a>, refs: &mut Refs<'a>) -> Result<Vec<&'a Value>> {
     let mut all: Vec<&Value> = Vec::new();
     for parameter in items(item.operation.get("parameters")).chain(items(item.item.get("parameters"))) {
@@ -111,7 +111,7 @@ impl Draft {
     fn parameter<'a>(&mut self, parameter: &'a Value, refs: &mut Refs<'a>) -> Result<()> {
         let text = |field| parameter.get(field).and_then(Value::as_str).unwrap_or_default();
         let (name, place) = (text("name"), text("in"));
-        // They come from the body and from the security schemes.
+        // These headers are set from the body and the security schemes.
         let is_ours =
             ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str());
         if place == "header" && is_ours {
@@ -127,7 +127,7 @@ impl Draft {
                         let wanted = format!("{{{name}}}");
                         if !self.path.contains(&wanted) {
                             return Err(Problem::new(format!(
-                                "its path has no place for the parameter {name:?}"
+                                "its path has no placeholder for the parameter {name:?}"
                             )));
                         }
                         self.path = self.path.replace(&wanted, &format!("{{{{{key}}}}}"));
@@ -150,7 +150,7 @@ impl Draft {
         }
     }
 
-    /// A name for a parameter that no other parameter has.
+    /// A name for a parameter that differs from those of all other parameters.
     fn key(&self, name: &str, place: &str) -> String {
         let cut = |text: String| text[..text.len().min(KEY_CHARS - 4)].to_owned();
         let is_letter = |c: char| matches!(c, '_' | '-' | '.');
@@ -199,7 +199,7 @@ impl Draft {
                 for (name, about) in properties {
                     if media == Media::Form && is_object(about) {
                         return Err(Problem::new(format!(
-                            "its field {name:?} is an object, which a form cannot hold"
+                            "its field {name:?} is an object, which a form cannot contain"
                         )));
                     }
                     let key = self.key(name, "body");
@@ -229,7 +229,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds what the first of the operation's security requirements that is supported needs.
+    /// Adds the secrets for the first supported security requirement of the operation.
     fn security<'a>(&mut self, item: &Item<'a>, refs: &mut Refs<'a>) -> Result<()> {
         let Some(requirements) = item.operation.get("security").or_else(|| item.root.get("security")) else {
             return Ok(());
@@ -253,7 +253,7 @@ impl Draft {
     }
 }
 
-/// The schema of a parameter that has one value, or a list of them, in one of the plain styles.
+/// The schema of a parameter that has one value, or a list of values, in one of the simple styles.
 fn simple_schema<'a>(parameter: &'a Value, name: &str, place: &str, refs: &mut Refs<'a>) -> Result<Value> {
     let plain_style = match place {
         "path" | "header" => "simple",
@@ -299,7 +299,7 @@ fn media(kind: &str) -> Option<Media> {
     }
 }
 
-/// A security scheme: `header` or `query`, the name there, and its template.
+/// A security scheme: `header` or `query`, the name there, and the template of its value.
 fn scheme<'a>(root: &'a Value, name: &str, refs: &mut Refs<'a>) -> Result<(&'static str, String, String)> {
     let schemes = root.get("components").and_then(|components| components.get("securitySchemes"));
     let Some(scheme) = schemes.and_then(|schemes| schemes.get(name)) else {

@@ -1,4 +1,4 @@
-//! References within a document: followed within bounds, and never out of it.
+//! References within a document: followed within limits, and never out of the document.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,10 @@ use super::{fields, items};
 use crate::error::{Problem, Result};
 use crate::limits::{DEPTH, OPENAPI_REFERENCES, OPENAPI_VALUES};
 
-/// The keywords of schemas that hold one schema, a list of them, and a map of them.
+/// The keywords of schemas whose value is one schema (`ONE`), or a list of schemas (`LISTS`).
 const ONE: [&str; 3] = ["items", "not", "additionalProperties"];
 const LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-/// The keywords that are kept as they are.
+/// The keywords that are kept unchanged.
 const KEPT: [&str; 18] = [
     "type",
     "title",
@@ -34,11 +34,11 @@ const KEPT: [&str; 18] = [
 /// The references of one operation.
 pub(super) struct Refs<'a> {
     root: &'a Value,
-    /// How many more references may be followed.
+    /// The number of further references that may be followed.
     references: usize,
-    /// How many more values schemas may have.
+    /// The number of further values that schemas may have.
     values: usize,
-    /// What was left out.
+    /// Descriptions of what was left out.
     pub(super) notes: Vec<String>,
 }
 
@@ -47,12 +47,12 @@ impl<'a> Refs<'a> {
         Self { root, references: OPENAPI_REFERENCES, values: OPENAPI_VALUES, notes: Vec::new() }
     }
 
-    /// Notes that something optional was left out.
+    /// Records that an optional part was left out.
     pub(super) fn note(&mut self, what: &str, why: &Problem) {
         self.notes.push(format!("{what} is left out: {why}"));
     }
 
-    /// The value that this one refers to.
+    /// Follows the references of a value to their target.
     pub(super) fn follow(&mut self, value: &'a Value) -> Result<&'a Value> {
         let mut seen: Vec<&str> = Vec::new();
         let mut value = value;
@@ -81,7 +81,7 @@ impl<'a> Refs<'a> {
             .ok_or_else(|| Problem::new(format!("the reference {target:?} leads nowhere")))
     }
 
-    /// A schema with its references resolved, as models get it.
+    /// A schema with its references resolved, in the form that models get.
     pub(super) fn schema(&mut self, value: &'a Value) -> Result<Value> {
         self.within(value, &mut Vec::new(), 0)
     }

@@ -150,7 +150,8 @@ fn references_end_however_they_are_made() {
         )
     };
     let node = json!({"$ref": "#/components/schemas/Node"});
-    // An optional property that refers back is left out; a schema that requires it is left out as a whole.
+    // An optional property that refers to its own schema is left out; a schema that requires such a property is left
+    // out as a whole.
     let tree = json!({"Node": {"type": "object", "properties": {"name": {"type": "string"}, "next": node}}});
     let imported = with(tree, node.clone());
     assert_eq!(imported.tools.len(), 1);
@@ -166,7 +167,7 @@ fn references_end_however_they_are_made() {
         let imported = with(schemas, node.clone());
         assert!(imported.tools.is_empty() && imported.problems[0].contains("leads back"), "{imported:?}");
     }
-    // Each level names the next one twice: 2^40 values if they were all written out.
+    // Each level refers to the next one twice: 2^40 values if all were written out.
     let doubled: Map<String, Value> = (0..40)
         .map(|at| {
             let next = json!({"$ref": format!("#/components/schemas/L{}", at + 1)});
@@ -206,7 +207,7 @@ fn documents_that_are_none_and_servers_without_a_host_are_refused() {
     assert_eq!(other.tools[0].origin(), "http://127.0.0.1:8080");
 }
 
-/// Sandbridge's own description of its API, which another program made.
+/// Sandbridge's own API description, which another program generated.
 #[test]
 fn a_real_document_becomes_tools_and_says_what_it_leaves_out() {
     let text = include_str!("../../../../ui/src/api/openapi.json");

@@ -29,7 +29,7 @@ impl Dialect for Anthropic {
     fn listing(&self) -> Call {
         let headers =
             vec![("accept", "application/json".to_owned()), ("anthropic-version", VERSION.to_owned())];
-        // The largest page that it returns; it has a few dozen.
+        // The largest page that Anthropic returns; there are a few dozen models.
         Call { path: "/v1/models?limit=1000", headers, body: Vec::new() }
     }
 }

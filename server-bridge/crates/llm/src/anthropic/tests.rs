@@ -140,7 +140,7 @@ fn what_stays_the_same_is_marked_for_the_cache() {
     let marked = |value: &Value| value.get("cache_control").is_some();
     assert!(!marked(&body["tools"][0]) && marked(&body["tools"][1]));
     let system: Vec<bool> = body["system"].as_array().unwrap().iter().map(marked).collect();
-    assert_eq!(system, [false, true, false], "behind what is static");
+    assert_eq!(system, [false, true, false], "after the static part");
     let turns = body["messages"].as_array().unwrap();
     let ends: Vec<bool> =
         turns.iter().map(|turn| marked(turn["content"].as_array().unwrap().last().unwrap())).collect();

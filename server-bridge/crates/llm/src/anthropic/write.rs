@@ -208,11 +208,11 @@ fn assistant(said: &Assistant) -> Vec<Block<'_>> {
         said.reasoning.iter().filter_map(|thought| match (&thought.redacted, &thought.signature) {
             (Some(data), _) => Some(Block::RedactedThinking { data }),
             (None, Some(signature)) => Some(Block::Thinking { thinking: &thought.text, signature }),
-            // Another provider's: it would be refused.
+            // Reasoning of another provider would be refused.
             (None, None) => None,
         });
     let text = (!said.text.trim().is_empty()).then_some(Block::Text { text: &said.text });
-    // One that was cut off during its reasoning has no text, and reasoning must not come last.
+    // An answer that was cut off during its reasoning has no text, and reasoning must not come last.
     if text.is_none() && said.tool_calls.is_empty() {
         return Vec::new();
     }

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 
 use super::Error;
 
-/// The name of the file of weights, which the build puts beside the program.
+/// The name of the file of weights, which the build puts next to the program.
 pub const WEIGHTS_FILE: &str = "e5-small-q4.bin";
 
 /// The model name under which its vectors are stored.

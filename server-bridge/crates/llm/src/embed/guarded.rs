@@ -1,4 +1,4 @@
-//! An embedder that is left alone for a while after it failed, so that no search waits for one that is away.
+//! An embedder that is not asked for a while after it failed, so that no search waits for an unavailable embedder.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,10 +11,11 @@ use super::{Embedder, Error};
 use crate::limits::{EMBEDDER_REST, EMBEDDER_REST_LIMIT, QUERY_EMBEDDING_TIMEOUT};
 use crate::retry::Patience;
 
-/// The text that an embedder is tried with.
+/// The text that is embedded as a trial.
 const TRIAL: &str = "ready";
 
-/// Gives the server's embedder: the one that is set now, or the one that an earlier setting named; or tells why it cannot be used.
+/// Returns the server's embedder (the one that is set now, or the one that an earlier setting named), or the reason why
+/// it cannot be used.
 pub type Embedders =
     Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<Option<Guarded>, String>> + Send + Sync>;
 
@@ -58,7 +59,7 @@ impl Rest {
         let mut state = self.state();
         let pause = EMBEDDER_REST.saturating_mul(2u32.saturating_pow(state.failed)).min(EMBEDDER_REST_LIMIT);
         if state.failed == 0 {
-            tracing::warn!(%error, "the embedder failed; until it answers again, search goes by words alone");
+            tracing::warn!(%error, "the embedder failed; until it answers again, search uses words alone");
         }
         state.failed += 1;
         state.last = Some((error.clone(), Instant::now() + pause));
@@ -79,19 +80,19 @@ impl Rest {
 }
 
 impl Guarded {
-    /// Guards an embedder that has these pauses. `setting` is what names it in the server's settings.
+    /// Guards an embedder that has these pauses. `setting` identifies it in the server's settings.
     #[must_use]
     pub fn new(embedder: Embedder, setting: String, rest: Rest) -> Self {
         Self { embedder, setting, rest }
     }
 
-    /// As [`Embedder::model`].
+    /// The same as for [`Embedder::model`].
     #[must_use]
     pub fn model(&self) -> &str {
         self.embedder.model()
     }
 
-    /// What names it in the server's settings.
+    /// The embedder's identifier in the server's settings.
     #[must_use]
     pub fn setting(&self) -> &str {
         &self.setting
@@ -103,7 +104,7 @@ impl Guarded {
         matches!(self.embedder, Embedder::BuiltIn(_))
     }
 
-    /// Its pauses.
+    /// The pauses of this embedder.
     #[must_use]
     pub fn rest(&self) -> &Rest {
         &self.rest
@@ -131,11 +132,12 @@ impl Guarded {
         result
     }
 
-    /// The vectors of passages, in their order; `None` for one that the embedder refuses while it takes others. All have as many numbers as
-    /// `dimensions` says, or as the first one has. Takes long. A failure that is the embedder's begins a pause.
+    /// The vectors of passages, in their order; `None` for a passage that the embedder refuses while it accepts others.
+    /// All have `dimensions` numbers, or as many as the first one. This takes long. A failure of the embedder itself
+    /// begins a pause.
     ///
     /// # Errors
-    /// Any of [`Error`]: the embedder's failure; then there is none of the vectors.
+    /// Any of [`Error`]: the embedder's failure; then no vector is returned.
     pub async fn passages(
         &self,
         texts: Vec<String>,
@@ -156,7 +158,7 @@ impl Guarded {
             Err(error) if is_its_own(&error) => return Err(error),
             Err(error) => tracing::info!(%error, "an embedder refuses some texts; they are tried one by one"),
         }
-        // It may be the texts, or the embedder.
+        // The cause may be the texts or the embedder: one trial text shows which.
         let trial = self.checked(vec![TRIAL.to_owned()], dimensions).await?;
         let dimensions = dimensions.or_else(|| trial.first().map(Vector::dimensions));
         let mut vectors = Vec::with_capacity(texts.len());
@@ -183,7 +185,7 @@ impl Guarded {
         }
     }
 
-    /// Begins a pause after a failure; with `None`, there is none any more.
+    /// Begins a pause after a failure; `None` ends the current one.
     fn note(&self, failure: Option<&Error>) {
         match failure {
             Some(error) => self.rest.begin(error),
@@ -214,7 +216,7 @@ mod tests {
             let (told, left) = guarded.rest().left().unwrap();
             assert_eq!(told, error);
             pauses.push(left.as_secs_f64().round());
-            // In the pause, the same is said at once.
+            // During the pause, the same error is returned at once.
             assert_eq!(guarded.query("text").await.unwrap_err(), error);
             tokio::time::advance(left + Duration::from_millis(1)).await;
             assert!(guarded.rest().left().is_none() && guarded.rest().failure().is_some());

@@ -59,7 +59,7 @@ pub enum Error {
     Vector(#[from] search::vectors::Error),
 }
 
-/// What separates the name of a model from its provider, in the key under which its vectors are stored.
+/// Separates the name of a model from its provider, in the key under which the model's vectors are stored.
 const AT_PROVIDER: char = '@';
 
 /// The key under which earlier versions stored the vectors of this key's model; `None` for the built-in model.
@@ -148,7 +148,7 @@ impl Embedder {
         }))
     }
 
-    /// The same embedder with other retries. The built-in embedder has no retries.
+    /// This embedder with other retries. The built-in embedder has no retries.
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Self {
         match self {

@@ -58,7 +58,7 @@ struct OllamaAnswer {
 struct Number(Option<f32>);
 
 impl Protocol {
-    /// The protocol's word in settings and in the names of models.
+    /// The protocol's name in settings and in the names of models.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -27,9 +27,9 @@ struct Choice {
 #[derive(Default, Deserialize)]
 struct Piece {
     content: Option<String>,
-    /// DeepSeek, vLLM.
+    /// The field of DeepSeek and vLLM.
     reasoning_content: Option<String>,
-    /// OpenRouter, Ollama.
+    /// The field of OpenRouter and Ollama.
     reasoning: Option<String>,
     refusal: Option<String>,
     tool_calls: Option<Vec<CallPiece>>,
@@ -55,7 +55,7 @@ struct Counted {
     #[serde(default)]
     completion_tokens: u64,
     prompt_tokens_details: Option<Details>,
-    /// DeepSeek.
+    /// The field of DeepSeek.
     prompt_cache_hit_tokens: Option<u64>,
 }
 

@@ -48,7 +48,7 @@ fn a_recorded_answer_of_text_is_read() {
         r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#,
         r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":8}}}"#,
         "[DONE]",
-        "garbage behind the end",
+        "garbage after the end",
     ])
     .unwrap();
     assert_eq!((reply.message.text.as_str(), &reply.stop), ("Hello", &Stop::End));

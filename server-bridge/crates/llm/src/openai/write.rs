@@ -224,7 +224,7 @@ fn assistant(said: &Assistant) -> Line<'_> {
 }
 
 fn call(call: &ToolCall) -> CallLine<'_> {
-    // Some servers parse them again, and refuse the whole conversation if that fails.
+    // Some servers parse the arguments again, and refuse the whole conversation if that fails.
     let arguments = if is_object(&call.arguments) { call.arguments.as_str() } else { "{}" };
     CallLine { id: &call.id, r#type: "function", function: CalledFunction { name: &call.name, arguments } }
 }

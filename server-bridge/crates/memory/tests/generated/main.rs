@@ -1,14 +1,14 @@
-//! A generated set of scripted chats and questions: facts, updates, time, several sessions, lists, what nobody said, and what was deleted.
+//! A generated set of scripted chats and questions: facts, updates, time, several sessions, lists, facts that were never mentioned, and deleted ones.
 //!
-//! A scripted model keeps what its user asks it to keep, in three sessions. It plays the understanding of language only: it reads its user's sentence and
-//! the kept memories that the server shows as candidates, and names those of them that the sentence makes untrue, as the generator knows. So an update
-//! goes wrong if the server does not show the old memory, and the figures measure the search for candidates, the supersession, the recall and the abstention.
-//! Then each question is answered from at most five recalled memories. Each fact is put in one of five ways, its update in another five, for people of
-//! which some have names alike. Nothing is random.
+//! A scripted model keeps what its user asks it to keep, in three sessions. It only plays the understanding of language: it reads its
+//! user's sentence and the kept memories that the server shows as candidates, and names those that the sentence makes untrue, as the
+//! generator knows. So an update goes wrong if the server does not show the old memory, and the figures measure the search for
+//! candidates, the supersession, the recall and the abstention. Then each question is answered from at most five recalled memories. Each
+//! fact is put in one of five ways, and its update in another five, for people some of whom have similar names. Nothing is random.
 //!
-//! The goals: of the wanted memories 95 % are recalled (R@5), at most 2 % of the questions about what has changed or ended recall the old value, and
-//! at least 90 % of the questions about what nobody said, or what was deleted, recall no memory of it. They are measured by words alone, as on a server
-//! without an embedder, and with the built-in embedder.
+//! The goals: 95 % of the wanted memories are recalled (R@5); at most 2 % of the questions about facts that have changed or ended recall
+//! the old value; and at least 90 % of the questions about facts that were never mentioned, or were deleted, recall no memory of them.
+//! The goals are measured with words only, as on a server without an embedder, and with the built-in embedder.
 #![allow(clippy::unwrap_used)]
 
 mod phrasings;
@@ -29,13 +29,13 @@ use store::{Name, Store, UserId};
 
 use self::phrasings::{FIRST, FOURTH, HELD_OUT, List, Phrasings, SECOND, THIRD};
 
-/// The memories that an answer is looked for in.
+/// The number of memories in which an answer is looked for.
 const RECALLED: usize = 5;
 
 /// An attribute and its possible values.
 type Subject = (&'static str, &'static [&'static str]);
 
-/// The people, among them some whose names begin alike.
+/// The people; the names of some of them begin alike.
 const PEOPLE: &[&str] = &[
     "Mina", "Minna", "Jonas", "Jonah", "Aylin", "Pedro", "Petra", "Tomasz", "Ines", "Callum", "Noor", "Sven",
     "Bianca", "Kofi",
@@ -63,15 +63,15 @@ const CHINESE_SUBJECTS: &[Subject] = &[
     ("宿舍", &["三号楼", "七号楼", "九号楼", "十二号楼"]),
 ];
 
-/// Something that a chat is about.
+/// A fact that a chat is about.
 #[derive(Clone, Copy, PartialEq)]
 struct Fact {
     person: &'static str,
     subject: &'static str,
     values: &'static [&'static str],
-    /// The place of its first value.
+    /// The index of its first value.
     at: usize,
-    /// Its place among all, which chooses its sentences.
+    /// The index of the fact among all facts, which selects its sentences.
     turn: usize,
 }
 
@@ -82,12 +82,12 @@ fn filled(sentence: &str, fact: &Fact, version: usize) -> String {
     filled.replace("{o}", before)
 }
 
-/// True if a text has these words; a single character makes no word of its own in Chinese.
+/// True if a text has these words; in Chinese, a single character does not count as a word.
 fn has(text: &str, wanted: &str) -> bool {
     if !wanted.is_ascii() {
         return text.contains(wanted);
     }
-    // The stem of Ines is that of "in".
+    // "Ines" and "in" have the same stem.
     let words = |text: &str| terms(text).into_iter().map(|term| term.word).collect::<Vec<_>>();
     let found = words(text);
     words(wanted).iter().all(|word| found.contains(word))
@@ -122,7 +122,7 @@ fn facts() -> Vec<Fact> {
     };
     let mut all = of(PEOPLE, SUBJECTS);
     all.extend(of(CHINESE_PEOPLE, CHINESE_SUBJECTS));
-    // 196 facts; 101 is a step through all of them.
+    // There are 196 facts; steps of 101 reach all of them.
     (0..all.len()).map(|turn| Fact { turn, ..all[turn * 101 % all.len()] }).collect()
 }
 
@@ -131,13 +131,14 @@ struct World {
     user: UserId,
     meaning: Meaning,
     phrasings: &'static [Phrasings; 2],
-    /// What the scripted model understands: of each sentence the person and the attribute, except for those of lists, which nothing makes untrue.
+    /// For each sentence, the person and the attribute that the scripted model understands, except for sentences of lists, which nothing
+    /// makes untrue.
     understood: Mutex<HashMap<String, (&'static str, &'static str)>>,
     /// The updates whose old memory the server did not show.
     missed: Mutex<Vec<String>>,
 }
 
-/// The share of questions with the wanted result, and the questions without it.
+/// The share of questions with the wanted result, with the questions that lack it.
 #[derive(Default)]
 struct Share {
     good: usize,
@@ -159,7 +160,7 @@ impl Share {
     }
 }
 
-/// What was measured.
+/// The measured shares.
 #[derive(Default)]
 struct Measured {
     found: Share,
@@ -168,7 +169,7 @@ struct Measured {
     past: Share,
 }
 
-/// The built-in embedder, of the cache that `scripts/test` fills; see `e5/tests/reference.rs`.
+/// The built-in embedder's file in the cache that `scripts/test` fills; see `e5/tests/reference.rs`.
 fn weights() -> PathBuf {
     if let Some(file) = std::env::var_os("SANDBRIDGE_E5_WEIGHTS") {
         return file.into();
@@ -199,7 +200,7 @@ impl World {
         &self.phrasings[usize::from(!person.is_ascii())]
     }
 
-    /// Keeps a sentence as a model does with `memory_write`: it reads the candidates in the result, and calls again with those that are untrue now.
+    /// Keeps a sentence as a model does with `memory_write`: it reads the candidates in the result, and calls again with those that are now untrue.
     async fn keep(&self, text: &str, valid_to_ms: Option<i64>) {
         let of = |supersedes| Write {
             kind: MemoryKind::Semantic,
@@ -226,7 +227,7 @@ impl World {
         }
     }
 
-    /// The scripted model: the numbers of the shown memories that a sentence makes untrue.
+    /// The scripted model's answer: the numbers of the shown memories that a sentence makes untrue.
     fn untrue(&self, text: &str, shown: &str) -> Vec<i64> {
         let understood = self.understood.lock().unwrap();
         let Some(of) = understood.get(text) else { return Vec::new() };
@@ -266,13 +267,13 @@ impl World {
             .extend(items.iter().find(is_old).map(|item| format!("{} / {text}", item.text)));
     }
 
-    /// The question about a fact, in one of the ways.
+    /// The question about a fact, in one of its phrasings.
     fn question(&self, fact: &Fact, way: usize) -> String {
         let asked = self.phrasings(fact.person).asked;
         filled(asked[(fact.turn + way) % asked.len()], fact, 0)
     }
 
-    /// The texts that are recalled for a question at a time.
+    /// The texts that are recalled for a question at the given time.
     async fn recalled(&self, question: &str, now_ms: i64) -> Vec<String> {
         let items = self.store.memory_items(self.user).await.unwrap();
         let with_ended = is_about_past(question, now_ms);
@@ -285,7 +286,7 @@ impl World {
         find(question, &near, &seen).into_iter().take(RECALLED).map(|found| found.item.text.clone()).collect()
     }
 
-    /// All lists of all people: each value is said in a way of its own.
+    /// All lists of all people, each with its own phrasings.
     fn lists(&self) -> Vec<(&'static List, Fact)> {
         let people = PEOPLE.iter().chain(CHINESE_PEOPLE).step_by(2).enumerate();
         let of = |(turn, person): (usize, &&'static str)| {
@@ -308,7 +309,7 @@ impl World {
         let now_ms = self.store.now_ms();
         let later_ms = now_ms + 3_600_000;
         let lists = self.lists();
-        // Session 1: everything that is said at first. What has a time holds for an hour.
+        // Session 1: the first statements. Facts with a time apply for an hour.
         for fact in told {
             self.say(fact, timed.contains(fact).then_some(later_ms)).await;
         }
@@ -340,7 +341,7 @@ impl World {
             let is_old = |text: &&String| has(text, fact.value(0)) && !has(text, fact.value(1));
             recalled.iter().filter(|text| fact.is_in(text)).any(|text| is_old(&text))
         };
-        // Facts: each is asked in two ways.
+        // Facts: each is asked about in two ways.
         for fact in stable {
             for way in [0, 1] {
                 let question = self.question(fact, way);
@@ -348,7 +349,7 @@ impl World {
                 found.add(states(fact, &recalled, 0), &question, &recalled);
             }
         }
-        // Updates: the new value, and not the old one.
+        // Updates: the new value is recalled, and not the old one.
         for fact in updated {
             let question = self.question(fact, 0);
             let recalled = self.recalled(&question, now_ms).await;
@@ -369,13 +370,13 @@ impl World {
             let recalled = self.recalled(&question, later_ms + 1).await;
             fresh.add(!is_stale(fact, &recalled), &question, &recalled);
         }
-        // Several sessions: a fact of the first, and one that the second changed.
+        // Several sessions: a fact of the first session, and one that the second session changed.
         for (one, other) in stable.iter().zip(updated) {
             let question = format!("{} {}", self.question(one, 0), self.question(other, 1));
             let recalled = self.recalled(&question, now_ms).await;
             found.add(states(one, &recalled, 0) && states(other, &recalled, 1), &question, &recalled);
         }
-        // Lists: all values.
+        // Lists: all values are recalled.
         for (list, fact) in &lists {
             let question = filled(list.asked, fact, 0);
             let recalled = self.recalled(&question, now_ms).await;
@@ -384,7 +385,7 @@ impl World {
             };
             found.add((0..3).all(has_value), &question, &recalled);
         }
-        // What nobody said, and what was deleted: no memory is about it.
+        // Facts that were never mentioned or were deleted: no memory is about them.
         for fact in absent.iter().chain(deleted) {
             for way in [0, 1] {
                 let question = self.question(fact, way);

@@ -1,17 +1,17 @@
-//! The sentences of the generated set, in five families. The search for candidates and the recall were chosen by the figures of the first four. The fifth
-//! was held out: it was written after that, and nothing was changed for it.
+//! The sentences of the generated set, in five families. The search for candidates and the recall were chosen by the figures of the first
+//! four families. The fifth was held out: it was written afterwards, and nothing was changed for it.
 //!
-//! `{p}` is a person, `{s}` an attribute, `{v}` a value and `{o}` the value before.
+//! `{p}` is a person, `{s}` an attribute, `{v}` a value and `{o}` the previous value.
 
 /// The sentences of one language.
 pub(super) struct Phrasings {
-    /// A fact, when it is first said.
+    /// Sentences that state a fact for the first time.
     pub(super) said: &'static [&'static str],
-    /// A fact with a new value.
+    /// Sentences that state a fact with a new value.
     pub(super) changed: &'static [&'static str],
-    /// A question about a fact.
+    /// Questions about a fact.
     pub(super) asked: &'static [&'static str],
-    /// Attributes with several values: the question, how the first value is said, and how others are.
+    /// Attributes with several values.
     pub(super) lists: &'static [List],
 }
 
@@ -27,7 +27,7 @@ const LANGUAGES: &[&str] = &["Finnish", "Basque", "Swahili"];
 const PASTIMES: &[&str] = &["下棋", "爬山", "钓鱼"];
 const CHINESE_FOODS: &[&str] = &["花生", "虾", "芒果"];
 
-/// English and Chinese of the first family.
+/// The first family, in English and Chinese.
 pub(super) const FIRST: [Phrasings; 2] = [
     Phrasings {
         said: &[
@@ -97,7 +97,7 @@ pub(super) const FIRST: [Phrasings; 2] = [
     },
 ];
 
-/// English and Chinese of the second family.
+/// The second family, in English and Chinese.
 pub(super) const SECOND: [Phrasings; 2] = [
     Phrasings {
         said: &[
@@ -163,7 +163,7 @@ pub(super) const SECOND: [Phrasings; 2] = [
     },
 ];
 
-/// English and Chinese of the third family.
+/// The third family, in English and Chinese.
 pub(super) const THIRD: [Phrasings; 2] = [
     Phrasings {
         said: &[
@@ -225,7 +225,7 @@ pub(super) const THIRD: [Phrasings; 2] = [
     },
 ];
 
-/// English and Chinese of the fourth family.
+/// The fourth family, in English and Chinese.
 pub(super) const FOURTH: [Phrasings; 2] = [
     Phrasings {
         said: &[
@@ -295,7 +295,7 @@ pub(super) const FOURTH: [Phrasings; 2] = [
     },
 ];
 
-/// English and Chinese of the family that was held out.
+/// The family that was held out, in English and Chinese.
 pub(super) const HELD_OUT: [Phrasings; 2] = [
     Phrasings {
         said: &[

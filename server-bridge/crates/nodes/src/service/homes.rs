@@ -1,9 +1,9 @@
-//! Where a user's home is, and the end of a home at this node.
+//! Finding a user's home, and ending a home at this node.
 //!
 //! ```text
 //!  another node claimed it, or this one gives it up ─► sockets and links of the user end ─► their work ends ─► it may be claimed again
 //! ```
-//! What the user's work here still tries to change is refused by the database meanwhile.
+//! Meanwhile, the database refuses changes that the user's work here still tries to make.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -18,11 +18,11 @@ use crate::limits::{ELSEWHERE_KEPT, END_TIMEOUT, NODE_LEASE};
 /// The node that works for a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// This one.
+    /// This node.
     Here,
     /// The node with this URL.
     At(String),
-    /// None, and this one takes no more users.
+    /// No node, and this one takes no more users.
     Nowhere,
 }
 
@@ -35,7 +35,7 @@ impl Nodes {
         self.0.home(user).await
     }
 
-    /// Forgets that another node is the home of a user: that node says it is not, or cannot be reached.
+    /// Forgets that another node is the home of a user: that node denies it, or cannot be reached.
     pub fn forget_home(&self, user: UserId) {
         self.0.forget_elsewhere(user);
     }
@@ -117,7 +117,7 @@ impl Inner {
     /// Claims the home of a user. Users who share a group or a messenger share a home, which is that of the one with the lowest id.
     pub(super) async fn claim_with_others(&self, user: UserId) -> Result<Claim, Error> {
         let leader = self.store.home_leader(user).await?;
-        // What is remembered of that one may be as outdated as what was remembered of this user.
+        // The remembered home of the leader may be as outdated as the user's was.
         self.forget_elsewhere(leader);
         if leader != user
             && let Home::At(url) = Box::pin(self.home(leader)).await?
@@ -125,7 +125,7 @@ impl Inner {
             match self.store.home_url(user).await? {
                 None => return Ok(Claim::Elsewhere(url)),
                 Some(own) if own != self.new.url => return Ok(Claim::Elsewhere(own)),
-                // It moves soon.
+                // The home moves to the leader's node soon.
                 Some(_) => {}
             }
         }
@@ -162,7 +162,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if this node is certainly the home of a user: while its lease lasts nobody else can claim it.
+    /// True if this node is certainly the home of a user: while its lease lasts, no other node can claim it.
     fn is_home(&self, user: UserId) -> bool {
         let renewed_at = *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
         renewed_at.elapsed() < NODE_LEASE && self.member.fence(user).is_some()
@@ -236,7 +236,7 @@ impl Inner {
         tracing::info!(%user, "this node is not the user's home any more");
         let Some(end_work) = self.end_work.get() else { return };
         let mut ending = end_work(user);
-        // No home again before it has ended, however long that takes.
+        // This node does not become the home again before the work has ended, however long that takes.
         while timeout(END_TIMEOUT, &mut ending).await.is_err() {
             tracing::warn!(%user, "some work for a user who has another home now has not ended yet");
         }

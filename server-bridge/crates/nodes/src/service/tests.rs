@@ -39,13 +39,13 @@ async fn a_node_that_starts_waits_for_the_lease_of_a_killed_one() {
     let begun = Instant::now();
     let (next, _) = join(&store, "http://a:1").await.unwrap();
     assert!((NODE_LEASE..JOIN_PATIENCE).contains(&begun.elapsed()), "{:?}", begun.elapsed());
-    // The killed one was only frozen: it is told to stop.
+    // The killed process was only frozen: it has to stop.
     let lost = killed.0.run(&CancellationToken::new()).await.unwrap_err();
     assert!(matches!(lost, Error::NodeUrlInUse { .. }), "{lost}");
     next.leave().await;
     let begun = Instant::now();
     join(&store, "http://b:1").await.unwrap();
-    assert!(begun.elapsed() < NODE_RENEWAL, "one that stopped in order is not waited for");
+    assert!(begun.elapsed() < NODE_RENEWAL, "a node that stopped in an orderly way is not waited for");
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,7 +117,7 @@ async fn a_home_is_claimed_by_the_first_change_and_settled_once_before_any_other
     assert!(matches!(store.create_chat(ann).await, Err(Error::Fenced)));
 }
 
-/// Two nodes that work beside each other.
+/// Two nodes that work alongside each other.
 async fn two_nodes() -> ([(Nodes, Store); 2], [UserId; 2]) {
     let url = PostgresUrl::parse(&testkit::postgres::database()).unwrap();
     let join = async |node_url: &str| {
@@ -149,7 +149,7 @@ async fn a_home_is_the_node_that_was_asked_first_until_it_gives_the_home_up() {
     assert!(matches!(other_store.create_chat(ann).await, Err(Error::Fenced)));
     one.release(ann).await.unwrap();
     assert_eq!(ended.load(Ordering::SeqCst), 1);
-    assert_eq!(other.home(ann).await.unwrap(), at_one, "nobody said otherwise");
+    assert_eq!(other.home(ann).await.unwrap(), at_one, "no node reported otherwise");
     other.forget_home(ann);
     assert_eq!(other.home(ann).await.unwrap(), Home::Here);
     assert_eq!(one.home(ann).await.unwrap(), Home::At("http://b:1".to_owned()));
@@ -186,7 +186,7 @@ async fn work_that_wants_a_home_back_which_is_being_given_up_ends_with_it() {
     }
     timeout(Duration::from_secs(20), node.0.lose(ann))
         .await
-        .expect("the end does not wait for who waits for it");
+        .expect("ending the work does not wait for a task that waits for it");
     drop(giving_up);
     assert!(matches!(work.await.unwrap(), Err(Error::Fenced)));
     assert_eq!(node.home(ann).await.unwrap(), Home::Here, "it may be claimed again");

@@ -117,10 +117,10 @@ pub(crate) async fn messages(
     let (messages, _) = database.store.messages(user, chat, None, 1_000).await.unwrap();
     let texts: Vec<String> = messages.into_iter().map(|message| message.text).collect();
     let once: HashSet<&String> = texts.iter().collect();
-    assert_eq!(once.len(), texts.len(), "a message is there twice: {texts:?}");
+    assert_eq!(once.len(), texts.len(), "a message is stored twice: {texts:?}");
     let known: Vec<&String> = texts.iter().filter(|text| posted.acknowledged.contains(text)).collect();
     assert_eq!(known, posted.acknowledged.iter().collect::<Vec<_>>(), "of {texts:?}");
     let refused: Vec<_> = posted.refused.iter().filter(|text| texts.contains(text)).collect();
-    assert!(refused.is_empty(), "{refused:?} were refused and are there");
+    assert!(refused.is_empty(), "{refused:?} were refused and are stored");
     happened.messages += posted.acknowledged.len() as u64;
 }

@@ -14,7 +14,7 @@ use crate::job::{Script, channel_of, left_of_channel};
 use crate::random::Random;
 use crate::schedule::tell;
 
-/// The most frames that are queued for a client.
+/// The maximum number of frames that are queued for a client.
 const WAITING: usize = 8;
 /// How long a client waits without a frame before it connects elsewhere.
 const SILENCE: Duration = Duration::from_secs(25);
@@ -36,7 +36,7 @@ pub(crate) enum Known {
     Failed(String),
 }
 
-/// What a client knows of its messages: the texts that were acknowledged, and those that were refused.
+/// A client's record of its messages: the texts that were acknowledged, and those that were refused.
 #[derive(Debug, Default)]
 pub(crate) struct Posted {
     pub(crate) acknowledged: Vec<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Client {
     pub(crate) urls: Vec<String>,
     pub(crate) user: UserId,
     pub(crate) random: Random,
-    /// Cancelled when it stops to lose its connections on purpose.
+    /// Cancelled when the client stops losing its connections on purpose.
     pub(crate) calm: CancellationToken,
 }
 

@@ -27,7 +27,7 @@ const HOME_LOOKS: u32 = 2;
 const HOME_LOOK_PAUSE: Duration = Duration::from_millis(300);
 /// How long to try to connect to an unreachable node.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The most frames that are queued between two processes.
+/// The maximum number of frames that are queued between two processes.
 const WAITING: usize = 8;
 
 /// The node that handles a user's requests.

@@ -106,7 +106,7 @@ impl House {
         self.doors().get(url).is_some_and(|door| door.send(call).is_ok())
     }
 
-    /// Partitions two nodes from each other, or ends that.
+    /// Partitions two nodes from each other, or ends their partition.
     pub(crate) fn part(&self, one: &str, other: &str, are_parted: bool) {
         self.0.walls.send_modify(|walls| {
             walls.retain(|wall| !is_between(wall, one, other));

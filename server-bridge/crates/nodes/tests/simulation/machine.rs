@@ -24,7 +24,7 @@ use crate::job::{Job, Script, channel_of, left_of_channel};
 use crate::link::{CutLink, WHOLE, cut_link};
 use crate::random::Random;
 
-/// The most messages on a link before it breaks, per end and direction.
+/// The maximum number of messages on a link before it breaks, per end and direction.
 const MESSAGES: u64 = 60;
 /// How long a runner waits for the answer to its registration.
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -277,7 +277,7 @@ impl Connection {
     }
 
     fn detach(&mut self, stream: StreamId) {
-        self.session.fail(stream, &WireError::new(ErrorKind::Detached, "another reader came"));
+        self.session.fail(stream, &WireError::new(ErrorKind::Detached, "another reader attached"));
         self.streams.remove(&stream);
     }
 

@@ -24,7 +24,7 @@ const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Nodes only compare their keys here; connections between them are not encrypted.
 const VERSION: &str = "0.1.0";
 
-/// What the tasks of one process share.
+/// The state that the tasks of one process share.
 pub(crate) struct Node {
     pub(crate) url: String,
     pub(crate) nodes: Nodes,

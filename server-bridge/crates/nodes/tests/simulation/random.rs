@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 

@@ -21,13 +21,13 @@ use crate::random::Random;
 
 /// The URLs of the nodes.
 const URLS: [&str; 3] = ["http://a:1", "http://b:1", "http://c:1"];
-/// The people.
+/// The names of the users.
 const PEOPLE: [&str; 2] = ["ann", "bob"];
 /// The machines, numbered from 1: the index of the owner, and the name.
 const MACHINES: [(usize, &str); 3] = [(0, "laptop"), (0, "desk"), (1, "laptop")];
 /// The steps of a schedule before all faults end.
 const STEPS: u64 = 28;
-/// The most messages that one person writes.
+/// The maximum number of messages that one person writes.
 const MESSAGES: u64 = 6;
 /// The longest output of a command, in bytes.
 const OUTPUT: u64 = 5_000;
@@ -380,7 +380,7 @@ impl<'a> Schedule<'a> {
 
     /// Ends all faults, and waits until nothing is in progress any more.
     fn mend(&mut self) {
-        tell("everything is mended".to_owned());
+        tell("all faults have ended".to_owned());
         self.calm.cancel();
         self.hands.iter().for_each(Hand::calm);
         for (one, other) in [(0, 1), (1, 2), (2, 0)] {
@@ -407,7 +407,7 @@ impl<'a> Schedule<'a> {
             tell(process.describe(&self.bench.users));
         }
         tell(self.bench.world.finish(self.bench.database.describe()));
-        panic!("no rest in {REST} s; clients still wait for {open:?}");
+        panic!("work is still in progress after {REST} s; clients still wait for {open:?}");
     }
 
     /// Checks the invariants, and stops the remaining processes.

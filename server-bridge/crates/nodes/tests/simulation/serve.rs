@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use crate::house::{ALL, Ask, Exec, Frame};
 use crate::node::Node;
 
-/// The most messages that are read from a chat.
+/// The maximum number of messages that are read from a chat.
 const MESSAGES: u32 = 1_000;
 /// How long a client may take to acknowledge the end, as in the server's limits.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

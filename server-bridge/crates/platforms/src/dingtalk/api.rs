@@ -11,15 +11,15 @@ use tokio::time::Instant;
 use crate::http::{Answer, Body, Http, Multipart, too_fast};
 use crate::platform::Failure;
 
-/// A token is renewed so long before it runs out.
+/// How long before its expiry a token is renewed.
 const TOKEN_MARGIN: Duration = Duration::from_secs(300);
 
 /// The API for one application.
 pub(super) struct Api {
     pub(super) http: Http,
-    /// `https://api.dingtalk.com`.
+    /// The address of the API, such as `https://api.dingtalk.com`.
     pub(super) base: String,
-    /// `https://oapi.dingtalk.com`: where files are uploaded.
+    /// The address for uploading files, such as `https://oapi.dingtalk.com`.
     pub(super) upload: String,
     pub(super) client_id: String,
     pub(super) secret: String,
@@ -31,7 +31,7 @@ impl Api {
         Self { http, base, upload, client_id, secret, token: Mutex::new(None) }
     }
 
-    /// Asks for an address to connect to.
+    /// Requests an address to connect to.
     pub(super) async fn open(&self) -> Result<String, Failure> {
         let topics = json!([{"type": "CALLBACK", "topic": "/v1.0/im/bot/messages/get"}]);
         let body = json!({"clientId": self.client_id, "clientSecret": self.secret, "subscriptions": topics,
@@ -50,7 +50,7 @@ impl Api {
     }
 
     pub(super) async fn token(&self) -> Result<String, Failure> {
-        // Held while it is asked for: one request for all who wait.
+        // Locked while a token is requested, so that one request serves all waiting callers.
         let mut token = self.token.lock().await;
         if let Some((token, until)) = &*token
             && Instant::now() < *until
@@ -62,12 +62,12 @@ impl Api {
         let answer =
             self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(Failure::not_sent)?;
         let found = self.judged(&answer).map_err(|failure| match failure {
-            // There is nothing else in the request that could be wrong.
+            // Only the credentials can be wrong in this request.
             Failure::Message(why) => Failure::Account(why),
             other => other.not_sent(),
         })?;
         let new = found["accessToken"].as_str().filter(|token| !token.is_empty());
-        let new = new.ok_or_else(|| Failure::Away("the platform gives no token".to_owned()))?.to_owned();
+        let new = new.ok_or_else(|| Failure::Away("the platform returned no token".to_owned()))?.to_owned();
         let lives = Duration::from_secs(found["expireIn"].as_u64().unwrap_or(0).min(86_400));
         self.http.learn(&new);
         *token = Some((new.clone(), Instant::now() + lives.saturating_sub(TOKEN_MARGIN)));
@@ -107,7 +107,7 @@ impl Api {
         }
     }
 
-    /// Uploads a file: its media id.
+    /// Uploads a file; returns its media id.
     pub(super) async fn upload(&self, name: &str, bytes: &Bytes, is_image: bool) -> Result<String, Failure> {
         let token = self.token().await?;
         let kind = if is_image { "image" } else { "file" };
@@ -128,7 +128,7 @@ impl Api {
             return Ok(id.to_owned());
         }
         match found["errcode"].as_i64() {
-            // The token is unknown by now.
+            // The platform no longer accepts the token.
             Some(40_014 | 42_001) => {
                 *self.token.lock().await = None;
                 Err(Failure::Away("the token has run out".to_owned()))
@@ -150,7 +150,7 @@ impl Api {
         ))
     }
 
-    /// What an answer means.
+    /// Judges an answer: returns its document, or the failure that it means.
     fn judged(&self, answer: &Answer) -> Result<Value, Failure> {
         let found = answer.json();
         if answer.is_success() {
@@ -168,7 +168,7 @@ impl Api {
             429 => answer.too_fast(),
             _ if code.contains("QpsLimit") => too_fast(Some(1.0)),
             status @ 500.. => Failure::Unknown(format!("status {status}")),
-            // The robot was taken out of the group, or the group is gone.
+            // The robot was removed from the group, or the group was deleted.
             _ if code.contains("chatbot.notExist") || code.contains("conversation") => Failure::Closed(why()),
             _ => Failure::Message(why()),
         })

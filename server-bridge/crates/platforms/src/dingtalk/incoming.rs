@@ -1,4 +1,4 @@
-//! Messages of the platform as events of ours.
+//! Converts messages of the platform to events.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,13 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Sender, What}
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The most files of one message.
+/// The maximum number of files of one message that are read.
 const MEDIA_MAX: usize = 20;
 
-/// A message; `None` if it does not tell who sent it, or where.
+/// Reads a message; `None` if it does not contain its sender or its conversation.
 pub(super) fn read(message: &Value) -> Option<Event> {
     let is_group = message["conversationType"] != "1";
-    // Only people of the organization have the first one.
+    // Only members of the organization have a staff id.
     let user = id(&message["senderStaffId"]).or_else(|| id(&message["senderId"]))?;
     let where_to =
         if is_group { format!("group:{}", id(&message["conversationId"])?) } else { format!("user:{user}") };
@@ -46,7 +46,7 @@ fn content(message: &Value) -> (String, Vec<Media>) {
         "text" => (message["text"]["content"].as_str().unwrap_or_default().to_owned(), Vec::new()),
         "picture" => (String::new(), media(MediaKind::Image, content).into_iter().collect()),
         "file" | "video" => (String::new(), media(MediaKind::File, content).into_iter().collect()),
-        // What was recognized stands beside the sound.
+        // The recognized text is delivered together with the sound.
         "audio" => (
             content["recognition"].as_str().unwrap_or_default().to_owned(),
             media(MediaKind::File, content).into_iter().collect(),
@@ -61,7 +61,7 @@ fn content(message: &Value) -> (String, Vec<Media>) {
 }
 
 fn media(kind: MediaKind, from: &Value) -> Option<Media> {
-    // A code is long, and not an id.
+    // A download code is longer than an id, so it has its own limit.
     let code = from["downloadCode"].as_str().filter(|code| !code.is_empty() && code.len() <= 4096)?;
     let name = names::file(from["fileName"].as_str().unwrap_or_default());
     Some(Media { kind, name, bytes: None, handle: json!({"code": code}) })

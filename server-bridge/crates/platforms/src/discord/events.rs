@@ -1,4 +1,4 @@
-//! Dispatches as events.
+//! Converts dispatches to events.
 
 use serde_json::{Value, json};
 
@@ -6,18 +6,18 @@ use super::gateway::Us;
 use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender, What};
 use crate::names;
 
-/// Milliseconds from 1970 to Discord's own beginning of time.
+/// The beginning of Discord's time, in Unix milliseconds.
 const EPOCH_MS: i64 = 1_420_070_400_000;
-/// Messages that people write: plain ones, and answers.
+/// The types of messages that people write: plain messages, and answers.
 const WRITTEN: [u64; 2] = [0, 19];
-/// A press on a part of a message.
+/// The type of an interaction that is a press on a part of a message.
 const COMPONENT: u64 = 3;
 
-/// The event of a dispatch; `None` if it is of no use.
+/// Converts a dispatch to an event; `None` if the dispatch is of no use.
 pub(super) fn event(kind: &str, data: &Value, us: &Us) -> Option<Event> {
     match kind {
         "MESSAGE_CREATE" => message(data, false, us),
-        // Discord changes messages by itself, too: then they have no time of an edit.
+        // Discord itself changes messages too; these have no time of an edit.
         "MESSAGE_UPDATE" if data["edited_timestamp"].is_string() => message(data, true, us),
         "INTERACTION_CREATE" => press(data, us),
         "CHANNEL_DELETE" | "THREAD_DELETE" => {
@@ -53,9 +53,9 @@ fn message(data: &Value, is_edited: bool, us: &Us) -> Option<Event> {
         return None;
     }
     let mut sender = sender(&data["author"], us)?;
-    // A webhook's messages have a name that anybody chose.
+    // The name on a webhook's message can be chosen freely, so the sender counts as a bot.
     sender.is_bot |= data["webhook_id"].is_string();
-    // What is forwarded comes as copies, beside the sender's own words.
+    // Forwarded messages are copies in a separate field, next to the sender's own words.
     let copies: Vec<&Value> =
         data["message_snapshots"].as_array().into_iter().flatten().map(|copy| &copy["message"]).collect();
     let files = std::iter::once(data).chain(copies.iter().copied());
@@ -123,8 +123,8 @@ fn press(data: &Value, us: &Us) -> Option<Event> {
     })
 }
 
-/// A text with people's names instead of their ids, and true if it mentions us: the mark in the text, and Discord's own list of those
-/// whom it took for mentions. The mention in front is left out.
+/// A text with people's names instead of their ids, and true if it mentions the bot: by a mark in the text that is also in Discord's own
+/// list of mentions. A mention at the beginning is left out.
 fn words(content: &str, mentions: &Value, us: &Us) -> (String, bool) {
     let mut text = content.to_owned();
     let mut mentions_us = false;

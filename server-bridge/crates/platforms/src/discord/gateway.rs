@@ -1,4 +1,4 @@
-//! The connection of the gateway.
+//! The connection to the gateway.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -20,46 +20,46 @@ use crate::socket::{Frame, Socket};
 
 /// The query of the gateway's address: the protocol version and the encoding.
 const QUERY: &str = "/?v=10&encoding=json";
-/// Servers, their messages, and direct messages.
+/// The intents for servers, their messages, and direct messages.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 12;
 /// The intent for the content of messages that do not mention the bot; Discord must allow it for the application.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 /// How long the first answer to a press may take: Discord gives up after 3 s.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 
-/// How many conversations are looked up after a session could not be resumed, the most recently active first.
+/// The limit on conversations that are looked up after a session could not be resumed, the most recently active ones.
 const CHANNELS_MAX: usize = 100;
-/// How many messages a page has. With their embeds they stay below the size limit of an answer.
+/// The number of messages in a page; with their embeds, they stay below the size limit of an answer.
 const PAGE: usize = 50;
 /// The longest wait for Discord's rate limit while messages are looked up; heartbeats are delayed as long.
 const WAIT_MAX_MS: u64 = 10_000;
-/// How many pages of a conversation are looked up at most: 1,000 messages.
+/// The maximum number of pages of a conversation that are looked up: 1,000 messages.
 const PAGES_MAX: usize = 20;
 
-/// The cursor that the inbox keeps: where to resume.
+/// The cursor that the inbox stores: the place to resume at.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Place {
-    /// Empty if the session cannot be resumed.
+    /// The session's id; empty if the session cannot be resumed.
     session: String,
     url: String,
     seq: u64,
     us: Us,
-    /// The last message of each conversation, the latest at the end.
+    /// The last message of each conversation, the most recently active conversation at the end.
     #[serde(default)]
     channels: Vec<Channel>,
 }
 
-/// A conversation, and how far it was read.
+/// A conversation, and the last message that was read there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Channel {
     id: String,
-    /// Its server; none in a direct conversation.
+    /// The id of its server; `None` for a direct conversation.
     guild: Option<String>,
     last: String,
 }
 
 impl Place {
-    /// Notes that a message was read.
+    /// Records that a message was read.
     fn read(&mut self, message: &Value) {
         let (Some(id), Some(last)) = (message["channel_id"].as_str(), message["id"].as_str()) else { return };
         self.channels.retain(|known| known.id != id);
@@ -71,14 +71,14 @@ impl Place {
     }
 }
 
-/// Who the bot is.
+/// The identity of the bot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Us {
     /// The bot user's id.
     pub(super) id: String,
     /// The application's id.
     pub(super) app: String,
-    /// The name.
+    /// The bot's name.
     pub(super) name: String,
 }
 
@@ -98,7 +98,7 @@ impl Discord {
         let connected = Socket::connect(self.http.reach(), &url, &[]).await;
         let socket = match connected {
             Ok(socket) => socket,
-            // The address to resume at may be gone; the other one is always there.
+            // The address for resuming may no longer exist; the general address always does.
             Err(failure) if resumable.is_some() => {
                 let Ok(url) = self.gateway().await else { return ended(failure) };
                 match Socket::connect(
@@ -140,7 +140,7 @@ impl Discord {
         }})
     }
 
-    /// How a connection ended that Discord closed.
+    /// The end of a run whose connection Discord closed with this code.
     fn closed(&self, code: u16) -> End {
         match code {
             4004 => End::Refused("Discord refuses the token".to_owned()),
@@ -184,7 +184,7 @@ impl Session<'_> {
             }
             None => self.send(&self.discord.identify()).await?,
         }
-        // The first one at a random time, so that not all bots beat at once.
+        // The first heartbeat is at a random time, so that not all bots send theirs at once.
         let mut beat_at = Instant::now() + every.mul_f64(rand::rng().random_range(0.0..1.0));
         let mut is_answered = true;
         loop {
@@ -296,8 +296,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Hands over what was said in known conversations since they were read, by the API: each page is committed with how far its
-    /// conversation was read, and without the session, so that a crash in between does not resume behind what was not looked up.
+    /// Looks up, by the API, the messages in known conversations since they were last read. Each page is committed with the place up to which
+    /// its conversation was read, and without the session, so that after a crash the server does not resume after messages that were not
+    /// looked up.
     async fn missed(&mut self) -> Result<(), End> {
         let known = self.place.as_ref().map(|place| place.channels.clone()).unwrap_or_default();
         for Channel { id, guild, mut last } in known {
@@ -315,17 +316,17 @@ impl Session<'_> {
                 let page = loop {
                     match self.discord.call(Method::GET, &path, Body::Empty).await {
                         Ok(page) => break page,
-                        // A new session would begin from the start.
+                        // Waits here, because ending the connection would begin a new session and all lookups again.
                         Err(Failure::TooFast { wait_ms }) if wait_ms <= WAIT_MAX_MS => {
                             sleep(Duration::from_millis(wait_ms)).await;
                         }
-                        // The bot may not read there, or it is gone.
+                        // The bot may not read the conversation, or it was deleted.
                         Err(Failure::Closed(_) | Failure::Message(_)) => break Value::Null,
                         Err(failure) => return Err(ended(failure)),
                     }
                 };
                 let mut messages = page.as_array().cloned().unwrap_or_default();
-                // The newest comes first.
+                // Discord returns the newest message first.
                 messages.reverse();
                 let Some(place) = &mut self.place else { return Ok(()) };
                 let mut missed = Vec::new();
@@ -369,16 +370,16 @@ impl Session<'_> {
         let told = self.discord.call(Method::POST, &path, Body::Json(json!({"type": 6})));
         match timeout(PRESS_PATIENCE, told).await {
             Ok(Ok(_)) => {}
-            // The press is on record all the same.
+            // The press is on record anyway.
             Ok(Err(failure)) => {
-                tracing::info!(%failure, "Discord could not be told that a button press arrived")
+                tracing::info!(%failure, "a button press could not be acknowledged to Discord")
             }
-            Err(_) => tracing::info!("Discord could not be told in time that a button press arrived"),
+            Err(_) => tracing::info!("a button press could not be acknowledged to Discord in time"),
         }
     }
 }
 
-const GAP: &str = "the bot was disconnected for longer than Discord keeps events: button presses were missed, and so may be messages in conversations that the bot had not read before";
+const GAP: &str = "the bot was disconnected for longer than Discord keeps events: button presses were missed, and messages may have been missed in conversations that the bot had not read before";
 
 fn ended(failure: Failure) -> End {
     match failure {

@@ -1,4 +1,4 @@
-//! Styled texts as Discord's Markdown.
+//! Renders styled texts as Discord's Markdown.
 
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use crate::styled::{Piece, Place, Style, Styled};
 
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 80;
-/// How many buttons stand in a row, and how many rows there are.
+/// The maximum number of buttons in a row, and of rows.
 const BUTTONS_IN_A_ROW: usize = 5;
 const ROWS_MAX: usize = 5;
-/// The longest address that a link may have; longer ones are left out.
+/// The longest address of a link, in bytes; longer ones are left out.
 const URL_MAX_BYTES: usize = 500;
-/// The longest name of a language of code, in bytes.
+/// The longest name of a programming language at a block of code, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
 /// Limits of an embed, in code units of UTF-16: its title, its text, the name and the value of a field, and all together.
 const EMBED_TITLE_MAX: usize = 256;
@@ -24,12 +24,12 @@ const EMBED_TEXT_MAX: usize = 4096;
 const FIELD_NAME_MAX: usize = 256;
 const FIELD_VALUE_MAX: usize = 1024;
 const EMBED_MAX: usize = 6000;
-/// How many fields an embed has.
+/// The maximum number of fields in an embed.
 const FIELDS_MAX: usize = 25;
-/// A character that is not visible and keeps marks apart.
+/// An invisible character that separates marks.
 const APART: char = '\u{200b}';
 
-/// A text as messages, buttons below the last one.
+/// Renders a text as messages, with the buttons below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     let text = spelled(text, |address| shown(address).is_some());
     let mut messages: Vec<Value> = split(&text, TEXT_MAX, &Marked)
@@ -48,16 +48,16 @@ pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     messages.into_iter().map(|payload| Outgoing { payload }).collect()
 }
 
-/// Buttons as rows.
+/// Renders buttons as rows.
 fn components(buttons: &[Button]) -> Value {
     let button = |button: &Button| json!({"type": 2, "style": 2, "label": label(&button.label), "custom_id": button.token});
     let row = |row: &[Button]| json!({"type": 1, "components": row.iter().map(button).collect::<Vec<_>>()});
     json!(buttons.chunks(BUTTONS_IN_A_ROW).take(ROWS_MAX).map(row).collect::<Vec<_>>())
 }
 
-/// A card as an embed; `None` if it is too large for one.
+/// Renders a card as an embed; `None` if it does not fit into one.
 ///
-/// What follows fields would stand above them, so a card in which something does is one text.
+/// Discord would show parts that follow fields above the fields, so a card with such parts is rendered as one text.
 pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     let (mut description, mut fields) = (Styled::default(), Vec::new());
     for block in &card.blocks {
@@ -112,7 +112,7 @@ pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     Some(Outgoing { payload })
 }
 
-/// A text without marks; `None` if it shows nothing, which would be refused.
+/// A text without marks; `None` if it has nothing visible, which Discord would refuse.
 fn plain(text: &str) -> Option<String> {
     let text = Styled::plain(text).trimmed();
     let is_shown = text.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c));
@@ -135,7 +135,7 @@ fn label(label: &str) -> String {
     if label.chars().all(|c| c.is_whitespace() || is_invisible(c)) { "…".to_owned() } else { label }
 }
 
-/// What a text costs with its marks, at most, in code units of UTF-16: never less than characters.
+/// The maximum length of a text with its marks, in code units of UTF-16, of which there are never fewer than characters.
 struct Marked;
 
 impl Cost for Marked {
@@ -156,7 +156,7 @@ impl Cost for Marked {
     fn around(&self, style: &Style) -> usize {
         match &style.place {
             Place::Code(language) => language.len().min(LANGUAGE_MAX_BYTES) + 10,
-            // Marks on both sides, the quotation's, and what keeps pieces apart.
+            // The marks on both sides, the mark of a quotation, and the separators between pieces.
             _ => 2 * marks(style).chars().count() + target(style).map_or(0, |url| url.len() + 6) + 8,
         }
     }
@@ -177,12 +177,12 @@ fn marks(style: &Style) -> String {
     all.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect()
 }
 
-/// The address of a link, as it can stand in one.
+/// The address of a style's link, in the form that can be written in a link.
 fn target(style: &Style) -> Option<String> {
     style.link.as_ref().filter(|_| !style.code).and_then(|url| shown(url))
 }
 
-/// An address as it can stand in a link; `None` if it cannot.
+/// An address in the form that can be written in a link; `None` if it cannot be.
 fn shown(url: &str) -> Option<String> {
     let url: String = url
         .chars()
@@ -209,7 +209,7 @@ fn markdown(part: &Styled) -> String {
             let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_' | '.');
             let is_known = language.len() <= LANGUAGE_MAX_BYTES && language.chars().all(is_name);
             let language = if is_known { language.as_str() } else { "" };
-            // Three of them would end it.
+            // Three backticks would end the block.
             let text = text.replace('`', &format!("`{APART}"));
             out.push_str(&format!("```{language}\n{}\n```\n", text.trim_end_matches('\n')));
             continue;
@@ -233,7 +233,7 @@ fn markdown(part: &Styled) -> String {
 fn write_line(out: &mut String, line: &str, style: &Style) {
     let marks = marks(style);
     let inner = if style.code {
-        // Spaces beside a mark of code at its ends are taken away by Discord.
+        // Discord removes spaces next to the marks of code at its ends.
         line.replace('`', &format!("`{APART}"))
     } else {
         escaped(line)

@@ -11,16 +11,16 @@ use tokio::time::Instant;
 use crate::http::{Answer, Body, Http, Multipart, too_fast};
 use crate::platform::Failure;
 
-/// A token is renewed so long before it runs out.
+/// How long before its expiry a token is renewed.
 const TOKEN_MARGIN: Duration = Duration::from_secs(300);
 
-/// Codes of a token that is invalid or has run out.
+/// Codes for a token that is invalid or has expired.
 const TOKEN_CODES: [i64; 4] = [99_991_661, 99_991_663, 99_991_668, 99_991_671];
 
 /// The API for one application.
 pub(super) struct Api {
     pub(super) http: Http,
-    /// `https://open.feishu.cn`.
+    /// The address of the API, such as `https://open.feishu.cn`.
     pub(super) domain: String,
     pub(super) app_id: String,
     pub(super) app_secret: String,
@@ -33,7 +33,7 @@ impl Api {
         Self { http, domain, app_id, app_secret, token: Mutex::new(None) }
     }
 
-    /// Asks for an address to connect to: the whole document, whatever its code is.
+    /// Requests an address to connect to; returns the whole document, whatever its code is.
     pub(super) async fn endpoint(&self) -> Result<Value, Failure> {
         let url = format!("{}/callback/ws/endpoint", self.domain);
         let body = json!({"AppID": self.app_id, "AppSecret": self.app_secret});
@@ -41,7 +41,7 @@ impl Api {
         document(&answer)
     }
 
-    /// Calls a path with a body that is made for each try: the field `data` of the answer, or the whole answer if it has none.
+    /// Calls a path with a body that is created for each try; returns the field `data` of the answer, or the whole answer if it has none.
     pub(super) async fn call(
         &self,
         method: Method,
@@ -63,7 +63,7 @@ impl Api {
         Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
     }
 
-    /// Sends a file: its key.
+    /// Uploads a file; returns its key.
     pub(super) async fn upload(&self, name: &str, bytes: &Bytes, is_image: bool) -> Result<String, Failure> {
         let form = || {
             let form = Multipart::default();
@@ -91,7 +91,7 @@ impl Api {
     }
 
     async fn token(&self) -> Result<String, Failure> {
-        // Held while it is asked for: one request for all who wait.
+        // Locked while a token is requested, so that one request serves all waiting callers.
         let mut token = self.token.lock().await;
         if let Some((token, until)) = &*token
             && Instant::now() < *until
@@ -105,14 +105,14 @@ impl Api {
         let found =
             self.judged(&answer, document(&answer).map_err(Failure::not_sent)?).map_err(Failure::not_sent)?;
         let new = found["tenant_access_token"].as_str().filter(|token| !token.is_empty());
-        let new = new.ok_or_else(|| Failure::Away("the platform gives no token".to_owned()))?.to_owned();
+        let new = new.ok_or_else(|| Failure::Away("the platform returned no token".to_owned()))?.to_owned();
         let lives = Duration::from_secs(found["expire"].as_u64().unwrap_or(0).min(86_400));
         self.http.learn(&new);
         *token = Some((new.clone(), Instant::now() + lives.saturating_sub(TOKEN_MARGIN)));
         Ok(new)
     }
 
-    /// What a code means.
+    /// Judges the code of an answer: returns the document, or the failure that the code means.
     fn judged(&self, answer: &Answer, found: Value) -> Result<Value, Failure> {
         let code = found["code"].as_i64().unwrap_or(-1);
         let why = || {
@@ -126,19 +126,19 @@ impl Api {
                 let is_bare = found["data"].is_null();
                 return Ok(if is_bare { found } else { found["data"].clone() });
             }
-            // Requests of the application, and messages to one chat.
+            // The limits on requests of the application, and on messages to one chat.
             99_991_400 | 230_020 => {
                 let seconds =
                     answer.headers.get("x-ogw-ratelimit-reset").and_then(|value| value.to_str().ok());
-                // Limits of a chat are by the second.
+                // The limit of a chat is per second.
                 let seconds = seconds.and_then(|seconds| seconds.parse().ok());
                 too_fast(seconds.or((code == 230_020).then_some(1.0)))
             }
             10_003 | 10_014 | 10_015 | 99_991_543 => Failure::Account(why()),
             code if TOKEN_CODES.contains(&code) => Failure::Account(why()),
-            // Busy, an internal error, and a message with this key that is being sent.
+            // The platform is busy or has an internal error, or a message with this key is being sent.
             1 | 1_000_040_343 | 230_049 => Failure::Unknown(why()),
-            // The bot is not in the group, the person has no access to it, the group is dissolved.
+            // The bot is not in the group, the person may not use the bot, or the group was dissolved.
             230_002 | 230_013 | 232_009 => Failure::Closed(why()),
             _ if answer.status == 429 => too_fast(None),
             _ => Failure::Message(why()),
@@ -146,7 +146,7 @@ impl Api {
     }
 }
 
-/// The JSON document of an answer; a server's failure has none that counts.
+/// The JSON document of an answer; a server's failure is an error, whatever its body contains.
 fn document(answer: &Answer) -> Result<Value, Failure> {
     let found = answer.json();
     match answer.status {

@@ -1,4 +1,4 @@
-//! Answers as cards of version 2.0: the only messages that can be changed later, and that carry buttons.
+//! Renders answers as cards of version 2.0, the only messages that can be changed later and can have buttons.
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,13 @@ use crate::styled::Styled;
 /// The longest card, in bytes of its JSON: documents of the API.
 pub(super) const CARD_MAX_BYTES: usize = 30 * 1024;
 
-/// What is left of it for the text: room for eight buttons, for the conversation that they name, and for the card itself.
+/// The part of that limit for the text, in bytes; the rest is for eight buttons, the conversation that they name, and the card itself.
 const TEXT_MAX_BYTES: usize = 20 * 1024;
 
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 100;
 
-/// The Markdown of cards: escaped by entities, as the documents of the component ask for.
+/// The Markdown of cards, escaped by entities, as the documents of the component require.
 const MARKDOWN: Markdown = Markdown {
     is_entity: true,
     is_json: true,
@@ -26,7 +26,7 @@ const MARKDOWN: Markdown = Markdown {
     tags: &["<at", "<person", "<font", "<img", "<link"],
 };
 
-/// A text as cards, the buttons on the last one.
+/// Renders a text as cards, with the buttons on the last one.
 pub(super) fn render(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     let mut parts: Vec<String> =
         split(text, TEXT_MAX_BYTES, &MARKDOWN).iter().map(|part| MARKDOWN.render(part)).collect();
@@ -45,19 +45,19 @@ pub(super) fn render(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     parts.into_iter().enumerate().map(card).collect()
 }
 
-/// The most tables of a card: documents of the component.
+/// The maximum number of tables in a card: documents of the component.
 const TABLES_MAX: usize = 5;
 
-/// The most rows of a table that one page of it shows: documents of the component.
+/// The maximum number of rows that one page of a table shows: documents of the component.
 const ROWS_OF_A_PAGE: usize = 10;
 
-/// The most elements of a card: documents of cards.
+/// The maximum number of elements in a card: documents of cards.
 const ELEMENTS_MAX: usize = 200;
 
-/// What a card's own texts may take of its JSON, in bytes: room for ten buttons, and for the conversation that they name.
+/// The limit on the card's own texts in its JSON, in bytes; the rest is for ten buttons, and the conversation that they name.
 const NATIVE_MAX_BYTES: usize = 18 * 1024;
 
-/// A card as one of Feishu's, with a coloured title; `None` if it is too large for one.
+/// Renders a card as a Feishu card with a coloured title; `None` if it is too large for one.
 pub(super) fn native(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     let tables = card.blocks.iter().filter(|block| matches!(block, Block::Table { .. })).count();
     let mut elements: Vec<Value> = card.blocks.iter().filter_map(block).collect();
@@ -79,7 +79,7 @@ pub(super) fn native(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     Some(Outgoing { payload: card })
 }
 
-/// A part of a card; `None` if it shows nothing.
+/// Renders a part of a card; `None` if it has nothing visible.
 fn block(block: &Block) -> Option<Value> {
     match block {
         Block::Text(_) | Block::Fields(_) => {
@@ -103,7 +103,7 @@ fn block(block: &Block) -> Option<Value> {
     }
 }
 
-/// A text without marks; a text that shows nothing is replaced, since it would be refused.
+/// A text without marks; a text with nothing visible is replaced, because the platform would refuse it.
 fn plain(text: &str) -> Value {
     json!({"tag": "plain_text", "content": shown(text)})
 }
@@ -119,7 +119,8 @@ fn button(button: &Button) -> Value {
     json!({"tag": "button", "text": {"tag": "plain_text", "content": label}, "behaviors": [behavior]})
 }
 
-/// A card as it is sent to a conversation: its buttons carry the conversation, since a press does not tell if it came from a group.
+/// A card in the form that is sent to a conversation: its buttons contain the conversation, because the event of a press does not show
+/// whether it came from a group.
 pub(super) fn content(card: &Value, to: &Conversation) -> String {
     let mut card = card.clone();
     let elements = card.pointer_mut("/body/elements").and_then(Value::as_array_mut);

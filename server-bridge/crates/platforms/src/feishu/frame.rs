@@ -1,20 +1,20 @@
-//! The frames of the long connection: protocol buffers, version 2, of which four fields are required.
+//! The frames of the long connection: protocol buffers of version 2, with four required fields.
 
-/// The most headers of a frame.
+/// The maximum number of headers in a frame.
 const HEADERS_MAX: usize = 64;
 
-/// A control frame: a ping or a pong.
+/// The method of a control frame: a ping or a pong.
 pub(super) const CONTROL: i32 = 0;
 
-/// A data frame: an event, or its acknowledgement.
+/// The method of a data frame: an event, or its acknowledgement.
 pub(super) const DATA: i32 = 1;
 
-/// A frame.
+/// A frame, with its fields by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Field 1.
+    /// Field 1: the sequence number.
     pub(super) seq_id: u64,
-    /// Field 2.
+    /// Field 2: the id for the platform's log.
     pub(super) log_id: u64,
     /// Field 3: the service of the connection's address.
     pub(super) service: i32,
@@ -22,18 +22,18 @@ pub(super) struct Frame {
     pub(super) method: i32,
     /// Field 5: key and value.
     pub(super) headers: Vec<(String, String)>,
-    /// Field 6.
+    /// Field 6: the encoding of the payload.
     pub(super) payload_encoding: Option<String>,
-    /// Field 7.
+    /// Field 7: the type of the payload.
     pub(super) payload_type: Option<String>,
-    /// Field 8.
+    /// Field 8: the payload, such as an event as JSON.
     pub(super) payload: Vec<u8>,
-    /// Field 9.
+    /// Field 9: a newer id for the platform's log.
     pub(super) log_id_new: Option<String>,
 }
 
 impl Frame {
-    /// A ping of a service.
+    /// Creates a ping for a service.
     pub(super) fn ping(service: i32) -> Self {
         Self { service, headers: vec![("type".to_owned(), "ping".to_owned())], ..Self::default() }
     }
@@ -43,12 +43,12 @@ impl Frame {
         self.headers.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
     }
 
-    /// Its bytes.
+    /// Encodes the frame.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64 + self.payload.len());
         number(&mut out, 1, self.seq_id);
         number(&mut out, 2, self.log_id);
-        // A negative number is sent with the sign in all 64 bits.
+        // A negative number is sent as 64 bits, with its sign extended.
         number(&mut out, 3, i64::from(self.service).cast_unsigned());
         number(&mut out, 4, i64::from(self.method).cast_unsigned());
         for (key, value) in &self.headers {
@@ -69,10 +69,10 @@ impl Frame {
         out
     }
 
-    /// A frame from bytes.
+    /// Decodes a frame.
     ///
     /// # Errors
-    /// Why they are none.
+    /// The reason why the bytes are not a frame.
     pub(super) fn decode(mut from: &[u8]) -> Result<Self, &'static str> {
         let mut frame = Self::default();
         let mut required = [false; 4];
@@ -115,7 +115,7 @@ fn decode_header(mut from: &[u8]) -> Result<(String, String), &'static str> {
     Ok((key, value))
 }
 
-/// The low 32 bits, as the format reads a number of 32 bits.
+/// The low 32 bits of a value, which is how the format defines a number of 32 bits.
 fn low(value: u64) -> i32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
@@ -231,7 +231,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            // No panic, whatever they are.
+            // Must not panic, whatever the bytes are.
             let _ = Frame::decode(&bytes);
         }
     }

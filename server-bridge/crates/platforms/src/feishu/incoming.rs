@@ -1,4 +1,4 @@
-//! Events of the platform as events of ours.
+//! Converts events of the platform to events.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The most files of one message.
+/// The maximum number of files of one message that are read.
 const MEDIA_MAX: usize = 20;
 
-/// An event; `None` if it says nothing to us, or lacks what it must have.
+/// Reads an event; `None` if it is of no use, or lacks a field that it must have.
 pub(super) fn read(event: &Value, bot: &str) -> Option<Event> {
     let (header, body) = (&event["header"], &event["event"]);
     let at_ms = number(&header["create_time"]);
@@ -57,7 +57,7 @@ fn message(body: &Value, bot: &str) -> Option<Event> {
         quoted,
         media,
     };
-    // The platform tells nothing of what it holds.
+    // The platform does not deliver the forwarded messages themselves.
     if message["message_type"] == "merge_forward" {
         said = said.forwarding("");
     }
@@ -71,7 +71,8 @@ fn message(body: &Value, bot: &str) -> Option<Event> {
     })
 }
 
-/// A text with the names of those whom it mentions, without the bot in front. The longest key first: `@_user_1` begins `@_user_10`.
+/// A text with the names of mentioned people, without a mention of the bot at its beginning. The longest keys are replaced first, because
+/// `@_user_10` begins with `@_user_1`.
 fn named(text: &str, mentions: &[Value], bot: &str) -> String {
     let mut text = text.trim().to_owned();
     let mut keys: Vec<(&str, &Value)> =
@@ -90,7 +91,7 @@ fn named(text: &str, mentions: &[Value], bot: &str) -> String {
     text
 }
 
-/// What a message's content holds.
+/// The text and the files found in a message's content.
 struct Found<'a> {
     text: String,
     media: Vec<Media>,
@@ -111,7 +112,7 @@ impl Found<'_> {
         }
     }
 
-    /// A rich text: lines of elements.
+    /// Adds a rich text, which consists of lines of elements.
     fn post(&mut self, content: &Value) {
         if let Some(title) = content["title"].as_str().filter(|title| !title.is_empty()) {
             self.text.push_str(title);
@@ -131,7 +132,7 @@ impl Found<'_> {
                         };
                         self.text.push_str(&shown);
                     }
-                    // The key of a mention.
+                    // The user id of an element is the key of a mention.
                     "at" => self.text.push_str(element["user_id"].as_str().unwrap_or_default()),
                     "code_block" => self.text.push_str(&format!("```\n{text}\n```")),
                     "img" => self.file(MediaKind::Image, &element["image_key"], &Value::Null),
@@ -180,7 +181,7 @@ fn press(body: &Value, event: String, at_ms: i64) -> Option<Event> {
     })
 }
 
-/// An id: a text of a length that is kept, made of what may stand in a path.
+/// Reads an id: a text that is short enough to be stored, of characters that may be part of a path.
 pub(super) fn id(value: &Value) -> Option<String> {
     let is_good = |id: &&str| {
         !id.is_empty()
@@ -190,7 +191,7 @@ pub(super) fn id(value: &Value) -> Option<String> {
     value.as_str().filter(is_good).map(str::to_owned)
 }
 
-/// A number that comes as a text.
+/// Reads a number that is sent as a text.
 fn number(value: &Value) -> i64 {
     value.as_str().and_then(|text| text.parse().ok()).or(value.as_i64()).unwrap_or(0)
 }

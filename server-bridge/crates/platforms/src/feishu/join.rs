@@ -1,4 +1,4 @@
-//! Events that come in several frames, put together again.
+//! Joins events that arrive in several frames.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use tokio::time::Instant;
 
 use crate::limits::FRAME_MAX_BYTES;
 
-/// The most fragments of one event: its largest size in the smallest fragments that were seen, with room.
+/// The maximum number of fragments of one event: more than the largest event has in the smallest fragments that were observed.
 const FRAGMENTS_MAX: usize = 256;
 
-/// The most events that are incomplete at once; the oldest is given up for another one.
+/// The limit on incomplete events; beyond it, the oldest one is given up.
 const OPEN_MAX: usize = 64;
 
-/// How long an event may be incomplete: as long as the official client waits.
+/// How long an event may be incomplete; the official client waits as long.
 const COMPLETE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Events that are incomplete.
+/// The incomplete events.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
     open: HashMap<String, Open>,
@@ -30,11 +30,11 @@ struct Open {
 }
 
 impl Joiner {
-    /// Adds a fragment, by the headers `message_id`, `sum` and `seq` of its frame: the whole event if it is complete. A fragment that
-    /// comes again replaces itself.
+    /// Adds a fragment, by the headers `message_id`, `sum` and `seq` of its frame; returns the whole event once it is complete. A repeated
+    /// fragment replaces the earlier one.
     ///
     /// # Errors
-    /// Why the fragment, or the event that it belongs to, is given up; the platform sends an unacknowledged event again.
+    /// The reason why the fragment, or its event, is given up; the platform sends an unacknowledged event again.
     pub(super) fn add(
         &mut self,
         id: &str,

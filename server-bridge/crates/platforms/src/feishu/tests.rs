@@ -154,7 +154,7 @@ async fn a_press_is_committed_and_shows_what_became_of_it() {
     until("it is acknowledged", || stand_in.acknowledged() == 1).await;
     let (code, data) = stand_in.deliveries()[0].answer.clone().unwrap();
     assert_eq!((code, &data["toast"]["content"]), (200, &json!("Allowed")));
-    // Nobody answers this one: its acknowledgement is still in time.
+    // This press gets no answer, but it is still acknowledged in time.
     stand_in.press("ou_a", &card, "Deny");
     until("it is acknowledged without a text", || stand_in.acknowledged() == 2).await;
     account.answer_press(&press.handle, "too late").await.unwrap();

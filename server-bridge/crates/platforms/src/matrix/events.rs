@@ -1,27 +1,27 @@
-//! Events of rooms as events of ours.
+//! Converts events of rooms to events of this crate.
 
 use serde_json::{Value, json};
 
 use crate::event::{Conversation, Event, Media, MediaKind, Message, Sender, What};
 use crate::names;
 
-/// Who the account is.
+/// The identity of the account.
 #[derive(Clone, Debug)]
 pub(super) struct Us {
-    /// `@bot:server`.
+    /// The account's id, such as `@bot:server`.
     pub(super) id: String,
     /// The display name; empty if there is none.
     pub(super) name: String,
 }
 
-/// A message as it is read, before the event that it replies to is fetched.
+/// A message, before the event that it replies to is fetched.
 pub(super) struct Read {
     pub(super) event: Event,
     /// The id of the event that it replies to.
     pub(super) answers: Option<String>,
 }
 
-/// A message of a room; `None` if it is none, or our own.
+/// Reads a message of a room; `None` if the event is not a message.
 pub(super) fn message(room: &str, is_group: bool, event: &Value, name: &str, us: &Us) -> Option<Read> {
     let (id, sender) = (event["event_id"].as_str()?, event["sender"].as_str()?);
     let content = &event["content"];
@@ -59,7 +59,7 @@ pub(super) fn message(room: &str, is_group: bool, event: &Value, name: &str, us:
         sender: Sender {
             id: sender.to_owned(),
             name: names::person(name),
-            // What bots say, by Matrix' convention; and ourselves.
+            // By Matrix' convention, bots send notices; the account itself is a bot too.
             is_bot: kind == "m.notice" || sender == us.id,
         },
         what: What::Message(message),
@@ -68,7 +68,7 @@ pub(super) fn message(room: &str, is_group: bool, event: &Value, name: &str, us:
     Some(Read { event, answers: answers.filter(|_| !is_fallback).map(str::to_owned) })
 }
 
-/// What a state event of a room changes for us.
+/// The event for a state event of a room that concerns the account; `None` for others.
 pub(super) fn change(room: &str, is_group: bool, event: &Value, us: &Us) -> Option<Event> {
     let (id, sender) = (event["event_id"].as_str()?, event["sender"].as_str()?);
     let what = match event["type"].as_str()? {
@@ -106,7 +106,7 @@ fn media(kind: &str, content: &Value) -> Option<Media> {
     })
 }
 
-/// The words without the quotation that older clients put in front of an answer.
+/// A text without the quotation that older clients put in front of an answer.
 fn without_quotation(body: &str) -> &str {
     if !body.starts_with("> <@") {
         return body;
@@ -114,7 +114,7 @@ fn without_quotation(body: &str) -> &str {
     body.split_once("\n\n").map_or(body, |(_, words)| words)
 }
 
-/// True if the account is mentioned by a mark: `m.mentions`, or a link to it in clients that know none.
+/// True if a mark mentions the account: `m.mentions`, or a link to the account, for clients that do not support `m.mentions`.
 fn is_mentioned(content: &Value, us: &Us) -> bool {
     match content["m.mentions"].as_object() {
         Some(mentions) => mentions
@@ -128,7 +128,7 @@ fn is_mentioned(content: &Value, us: &Us) -> bool {
     }
 }
 
-/// The words without our name in front.
+/// A text without the account's name at its beginning.
 fn without_mention<'a>(body: &'a str, us: &Us) -> &'a str {
     let local = us.id.trim_start_matches('@').split(':').next().unwrap_or_default();
     let start = body.trim_start();

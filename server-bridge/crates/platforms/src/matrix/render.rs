@@ -1,4 +1,4 @@
-//! Styled texts as messages of Matrix: a plain body, and the same as HTML.
+//! Renders styled texts as messages of Matrix: a plain body, and the same text as HTML.
 
 use serde_json::{Value, json};
 
@@ -8,18 +8,18 @@ use crate::parts::{Cost, split, tight};
 use crate::platform::{Button, Outgoing};
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// What body and HTML of one message may take together, in bytes of JSON: an event has 64 KiB, its signatures and hashes included.
+/// The limit on the body and the HTML of one message together, in bytes of JSON: an event may have 64 KiB, including signatures and hashes.
 pub(super) const EVENT_TEXT_MAX_BYTES: usize = 40_000;
 /// The longest address that a link may have, in bytes.
 const URL_MAX_BYTES: usize = 2048;
-/// The longest name of a language of code, in bytes.
+/// The longest name of a programming language at a block of code, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
 /// The longest label of a choice, in characters.
 const LABEL_MAX_CHARS: usize = 200;
-/// How much of an edited text stands in the body for clients that know no edits, in bytes.
+/// How much of an edited text is in the body for clients that do not support edits, in bytes.
 const FALLBACK_MAX_BYTES: usize = 500;
 
-/// The size of a text that is sent twice: in the body, and as HTML.
+/// Counts the size of a text that is sent twice: in the body, and as HTML.
 struct Twice;
 
 impl Cost for Twice {
@@ -49,7 +49,7 @@ impl Cost for Twice {
     }
 }
 
-/// A text as messages; choices are numbered lines below the last one.
+/// Renders a text as messages; choices are numbered lines below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     let mut text = text.clone();
     if !buttons.is_empty() {

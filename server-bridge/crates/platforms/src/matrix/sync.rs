@@ -1,4 +1,4 @@
-//! What happened since the last look.
+//! Reads the events since the last sync.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,28 +14,28 @@ use crate::limits::REQUEST_TIMEOUT;
 use crate::names;
 use crate::platform::{End, Failure, Inbox};
 
-/// How long the server holds a request that has nothing to tell.
+/// How long the homeserver holds a request while there is nothing new.
 const POLL: Duration = Duration::from_secs(25);
-/// How long our side waits for the answer: longer, the connection is dead.
+/// How long this server waits for the answer; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(40);
-/// So many events of a room come at once; older ones are looked up. If an answer is too large, the next limit is tried; 0 shows no room's
-/// events, and only tells the place.
+/// The limits on events of a room in one sync; older events are looked up. If an answer is too large, the next limit is tried; with 0, the
+/// sync contains no events of rooms, and only returns the place.
 const TIMELINE_LIMITS: [usize; 4] = [50, 5, 1, 0];
-/// So many pages of a room's older events are looked up.
+/// The limit on pages of a room's older events that are looked up.
 const OLDER_PAGES_MAX: usize = 100;
-/// How many events a page has: with what a homeserver adds to them they stay below the limit of an answer.
+/// The number of events in a page; with the data that a homeserver adds, they stay below the size limit of an answer.
 const PAGE: usize = 50;
-/// So many of a room's older events are kept, and so many bytes of them: the newest.
+/// The limit on a room's older events that are kept, in number and in bytes; the newest ones are kept.
 const OLDER_MAX: usize = 1000;
 const OLDER_MAX_BYTES: usize = 8 << 20;
-/// After so many bytes of text what was read is committed: the place stays, since more is to come.
+/// After this many bytes of text, the events read so far are committed, without the new place, because more events follow.
 const COMMIT_BYTES: usize = 2 << 20;
 
-/// What is said once in a room whose messages cannot be read.
+/// The message that is sent once to a room whose messages cannot be read.
 const ENCRYPTED: &str = "I cannot read encrypted messages. Please write to me in a room without encryption.\n我无法读取加密消息，请在未加密的房间里给我发消息。";
 
 impl Matrix {
-    /// Looks again and again, until the connection fails.
+    /// Syncs repeatedly, until the connection fails.
     pub(super) async fn sync(&self, inbox: &dyn Inbox, us: &Us) -> End {
         let mut since = inbox.cursor().await;
         let mut limits = TIMELINE_LIMITS.iter();
@@ -49,7 +49,7 @@ impl Matrix {
                 Ok(Some(batch)) => {
                     inbox.alive();
                     if limit == 0 && since.is_some() {
-                        inbox.gap("more happened at once than the server reads; messages up to now may have been missed");
+                        inbox.gap("more events arrived at once than the server reads; messages up to now may have been missed");
                         self.members().clear();
                     }
                     limits = TIMELINE_LIMITS.iter();
@@ -59,7 +59,7 @@ impl Matrix {
                         Err(end) => return end,
                     }
                 }
-                // The server knows this place in its history no more: it was restored, or is another one.
+                // The homeserver no longer knows this place in its history: it was restored from a backup, or it is a different one.
                 Err(Failure::Message(_)) if since.is_some() => {
                     inbox.gap("the homeserver no longer knows up to where messages were read; messages up to now may have been missed");
                     since = None;
@@ -69,8 +69,8 @@ impl Matrix {
         }
     }
 
-    /// One look, with so many events of each room; `None` if the answer is too large. The first look, and one with no events, shows
-    /// invitations only.
+    /// Syncs once, with at most `limit` events of each room; `None` if the answer is too large. The first sync, and one without events,
+    /// contains only invitations.
     async fn look(&self, since: Option<&str>, limit: usize) -> Result<Option<Value>, Failure> {
         let none = json!({"types": []});
         let (state, timeline) = if since.is_none() || limit == 0 {
@@ -95,7 +95,7 @@ impl Matrix {
         self.ask_sized(Method::GET, &path, Body::Empty, POLL_PATIENCE).await
     }
 
-    /// Hands over a batch. Returns the place behind it. The first look only tells the place: what was said before is history.
+    /// Hands over a batch; returns the place after it. The first sync is used only for its place, because earlier messages are history.
     async fn handle(
         &self,
         batch: &Value,
@@ -131,13 +131,13 @@ impl Matrix {
         Ok(next.to_owned())
     }
 
-    /// Commits events. Without a place they come again after a crash, and are known then.
+    /// Commits events. If no place is given, they arrive again after a crash, and the inbox recognises them.
     async fn commit(&self, events: Vec<Event>, next: Option<String>, inbox: &dyn Inbox) -> Result<(), End> {
         let taken = inbox.take(events, next).await;
         taken.map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
-    /// Accepts an invitation; one that was taken back is none.
+    /// Accepts an invitation; one that was withdrawn is ignored.
     async fn join(&self, room: &str, server: Option<&str>) -> Result<(), Failure> {
         let via = server.map_or(String::new(), |server| format!("?via={0}&server_name={0}", segment(server)));
         let path = format!("client/v3/join/{}{via}", segment(room));
@@ -173,7 +173,7 @@ impl Matrix {
                 self.members().remove(room);
             }
         }
-        // The server counts them for us when somebody comes or goes.
+        // The homeserver sends the number when a person joins or leaves.
         let count =
             news["summary"]["m.joined_member_count"].as_u64().and_then(|count| usize::try_from(count).ok());
         if let Some(count) = count {
@@ -186,7 +186,7 @@ impl Matrix {
             older.append(&mut events);
             events = older;
         }
-        // What was said before we were invited was not said to us.
+        // Messages from before the invitation were not addressed to the account.
         if joins(&events) {
             let first = events.iter().position(ours).unwrap_or(0);
             events.drain(..first);
@@ -227,8 +227,8 @@ impl Matrix {
         Ok(found)
     }
 
-    /// The events between a place and the last look, the oldest first: those that [`Matrix::read`] reads, as far as they fit in
-    /// [`OLDER_MAX`] and [`OLDER_MAX_BYTES`].
+    /// The events between a place and the current sync that [`Matrix::read`] reads, the oldest first, within the limits [`OLDER_MAX`] and
+    /// [`OLDER_MAX_BYTES`].
     async fn older(
         &self,
         room: &str,
@@ -271,7 +271,8 @@ impl Matrix {
         Ok(events)
     }
 
-    /// Joins the room that is said to replace another one: `true` if that room says so, too. Another one has people of its own.
+    /// Joins the room that is said to replace another one; returns true if the new room names the old one as its predecessor. Otherwise it is
+    /// an unrelated room with other people.
     async fn moves(&self, room: &str, to: &str, server: Option<&str>) -> Result<bool, Failure> {
         self.join(to, server).await?;
         match self.get(&format!("client/v3/rooms/{}/state/m.room.create", segment(to))).await {
@@ -282,7 +283,7 @@ impl Matrix {
         }
     }
 
-    /// True if more than one other person reads a room.
+    /// True if more than one other person can read a room.
     async fn is_group(&self, room: &str) -> Result<bool, Failure> {
         if let Some(count) = self.members().get(room) {
             return Ok(*count > 2);
@@ -305,7 +306,7 @@ impl Matrix {
         Ok(count)
     }
 
-    /// A message with the one that it replies to, as far as that one can be read.
+    /// Converts a message to an event with the message that it replies to, if that one can be read.
     async fn quoted(&self, read: Read, us: &Us) -> Result<Event, Failure> {
         let Read { mut event, answers } = read;
         let (Some(id), What::Message(message)) = (answers, &mut event.what) else { return Ok(event) };
@@ -324,21 +325,21 @@ impl Matrix {
         Ok(event)
     }
 
-    /// Says once in a room that its messages cannot be read.
+    /// Informs a room, once, that its messages cannot be read.
     async fn tell_encrypted(&self, room: &str) {
         if !self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(room.to_owned()) {
             return;
         }
         let content = json!({"msgtype": "m.notice", "body": ENCRYPTED, "m.mentions": {}});
         let to = Conversation { id: room.to_owned(), is_group: true };
-        // The next start tries again; no message hangs on it.
+        // A failure is only logged: the notice is tried again after the next start, and nothing depends on it.
         if let Err(failure) = self.put(&to, content, &Value::Null, "encrypted").await {
             tracing::info!(room, %failure, "the notice that encrypted messages cannot be read could not be sent to a room");
         }
     }
 }
 
-/// True for an event that says something to us.
+/// True for an event that concerns the account.
 fn is_read(event: &Value) -> bool {
     matches!(
         event["type"].as_str(),
@@ -346,7 +347,7 @@ fn is_read(event: &Value) -> bool {
     )
 }
 
-/// How many bytes of text an event holds.
+/// The size of an event's texts, in bytes.
 fn size(event: &Event) -> usize {
     match &event.what {
         What::Message(message) => {

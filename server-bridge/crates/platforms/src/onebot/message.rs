@@ -6,19 +6,19 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Quoted, Sende
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The most segments of a message that are read.
+/// The maximum number of segments of a message that are read.
 const SEGMENTS_MAX: usize = 500;
 
-/// The most files of one message.
+/// The maximum number of files of one message that are read.
 const MEDIA_MAX: usize = 20;
 
-/// An event; `None` if it says nothing to us, or does not tell who sent it.
+/// Reads an event; `None` if it is of no use, or does not contain its sender.
 pub(super) fn read(event: &Value) -> Option<Event> {
     let own = id(&event["self_id"])?;
     let user = id(&event["user_id"])?;
     let time = event["time"].as_i64().unwrap_or(0);
     match event["post_type"].as_str()? {
-        // With `message_sent` the account tells what it said itself.
+        // `message_sent` is a message of the account itself.
         "message" | "message_sent" => message(event, &own, user, time),
         "notice" if event["notice_type"] == "group_decrease" && event["sub_type"] == "kick_me" => {
             Some(Event {
@@ -49,7 +49,7 @@ fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
     let conversation = if is_group {
         group(&id(&event["group_id"])?)
     } else {
-        // What the account sent itself is told with its receiver.
+        // A message of the account itself contains its receiver.
         let with =
             if user == own { id(&event["target_id"]).unwrap_or_else(|| user.clone()) } else { user.clone() };
         Conversation { id: format!("private:{with}"), is_group: false }
@@ -78,11 +78,11 @@ fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
         .find(|name| !name.is_empty());
     let mut reply = json!({"message": message_id});
     if !is_group && event["sub_type"] == "group" {
-        // A person who is no friend is reached through a group of both.
+        // A person who is not a friend is reached through a group that both are in.
         reply["group"] = json!(id(&event["group_id"]).or_else(|| id(&sender["group_id"])));
     }
     Some(Event {
-        // Ids are 32 bits, and come again after some months.
+        // Ids have 32 bits and repeat after some months, so the time is added.
         id: format!("{message_id}@{time}"),
         at_ms: time.saturating_mul(1000),
         conversation,
@@ -101,7 +101,7 @@ struct Found {
     text: String,
     mentions_us: bool,
     quoted: Option<Quoted>,
-    /// The words that are forwarded, if some are, as far as they are told.
+    /// The text of forwarded messages, if there are any, as far as it is delivered.
     forwarded: Option<String>,
     media: Vec<Media>,
 }
@@ -137,7 +137,7 @@ impl Found {
                 }
                 "image" => found.file(MediaKind::Image, data),
                 "file" | "record" | "video" => found.file(MediaKind::File, data),
-                // Faces, cards, shares: nothing to read.
+                // Faces, cards and shares contain nothing to read.
                 _ => {}
             }
         }
@@ -147,7 +147,7 @@ impl Found {
     fn file(&mut self, kind: MediaKind, data: &Value) {
         let url =
             data["url"].as_str().filter(|url| url.starts_with("http://") || url.starts_with("https://"));
-        // In a text with CQ codes numbers are texts.
+        // In a text with CQ codes, numbers are texts.
         let bytes = data["file_size"].as_u64().or_else(|| data["file_size"].as_str()?.parse().ok());
         let handle = match (url, id(&data["file_id"]).or_else(|| id(&data["file"]))) {
             (Some(url), _) => json!({"url": url}),
@@ -161,7 +161,7 @@ impl Found {
     }
 }
 
-/// The words of forwarded messages, which some programs tell: of each its segments. What they forward in turn is left out.
+/// The text of forwarded messages, which some programs deliver as segments. Messages that these forward in turn are left out.
 fn forwarded(messages: &Value) -> String {
     let messages = messages.as_array().into_iter().flatten().take(SEGMENTS_MAX);
     let segments = messages.flat_map(|message| {
@@ -176,7 +176,7 @@ fn forwarded(messages: &Value) -> String {
     texts.join("\n")
 }
 
-/// A text with CQ codes, as segments.
+/// Parses a text with CQ codes into segments.
 fn parse(text: &str) -> Vec<Value> {
     let mut segments = Vec::new();
     let mut rest = text;
@@ -202,11 +202,11 @@ fn parse(text: &str) -> Vec<Value> {
 }
 
 fn unescaped(text: &str) -> String {
-    // The ampersand last, or `&amp;#91;` would become a bracket.
+    // The ampersand is replaced last, because otherwise `&amp;#91;` would become a bracket.
     text.replace("&#44;", ",").replace("&#91;", "[").replace("&#93;", "]").replace("&amp;", "&")
 }
 
-/// An id, which comes as a number or as a text.
+/// Reads an id, which is a number or a text.
 pub(super) fn id(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => Some(number.to_string()),
@@ -215,7 +215,7 @@ pub(super) fn id(value: &Value) -> Option<String> {
     }
 }
 
-/// An id as it is sent: a number if it is one.
+/// An id in the form that is sent: a number if it is one.
 pub(super) fn number(id: &str) -> Value {
     id.parse::<i64>().map_or_else(|_| json!(id), |number| json!(number))
 }

@@ -142,7 +142,7 @@ async fn napcat_may_connect_to_us_with_its_token() {
     assert!(matches!(right.probe().await, Err(Failure::Away(_))));
     early.dial(None);
     let running = Running::start(right.clone());
-    // Whoever connects and says nothing is in nobody's way.
+    // Connections that stay silent do not block others.
     let mut silent = Vec::new();
     until("silent connections are open", || {
         silent.extend(std::net::TcpStream::connect(port));

@@ -1,4 +1,4 @@
-//! Requests to the API, with a token that is renewed before it runs out.
+//! Requests to the API, with a token that is renewed before it expires.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use tokio::time::Instant;
 use crate::http::{Body, Http};
 use crate::platform::Failure;
 
-/// A token is renewed so long before it runs out; the platform gives a new one in the last minute only.
+/// How long before its expiry a token is renewed; the platform issues a new one only in the last minute.
 const TOKEN_MARGIN: Duration = Duration::from_secs(45);
 
 /// Error codes for a message that is too old to be answered, and for too many answers. Not verified against the platform.
 const EXPIRED_CODES: [i64; 4] = [304_027, 40_034_005, 40_034_024, 40_034_025];
 
-/// The code of a message with a number that was used before: it was taken.
+/// The error code for a message whose number was used before, which means that the message was accepted.
 const DOUBLE_CODE: i64 = 40_054_005;
 
 /// The API for one bot.
 pub(super) struct Api {
     pub(super) http: Http,
-    /// `https://api.sgroup.qq.com`.
+    /// The address of the API, such as `https://api.sgroup.qq.com`.
     pub(super) base: String,
     pub(super) token_url: String,
     pub(super) app_id: String,
@@ -37,7 +37,7 @@ impl Api {
 
     /// The value of the header `Authorization`.
     pub(super) async fn authorization(&self) -> Result<String, Failure> {
-        // Held while it is asked for: one request for all who wait.
+        // Locked while a token is requested, so that one request serves all waiting callers.
         let mut token = self.token.lock().await;
         if let Some((token, until)) = &*token
             && Instant::now() < *until
@@ -54,14 +54,14 @@ impl Api {
                 found["message"].as_str().unwrap_or("no token"),
                 found["code"]
             ));
-            // A refusal has a code; a server in trouble has none.
+            // A refusal has a code; an answer of a failing server has none.
             return Err(if found["code"].is_i64() && answer.status < 500 {
                 Failure::Account(why)
             } else {
                 Failure::Away(why)
             });
         };
-        // The number comes as a text.
+        // The number is sent as a text.
         let seconds =
             found["expires_in"].as_str().and_then(|text| text.parse().ok()).or(found["expires_in"].as_u64());
         let lives = Duration::from_secs(seconds.unwrap_or(0).min(86_400)).saturating_sub(TOKEN_MARGIN);
@@ -70,12 +70,12 @@ impl Api {
         Ok(format!("QQBot {new}"))
     }
 
-    /// Forgets the token: the platform refuses it.
+    /// Forgets the token, because the platform refuses it.
     pub(super) async fn renew(&self) {
         *self.token.lock().await = None;
     }
 
-    /// Calls a path: the answer's document, and `None` if it is a double of a message that was taken.
+    /// Calls a path; returns the answer's document, or `None` if the message duplicates one that was accepted.
     pub(super) async fn call(
         &self,
         method: Method,

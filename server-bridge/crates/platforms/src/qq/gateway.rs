@@ -1,4 +1,4 @@
-//! The gateway: one WebSocket, and a session that is resumed on the next.
+//! The gateway: one WebSocket, and a session that is resumed on the next one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,27 +14,27 @@ use crate::http::Body;
 use crate::platform::{End, Inbox};
 use crate::socket::{Frame, Socket};
 
-/// Groups and direct messages; presses; mentions in channels; direct messages of channels. Bots have the first ones sooner than the others, so
-/// that fewer are asked for when some are refused.
+/// The sets of intents, the largest first: groups and direct messages, presses, mentions in channels, direct messages of channels. Bots are
+/// granted the first ones sooner than the others, so a smaller set is requested if a set is refused.
 const INTENTS: [u64; 3] = [1 << 25 | 1 << 26 | 1 << 30 | 1 << 12, 1 << 25 | 1 << 26, 1 << 25];
 
 /// The shortest time between heartbeats.
 const BEAT_MIN: Duration = Duration::from_millis(50);
 
-/// A session, as it is committed together with what arrived in it.
+/// A session, which is committed together with the events that arrived in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Session {
     id: String,
     seq: u64,
-    /// The bot's id and its name, which are told only when a session begins.
+    /// The bot's id and name, which the platform sends only when a session begins.
     bot: String,
     name: String,
 }
 
-/// What is kept from one connection to the next.
+/// The state that is kept from one connection to the next.
 #[derive(Debug, Default)]
 pub(super) struct Gateway {
-    /// Which of [`INTENTS`] to ask for.
+    /// The index in [`INTENTS`] of the set to request.
     level: AtomicUsize,
 }
 
@@ -68,7 +68,7 @@ impl Gateway {
         connection.run(silence, stop).await
     }
 
-    /// Asks for less from now on; `false` if there is nothing less.
+    /// Requests fewer intents from now on; returns false if there is no smaller set.
     fn ask_for_less(&self) -> bool {
         self.level.fetch_add(1, Ordering::SeqCst) + 1 < INTENTS.len()
     }
@@ -81,7 +81,7 @@ struct Connection<'a> {
     socket: Socket,
     session: Session,
     beats: Option<Interval>,
-    /// A heartbeat was sent and not answered yet.
+    /// True while a heartbeat has not been answered.
     is_beat_open: bool,
 }
 
@@ -199,12 +199,12 @@ impl Connection<'_> {
             .map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
-    /// How a close code ends a run: the table of the platform's documents.
+    /// The end of a run by a close code, according to the table in the platform's documents.
     async fn closed(&mut self, code: u16, why: &str) -> End {
         let why = self.api.http.reason(&format!("the connection was closed with code {code}: {why}"));
         match code {
             4004 => self.api.renew().await,
-            // An unknown session, a wrong number, an internal error.
+            // The session is unknown, the sequence number is wrong, or the platform has an internal error.
             4006 | 4007 | 4900..=4913 => {
                 if let Err(end) = self.forget_session().await {
                     return end;

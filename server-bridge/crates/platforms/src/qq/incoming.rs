@@ -1,4 +1,4 @@
-//! Events of the platform as events of ours.
+//! Converts events of the platform to events.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,13 +10,13 @@ use crate::names;
 /// How long a message of a direct conversation can be answered: documents of the API.
 const DIRECT_WINDOW_MS: i64 = 60 * 60 * 1000;
 
-/// The same in a group, and in a channel.
+/// How long a message of a group or a channel can be answered: documents of the API.
 const GROUP_WINDOW_MS: i64 = 5 * 60 * 1000;
 
-/// The most files of one message.
+/// The maximum number of files of one message that are read.
 const MEDIA_MAX: usize = 20;
 
-/// An event by its kind; `None` if it says nothing to us, or does not tell who it is from. `frame` is the id of the dispatch.
+/// Reads an event of this kind; `None` if it is of no use, or does not contain its sender. `frame` is the id of the dispatch.
 pub(super) fn read(kind: &str, body: &Value, frame: &Value, bot: &str) -> Option<Event> {
     match kind {
         "C2C_MESSAGE_CREATE" => {
@@ -60,10 +60,10 @@ fn group_of(id: &str) -> Conversation {
     Conversation { id: id.to_owned(), is_group: true }
 }
 
-/// What an answer needs: the message or the event that it answers, and until when it may.
+/// The data that an answer needs: the message or the event that it answers, and the time until which it may.
 fn reply(key: &str, answered: &str, at_ms: i64, is_group: bool) -> Value {
     let window = if is_group { GROUP_WINDOW_MS } else { DIRECT_WINDOW_MS };
-    // The window begins when the platform sent it: our clock, since theirs may differ.
+    // The window begins now by this server's clock, because the platform's clock may differ.
     json!({key: answered, "until_ms": now_ms().max(at_ms.min(now_ms())) + window})
 }
 
@@ -177,7 +177,7 @@ fn time(text: &Value) -> i64 {
     text.as_str().and_then(|text| text.parse::<Timestamp>().ok()).map_or(0, |time| time.as_millisecond())
 }
 
-/// An id of a length that is kept, made of what may stand in a path.
+/// Reads an id: a text that is short enough to be stored, of characters that may be part of a path.
 pub(super) fn id(value: &Value) -> Option<String> {
     let is_good = |id: &&str| {
         !id.is_empty()

@@ -53,7 +53,7 @@ async fn messages_arrive_once_and_a_session_is_resumed_after_what_was_committed(
         (running.inbox.messages()[1].text.as_str(), running.inbox.repeated.load(Ordering::SeqCst)),
         ("run it", 1)
     );
-    // Not committed: it is lost with its connection, and comes again on the next.
+    // The message is not committed: the connection ends, and the message arrives again on the next one.
     running.inbox.is_broken.store(true, Ordering::SeqCst);
     stand_in.say("U1", None, "while broken");
     until("the connection ends", || running.ends.lock().unwrap().len() > 1).await;

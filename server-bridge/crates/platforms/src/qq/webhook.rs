@@ -1,4 +1,4 @@
-//! Deliveries by webhook, signed with Ed25519: the key pair follows from the bot's secret.
+//! Deliveries by webhook, signed with Ed25519; the key pair is derived from the bot's secret.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::platform::Failure;
 
-/// The length of a seed, in bytes; the secret is repeated up to it.
+/// The length of a seed, in bytes; the secret is repeated up to this length.
 const SEED_BYTES: usize = 32;
 
-/// How far a delivery's time may be from ours.
+/// How far a delivery's time may be from this server's clock.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
 
 fn keys(secret: &str) -> Result<Ed25519KeyPair, Failure> {
@@ -22,7 +22,7 @@ fn keys(secret: &str) -> Result<Ed25519KeyPair, Failure> {
 /// Checks the signature of a delivery.
 ///
 /// # Errors
-/// [`Failure::Account`] if it is wrong, missing, or of another time.
+/// [`Failure::Account`] if the signature is wrong, missing, or too old or too new.
 pub(super) fn check(secret: &str, headers: &[(String, String)], body: &[u8]) -> Result<(), Failure> {
     let header = |wanted: &str| {
         let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -45,10 +45,10 @@ pub(super) fn check(secret: &str, headers: &[(String, String)], body: &[u8]) -> 
     UnparsedPublicKey::new(&ED25519, keys.public_key()).verify(&signed, &signature).map_err(|_| wrong())
 }
 
-/// Answers the platform's question if the address is ours.
+/// Answers the platform's check that the address belongs to the bot.
 ///
 /// # Errors
-/// [`Failure::Message`] if it asks nothing.
+/// [`Failure::Message`] if a field of the check is missing.
 pub(super) fn validated(secret: &str, asked: &Value) -> Result<Value, Failure> {
     let text = |key: &str| {
         asked[key]

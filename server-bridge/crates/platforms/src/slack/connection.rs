@@ -1,4 +1,4 @@
-//! The connection of Socket Mode.
+//! The connections of Socket Mode.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::limits::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
 use crate::platform::{End, Failure, Inbox};
 use crate::socket::{Frame, Socket};
 
-/// How often we ask whether Slack is still there, beside Slack's own pings.
+/// How often Slack is pinged, in addition to Slack's own pings.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// How long an old connection is read after a new one stands.
+/// How long an old connection is read after a new one has been opened.
 const OLD_FOR: Duration = Duration::from_secs(10);
 
 impl Slack {
-    /// The address of a connection, which holds a ticket.
+    /// Requests the address of a connection, which contains a ticket.
     pub(super) async fn open(&self) -> Result<String, Failure> {
         let opened = self
             .call("apps.connections.open", &self.app_token, Body::Form(Vec::new()), REQUEST_TIMEOUT)
@@ -27,7 +27,7 @@ impl Slack {
         url.map(str::to_owned).ok_or_else(|| Failure::Away("Slack gave no address to connect to".to_owned()))
     }
 
-    /// A connection that Slack has greeted.
+    /// Opens a connection, and waits for Slack's hello.
     async fn greeted(&self) -> Result<Socket, Failure> {
         let mut socket = Socket::connect(self.http.reach(), &self.open().await?, &[]).await?;
         let hello = async {
@@ -110,7 +110,7 @@ impl Slack {
                 if is_old {
                     continue;
                 }
-                // Events that were sent to the old one are read there until it ends.
+                // Events that were sent to the old connection are read there until it ends.
                 match self.greeted().await {
                     Ok(new) => old = Some((std::mem::replace(&mut socket, new), Instant::now() + OLD_FOR)),
                     Err(failure) => return ended(failure),
@@ -138,7 +138,7 @@ impl Slack {
     }
 }
 
-/// The next frame of the old connection; never, if there is none.
+/// The next frame of the old connection; waits forever if there is none.
 async fn next_of(old: &mut Option<(Socket, Instant)>) -> Result<Frame, String> {
     match old {
         Some((socket, _)) => socket.next().await,

@@ -1,22 +1,22 @@
-//! Envelopes as events.
+//! Converts envelopes to events.
 
 use serde_json::{Value, json};
 
 use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Sender, What};
 use crate::names;
 
-/// Who the app is.
+/// The identity of the app.
 #[derive(Clone, Debug)]
 pub(super) struct Us {
     /// The bot user's id.
     pub(super) user: String,
-    /// The bot's id, under which its messages come back.
+    /// The bot's id, which its own messages have as their sender.
     pub(super) bot: String,
     /// The name to show.
     pub(super) shown: String,
 }
 
-/// The event of an envelope; `None` if it is of no use.
+/// Converts an envelope to an event; `None` if the envelope is of no use.
 pub(super) fn event(envelope: &Value, us: &Us) -> Option<Event> {
     let payload = &envelope["payload"];
     match envelope["type"].as_str()? {
@@ -32,13 +32,13 @@ pub(super) fn event(envelope: &Value, us: &Us) -> Option<Event> {
     }
 }
 
-/// One message may come as two events, `message` and `app_mention`: its own id is one.
+/// Reads a message. One message may arrive as two events, `message` and `app_mention`, so the event's id is the message's own.
 fn message(event: &Value, us: &Us) -> Option<Event> {
     let channel = event["channel"].as_str()?;
     let subtype = event["subtype"].as_str();
     let said = match subtype {
         None | Some("file_share" | "thread_broadcast" | "me_message" | "bot_message") => event,
-        // Slack changes messages by itself, too: when it shows what a link leads to.
+        // Slack itself changes messages too, to add the preview of a link.
         Some("message_changed") if event["message"]["text"] != event["previous_message"]["text"] => {
             &event["message"]
         }
@@ -59,7 +59,7 @@ fn message(event: &Value, us: &Us) -> Option<Event> {
     };
     let (text, mentions_us) = words(said["text"].as_str().unwrap_or_default(), us);
     let media: Vec<Media> = said["files"].as_array().into_iter().flatten().filter_map(media).collect();
-    // What is shared stands beside the sender's own words.
+    // Shared messages are in a separate field, next to the sender's own words.
     let shared = said["attachments"].as_array().into_iter().flatten();
     let shared: Vec<String> = shared
         .filter(|attachment| attachment["is_share"] == json!(true))
@@ -90,7 +90,7 @@ fn conversation(channel: &str, thread: Option<&str>, is_group: bool) -> Conversa
     Conversation { id, is_group }
 }
 
-/// What changes for us in a channel.
+/// The event for a change of a channel that concerns the app; `None` for others.
 fn change(payload: &Value, event: &Value, us: &Us) -> Option<Event> {
     let (channel, what) = match event["type"].as_str()? {
         "member_left_channel" if event["user"] == json!(us.user) => (&event["channel"], What::Removed),
@@ -143,7 +143,7 @@ fn press(payload: &Value) -> Option<Event> {
     })
 }
 
-/// A file that is on Slack; others are links in the text.
+/// Reads a file that is on Slack; others are links in the text.
 fn media(file: &Value) -> Option<Media> {
     if matches!(file["mode"].as_str(), Some("external" | "tombstone" | "hidden_by_limit"))
         || file["is_external"] == json!(true)
@@ -166,7 +166,7 @@ fn milliseconds(ts: &str) -> i64 {
     seconds.parse::<i64>().unwrap_or(0).saturating_mul(1000).saturating_add(rest)
 }
 
-/// A text as a person reads it, and true if it mentions us: `<@U…>`, which nobody can type, since `<` is escaped.
+/// A text as a person reads it, and true if it mentions the app: by `<@U…>`, which nobody can type, because `<` is escaped.
 fn words(text: &str, us: &Us) -> (String, bool) {
     let ours = format!("<@{}", us.user);
     let is_ours = |rest: &str| rest.strip_prefix(&ours).is_some_and(|rest| rest.starts_with(['>', '|']));
@@ -200,7 +200,7 @@ fn words(text: &str, us: &Us) -> (String, bool) {
     (words.to_owned(), mentions_us)
 }
 
-/// The text between `<` and `>`: a person, a channel, a group, or a link.
+/// Converts the text between `<` and `>` for readers: a person, a channel, a group, or a link.
 fn marked(inside: &str) -> String {
     let (target, label) =
         inside.split_once('|').map_or((inside, None), |(target, label)| (target, Some(unescaped(label))));

@@ -1,4 +1,4 @@
-//! Styled texts as blocks of rich text.
+//! Renders styled texts as blocks of rich text.
 
 use serde_json::{Value, json};
 
@@ -8,25 +8,25 @@ use crate::parts::{split, tight};
 use crate::platform::{Button, Outgoing, Unit};
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// The longest text of one message, in characters: all blocks together take about 13,200, and a table's cells less.
+/// The longest text of one message, in characters: all blocks together may have about 13,200, and the cells of a table fewer.
 pub(super) const TEXT_MAX_CHARS: usize = 8000;
-/// How much of a text stands in notifications, in characters.
+/// How much of a text notifications contain, in characters.
 const NOTICE_MAX_CHARS: usize = 1000;
 /// The longest address that a link may have, in bytes.
 const URL_MAX_BYTES: usize = 3000;
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 75;
-/// How many buttons a block of actions has.
+/// The maximum number of buttons in a block of actions.
 const ACTIONS_MAX: usize = 25;
 /// The longest header, in characters.
 const HEADER_MAX_CHARS: usize = 150;
-/// How many fields a section has, and the longest of them, in characters.
+/// The maximum number of fields in a section, and the longest field, in characters.
 const FIELDS_MAX: usize = 10;
 const FIELD_MAX_CHARS: usize = 2000;
-/// How many blocks a message has.
+/// The maximum number of blocks in a message.
 const BLOCKS_MAX: usize = 50;
 
-/// A text as messages, buttons below the last one.
+/// Renders a text as messages, with the buttons below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     let mut messages: Vec<Value> =
         split(text, TEXT_MAX_CHARS, &Unit::Chars).iter().filter(|part| is_shown(part)).map(message).collect();
@@ -39,7 +39,7 @@ pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     messages.into_iter().map(|payload| Outgoing { payload }).collect()
 }
 
-/// Buttons as blocks.
+/// Renders buttons as blocks.
 fn actions(buttons: &[Button]) -> impl Iterator<Item = Value> {
     buttons.chunks(ACTIONS_MAX).enumerate().map(|(row, buttons)| {
         let button = |(at, button): (usize, &Button)| {
@@ -55,7 +55,7 @@ fn plain(text: &str) -> Value {
     json!({"type": "plain_text", "text": text, "emoji": false})
 }
 
-/// A card as blocks below a header; `None` if it is too large for one message.
+/// Renders a card as blocks below a header; `None` if it is too large for one message.
 pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     let text = card.styled();
     if text.text().chars().count() > TEXT_MAX_CHARS || !is_shown(&Styled::plain(&card.title)) {
@@ -84,7 +84,7 @@ pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     Some(Outgoing { payload })
 }
 
-/// Fields as a block, side by side.
+/// Renders fields as a block, side by side.
 fn section(fields: &[(String, String)]) -> Value {
     let field = |(name, value): &(String, String)| {
         let text: String = format!("{name}\n{}", value.trim()).chars().take(FIELD_MAX_CHARS).collect();
@@ -119,7 +119,7 @@ fn message(part: &Styled) -> Value {
                 Place::Quote => "rich_text_quote",
                 Place::Code(_) => "rich_text_preformatted",
             };
-            // Each of them begins a line by itself.
+            // Each such element begins on a new line, so a line feed before it is removed.
             if let Some(text) = blocks.last_mut().and_then(last_text)
                 && text.ends_with('\n')
             {

@@ -1,4 +1,4 @@
-//! Styled texts as messages with entities.
+//! Renders styled texts as messages with entities.
 
 use serde_json::{Value, json};
 
@@ -8,18 +8,18 @@ use crate::parts::{spelled, split};
 use crate::platform::{Button, Outgoing, Unit};
 use crate::styled::{Place, Style, Styled};
 
-/// So many entities of one message are kept by Telegram.
+/// The number of entities of one message that Telegram keeps.
 const ENTITIES_MAX: usize = 100;
 /// The longest address that a link may have, in bytes.
 const URL_MAX_BYTES: usize = 2048;
-/// The longest label of a button, in characters: what a phone shows.
+/// The longest label of a button, in characters: as much as a phone shows.
 const LABEL_MAX_CHARS: usize = 64;
-/// The longest name of a language of code, in bytes.
+/// The longest name of a programming language at a block of code, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
-/// How many buttons stand in a row.
+/// The number of buttons in a row.
 const BUTTONS_IN_A_ROW: usize = 2;
 
-/// A text as messages, buttons below the last one.
+/// Renders a text as messages, with the buttons below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     let text = spelled(text, is_link);
     let mut messages: Vec<Value> =
@@ -38,7 +38,7 @@ pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     messages.into_iter().map(|payload| Outgoing { payload }).collect()
 }
 
-/// True if a message of that text is not refused as empty.
+/// True if Telegram does not refuse a message with this text as empty.
 fn is_shown(part: &Styled) -> bool {
     part.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c))
 }
@@ -51,8 +51,8 @@ fn label(label: &str) -> String {
 fn message(part: &Styled) -> Value {
     let part = without_margins(part);
     let mut entities = Vec::new();
-    // An entity of one style over neighbouring pieces is one entity: a quotation with bold words is one quotation. They nest, so what
-    // was opened inside of one that ends is closed, and opened again.
+    // The same style over neighbouring pieces is one entity: a quotation with bold words is one quotation. Entities nest, so when one ends,
+    // the entities inside it are closed, and opened again.
     let mut open: Vec<(Value, usize)> = Vec::new();
     let mut at = 0;
     for piece in &part.pieces {
@@ -77,7 +77,7 @@ fn message(part: &Styled) -> Value {
     })
 }
 
-/// Without white space at both ends, which Telegram takes away.
+/// A text without white space at both ends, which Telegram would remove.
 fn without_margins(part: &Styled) -> Styled {
     let text = part.text();
     let start = text.len() - text.trim_start().len();
@@ -95,7 +95,7 @@ fn without_margins(part: &Styled) -> Styled {
     kept
 }
 
-/// The kinds of entities of a style: code takes no others.
+/// The kinds of entities of a style; code cannot be combined with others.
 fn kinds(style: &Style) -> Vec<Value> {
     if let Place::Code(language) = &style.place {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_' | '.');
@@ -126,7 +126,7 @@ fn kinds(style: &Style) -> Vec<Value> {
     kinds
 }
 
-/// True for the addresses that Telegram links to.
+/// True for an address that Telegram can link to.
 fn is_link(url: &str) -> bool {
     let parsed = reqwest::Url::parse(url);
     url.len() <= URL_MAX_BYTES

@@ -1,4 +1,4 @@
-//! Updates as events.
+//! Converts updates to events.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted
 use crate::names;
 use crate::platform::Failure;
 
-/// Who the bot is.
+/// The identity of the bot.
 #[derive(Debug)]
 pub(super) struct Us {
     id: i64,
@@ -31,7 +31,7 @@ impl Us {
     }
 }
 
-/// The event of an update; `None` if it is of no use: of no person, or of a kind that says nothing.
+/// Converts an update to an event; `None` if the update is of no use, because it has no sender or is of an unknown kind.
 pub(super) fn event(update: &Value, us: &Us) -> Option<Event> {
     let id = update["update_id"].as_i64()?.to_string();
     let (at, conversation, sender, what, reply) = if let Some(message) = filled(&update["message"]) {
@@ -73,7 +73,7 @@ fn conversation(message: &Value) -> Option<Conversation> {
     Some(Conversation { id, is_group: chat["type"] != "private" })
 }
 
-/// Anonymous administrators and channels have a bot's id here.
+/// Reads a sender. Anonymous administrators and channels have the id of a bot here.
 fn sender(user: &Value) -> Option<Sender> {
     let part = |key: &str| user[key].as_str().unwrap_or_default().to_owned();
     let name = names::person(&format!("{} {}", part("first_name"), part("last_name")));
@@ -95,7 +95,7 @@ fn message_or_change(message: &Value, us: &Us) -> Option<What> {
     read(message, us).map(What::Message)
 }
 
-/// A message; `None` if it says nothing, as notices of the group do.
+/// Reads a message; `None` if it has no content, such as a notice of the group.
 fn read(message: &Value, us: &Us) -> Option<Message> {
     let media = media(message);
     let (raw, entities) = match message["text"].as_str() {
@@ -118,13 +118,13 @@ fn read(message: &Value, us: &Us) -> Option<Message> {
             is_ours: quoted["from"]["id"].as_i64() == Some(us.id),
         })
     });
-    // A topic's first message is quoted by all of its messages.
+    // All messages of a topic quote its first message, which is no quotation by the sender.
     let quoted = quoted.filter(|quoted| {
         message["is_topic_message"] != json!(true)
             || message["message_thread_id"].as_i64().map(|id| id.to_string()).as_ref() != Some(&quoted.id)
     });
     let id = message["message_id"].as_i64()?.to_string();
-    // Of what is forwarded nothing is the sender's own: neither the words nor a mention among them.
+    // Nothing in a forwarded message is the sender's own: neither the words nor the mentions.
     if !message["forward_origin"].is_null() || !message["forward_date"].is_null() {
         let own =
             Message { id, text: String::new(), mentions_us: false, is_edited: false, quoted: None, media };
@@ -177,11 +177,11 @@ fn media(message: &Value) -> Vec<Media> {
             handle: json!(file["file_id"].as_str()?),
         })
     };
-    // The last one is the largest.
+    // The last size is the largest.
     if let Some(photo) = message["photo"].as_array().and_then(|sizes| sizes.last()) {
         media.extend(file(photo, MediaKind::Image, "photo.jpg"));
     }
-    // An animation comes as a document, too.
+    // An animation is also delivered as a document.
     let kinds = [
         ("document", ""),
         ("video", "video.mp4"),

@@ -1,4 +1,5 @@
-//! Deliveries by webhook: Telegram posts each update to the account's address, with a secret that we gave it, and again until it gets 200.
+//! Deliveries by webhook: Telegram posts each update to the account's address, with a secret that the server chose, and repeats it until it
+//! gets the status 200.
 
 use std::time::Duration;
 
@@ -12,16 +13,16 @@ use super::{Telegram, UPDATES_WANTED, updates};
 use crate::http::Http;
 use crate::platform::{End, Failure, Inbox};
 
-/// The header that holds the secret.
+/// The header that contains the secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// How many deliveries Telegram may have open at once.
+/// The number of deliveries that Telegram may have open at once.
 const CONNECTIONS_MAX: u64 = 8;
-/// How often Telegram is asked if deliveries arrive.
+/// How often Telegram is asked whether deliveries succeed.
 const CHECKED_EVERY: Duration = Duration::from_secs(60);
-/// What every account's address for deliveries contains.
+/// The path that every account's address for deliveries contains.
 const OUR_PATH: &str = "/api/v1/channel-deliveries/";
 
-/// The address for deliveries as it was entered; `None` if it was left empty.
+/// Checks the entered address for deliveries; returns `None` if it was left empty.
 ///
 /// # Errors
 /// A text for the administrator.
@@ -38,7 +39,7 @@ pub(super) fn address(http: &Http, entered: &str) -> Result<Option<String>, Stri
     Ok(Some(address))
 }
 
-/// The secret that deliveries carry: it follows from the bot's token, so that it needs no place of its own.
+/// The secret that deliveries contain; it is derived from the bot's token, so that it does not have to be stored.
 pub(super) fn secret(token: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
     let tag = hmac::sign(&key, b"sandbridge deliveries");
@@ -46,7 +47,7 @@ pub(super) fn secret(token: &str) -> String {
 }
 
 impl Telegram {
-    /// Asks for deliveries, and then from time to time if they arrive.
+    /// Asks Telegram for deliveries, and then checks from time to time whether they succeed.
     pub(super) async fn receive(&self, address: &str, inbox: &dyn Inbox, stop: &CancellationToken) -> End {
         let asked = json!({
             "url": address, "secret_token": self.delivery_secret, "max_connections": CONNECTIONS_MAX,
@@ -82,11 +83,11 @@ impl Telegram {
         }
     }
 
-    /// Takes a delivery: after that, Telegram forgets it.
+    /// Accepts a delivery, which Telegram forgets after that.
     ///
     /// # Errors
-    /// [`Failure::Account`] without the secret; [`Failure::Message`] if it is no update, or deliveries are not wanted; [`Failure::Away`] if
-    /// nothing was committed.
+    /// [`Failure::Account`] without the secret; [`Failure::Message`] if the delivery is not an update, or deliveries are not wanted;
+    /// [`Failure::Away`] if nothing was committed.
     pub(super) async fn take_delivery(
         &self,
         headers: &[(String, String)],
@@ -94,7 +95,7 @@ impl Telegram {
         inbox: &dyn Inbox,
     ) -> Result<Value, Failure> {
         if self.deliveries.is_none() {
-            return Err(Failure::Message("this account takes no deliveries".to_owned()));
+            return Err(Failure::Message("this account does not accept deliveries".to_owned()));
         }
         let sent = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(SECRET_HEADER));
         let is_telegrams =
@@ -105,11 +106,11 @@ impl Telegram {
         let update: Value =
             serde_json::from_slice(body).map_err(|_| Failure::Message("no JSON".to_owned()))?;
         if !update["update_id"].is_i64() {
-            return Err(Failure::Message("no update".to_owned()));
+            return Err(Failure::Message("the delivery is not an update".to_owned()));
         }
         let us = match self.known_us() {
             Some(us) => us,
-            // Delivered before the account was connected: it comes again.
+            // The account is not connected yet; if its identity cannot be read now, Telegram delivers the update again.
             None => self.us().await.map_err(|failure| Failure::Away(failure.to_string()))?,
         };
         let event = updates::event(&update, &us);
@@ -118,7 +119,7 @@ impl Telegram {
         Ok(json!({}))
     }
 
-    /// Ends deliveries that an earlier set-up of this account asked for; true if there were such.
+    /// Ends deliveries that an earlier set-up of this account requested; returns true if there were any.
     ///
     /// # Errors
     /// See [`Failure`].

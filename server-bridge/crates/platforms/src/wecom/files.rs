@@ -1,4 +1,4 @@
-//! Files of messages, which the platform encrypts, each with a key of its own.
+//! Files of messages, which the platform encrypts, each with its own key.
 
 use aes::cipher::{BlockCipherDecrypt as _, KeyInit as _};
 use aes::{Aes256, Block};
@@ -8,15 +8,15 @@ use md5::{Digest as _, Md5};
 /// The length of a block of the cipher, in bytes.
 const BLOCK_BYTES: usize = 16;
 
-/// What is padded to, in bytes: documents of the bot. So many bytes at most are added.
+/// Files are padded to a multiple of this, in bytes, so at most this many bytes are added: documents of the bot.
 pub(super) const PADDING_MAX_BYTES: usize = 32;
 
-/// A file's contents: AES-256 in CBC mode, the vector is the beginning of the key, padded by PKCS #7 to 32 bytes.
+/// Decrypts a file: AES-256 in CBC mode, where the initialization vector is the beginning of the key; padded by PKCS #7 to 32 bytes.
 ///
 /// # Errors
-/// Why it cannot be decrypted.
+/// The reason why the file cannot be decrypted.
 pub(super) fn decrypt(encrypted: &[u8], key: &str) -> Result<Vec<u8>, &'static str> {
-    // The last character is left out at times.
+    // The padding character at the end of the key is sometimes left out.
     let key = BASE64_STANDARD_NO_PAD
         .decode(key.trim().trim_end_matches('='))
         .map_err(|_| "the file's key is not valid base64")?;
@@ -45,7 +45,7 @@ pub(super) fn decrypt(encrypted: &[u8], key: &str) -> Result<Vec<u8>, &'static s
     Ok(plain)
 }
 
-/// A file's MD5, which the platform wants with an upload, in hexadecimal digits.
+/// A file's MD5 in hexadecimal digits, which the platform requires for an upload.
 pub(super) fn md5(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Callbacks of the platform as events of ours.
+//! Converts callbacks of the platform to events.
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The most files of one message.
+/// The maximum number of files of one message that are read.
 const MEDIA_MAX: usize = 20;
 
-/// A callback by its body; `None` if it says nothing to us, or does not tell who sent it. `request` is what a reply goes to.
+/// Reads the body of a callback; `None` if it is of no use, or does not contain its sender. `request` is the id that a reply needs.
 pub(super) fn read(body: &Value, request: &Value) -> Option<Event> {
     let user = id(&body["from"]["userid"])?;
     let conversation = if body["chattype"] == "group" || !body["chatid"].is_null() {
@@ -20,13 +20,13 @@ pub(super) fn read(body: &Value, request: &Value) -> Option<Event> {
     let event = id(&body["msgid"])?;
     let what = match body["msgtype"].as_str()? {
         "event" if body["event"]["eventtype"] == "template_card_event" => {
-            // The documents nest it, the official client's types do not.
+            // The field is nested in the documents, but not in the official client's types.
             let (nested, flat) = (&body["event"]["template_card_event"], &body["event"]);
             let field = |key: &str| id(&nested[key]).or_else(|| id(&flat[key]));
             let task = field("task_id")?;
             What::Press(Press {
                 token: field("event_key")?,
-                // In a group each person has a card of their own, and only theirs shows what became of their press.
+                // In a group, each person has their own copy of a card, and only that copy shows the outcome of their press.
                 handle: json!({"request": request, "task": task, "user": conversation.is_group.then_some(&user)}),
                 message: task,
             })
@@ -39,7 +39,7 @@ pub(super) fn read(body: &Value, request: &Value) -> Option<Event> {
             What::Message(Message {
                 id: event.clone(),
                 text: names::text(text.trim()),
-                // In a group only what mentions the bot is delivered.
+                // In a group, only messages that mention the bot are delivered.
                 mentions_us: conversation.is_group,
                 is_edited: false,
                 quoted: quoted(&body["quote"]),
@@ -57,7 +57,7 @@ pub(super) fn read(body: &Value, request: &Value) -> Option<Event> {
     })
 }
 
-/// A text without the bot's name in front, which the platform leaves there.
+/// A text without the bot's name at its beginning, which the platform leaves there.
 fn without_mention(text: &str) -> &str {
     let text = text.trim_start();
     let rest =
@@ -71,7 +71,7 @@ fn quoted(quote: &Value) -> Option<Quoted> {
     }
     let mut found = Found::default();
     found.read(quote);
-    // The platform names no id of it.
+    // The platform does not send the id of a quoted message.
     Some(Quoted { id: String::new(), text: names::text(found.text.trim()), is_ours: false })
 }
 
@@ -86,13 +86,13 @@ impl Found {
         let kind = part["msgtype"].as_str().unwrap_or_default();
         let content = &part[kind];
         match kind {
-            // Of a voice message its words.
+            // The content of a voice message is its recognized text.
             "text" | "voice" => self.text.push_str(content["content"].as_str().unwrap_or_default()),
             "image" => self.file(MediaKind::Image, content),
             "file" | "video" => self.file(MediaKind::File, content),
             "mixed" => {
                 for item in content["msg_item"].as_array().into_iter().flatten() {
-                    // Not nested any deeper.
+                    // A mixed message within a mixed message is left out.
                     if item["msgtype"] != "mixed" {
                         self.read(item);
                     }

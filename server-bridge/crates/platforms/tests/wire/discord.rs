@@ -1,4 +1,4 @@
-//! Discord against its stand-in.
+//! Tests of Discord with a stand-in for its servers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -103,7 +103,7 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     inbox.count(2).await;
     running.stop().await;
     discord.forget();
-    // Nobody is there; then the commit of what was looked up fails once.
+    // Messages are sent while the bot is not connected; then the first commit of the looked-up messages fails.
     for number in 0..120 {
         discord.message(json!({"channel_id": "66", "content": format!("missed {number}")}));
     }
@@ -111,7 +111,7 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     let end = Running::start(&bot, &inbox).end().await;
     assert!(matches!(&end, End::Lost(why) if why.contains("the disk is full")), "{end:?}");
     discord.forget();
-    // It is killed after the first page: it does not resume behind the second one.
+    // The server is killed after the first page; the next one must not resume after the second page.
     inbox.held().dies_after_commit = true;
     let killed = Running::start(&bot, &inbox);
     inbox.count(52).await;
@@ -124,7 +124,7 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     assert!(event.conversation.is_group && message.text == "missed 119");
     discord.say("after");
     inbox.count(123).await;
-    // While it is connected: nothing was missed, but nobody can know.
+    // The session is invalidated while the bot is connected: nothing was missed, but the bot cannot know that.
     discord.invalidate();
     inbox.until("the gap is told", |held| held.gaps.len() == 2).await;
     discord.say("again");
@@ -370,7 +370,7 @@ fn check(markdown: &str) {
         check_message(&message.payload).unwrap_or_else(|why| panic!("{why}: {:?}", message.payload));
         kept.push_str(message.payload["content"].as_str().unwrap());
     }
-    // Every letter is there, in order, among the marks.
+    // Every letter is present, in order, between the marks.
     let mut written = kept.chars();
     let text = styled.text();
     for letter in text.chars().filter(|c| !c.is_whitespace() && *c != '\u{200b}') {

@@ -11,7 +11,7 @@ use tests::platforms::telegram::{self, Telegram};
 
 use crate::support::{Memory, Running, made};
 
-/// One in so many messages is followed by a disconnect, and one by a kill.
+/// A disconnect follows after each series of this many messages, and a kill after each longer series.
 const CUT_EVERY: usize = 50;
 const KILL_EVERY: usize = 199;
 
@@ -23,7 +23,7 @@ fn here(kind: &str, setup: &Value) -> Arc<dyn Platform> {
     made(kind, setup, &Reach::public(&["127.0.0.1".to_owned()]))
 }
 
-/// Says the numbers from 0, and checks that each came once.
+/// Sends the numbers from 0 as messages, and checks that each arrived once.
 async fn run(platform: Arc<dyn Platform>, say: impl Fn(&str), cut: impl Fn()) {
     let inbox = Memory::default();
     let mut running = Running::keep(&platform, &inbox);
@@ -35,7 +35,7 @@ async fn run(platform: Arc<dyn Platform>, say: impl Fn(&str), cut: impl Fn()) {
             cut();
         }
         if number % KILL_EVERY == KILL_EVERY - 1 {
-            // What came before is on record, so that the next commit is of something new.
+            // Waits until the earlier messages are on record, so that the next commit contains a new one.
             inbox.count(number).await;
             inbox.held().dies_after_commit = true;
             inbox.count(number + 1).await;
@@ -69,7 +69,7 @@ async fn slack_loses_and_doubles_nothing() {
     run(here("slack", &setup), |text| drop(stand_in.say("U1", text)), || stand_in.cut()).await;
 }
 
-/// Each third message is taken, and the answer lost; it is sent again with the same key.
+/// Every third message is accepted but its answer is lost, so it is sent again with the same key.
 #[tokio::test]
 async fn discord_takes_each_message_once() {
     let stand_in = Discord::start();

@@ -1,4 +1,4 @@
-//! Every platform against its stand-in: nothing lost, nothing twice, nothing that the platform refuses.
+//! Tests of every platform with a stand-in for its servers: nothing is lost, duplicated or refused.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod discord;

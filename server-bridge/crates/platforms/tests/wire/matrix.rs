@@ -1,4 +1,4 @@
-//! Matrix against a real Synapse, behind a network that breaks.
+//! Tests of Matrix with a real Synapse, over a network that breaks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tests::platforms::matrix::{Account, Fault, Network, Synapse};
 
 use crate::support::{Memory, Running, made, refused, silent, until};
 
-/// A homeserver, the bot's account, a person, and the bot behind a network.
+/// A homeserver, the bot's account, a person, and the bot with a network between it and the homeserver.
 struct World {
     synapse: Synapse,
     network: Network,
@@ -34,7 +34,7 @@ impl World {
         Self { synapse, network, bot, ann, platform, inbox: Memory::default() }
     }
 
-    /// A direct room that the bot has joined by itself.
+    /// Creates a direct room, and waits until the bot has joined it by itself.
     async fn direct(&self) -> String {
         let room = self.ann.room(&[&self.bot]);
         self.joined(&room).await;
@@ -74,7 +74,7 @@ async fn a_conversation_on_a_real_homeserver() {
     inbox.until("connected", |held| !held.connected.is_empty() && held.cursor.is_some()).await;
     assert_eq!(inbox.held().connected, ["@bot:localhost"]);
 
-    // A direct room: what was said before the bot accepted the invitation counts, too.
+    // In a direct room, messages from before the bot accepted the invitation count too.
     let room = ann.room(&[bot]);
     ann.say(&room, "hello");
     inbox.count(1).await;
@@ -88,7 +88,7 @@ async fn a_conversation_on_a_real_homeserver() {
         ("hello", false, "@ann:localhost")
     );
 
-    // Once, however often it is sent.
+    // A message appears once, however often it is sent.
     let answer = world.text("**yes** `&<b>`");
     let direct = conversation(&room, false);
     let key = "ab".repeat(32);
@@ -148,7 +148,7 @@ async fn a_conversation_on_a_real_homeserver() {
         (&json!(answered), &json!(aside))
     );
 
-    // A group: only a mark mentions. What was said before the invitation is history.
+    // In a group, only a mark counts as a mention, and messages from before the invitation are history.
     let bob = world.synapse.account("bob");
     let group = ann.room(&[&bob]);
     bob.join(&group);
@@ -175,7 +175,7 @@ async fn a_conversation_on_a_real_homeserver() {
     );
     assert!(event.reply["event"].is_string());
 
-    // A room that nobody can read for us, a room that moves, and one that throws us out.
+    // An encrypted room, a room that moves, and a room that removes the bot.
     let sealed = world.direct().await;
     ann.send(&sealed, "m.room.encrypted", &json!({"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "x", "session_id": "y", "device_id": "z", "sender_key": "k"}));
     until("it says so", || ann.heard(&sealed).len() == 1).await;
@@ -189,7 +189,7 @@ async fn a_conversation_on_a_real_homeserver() {
     let new = ann.call("POST", "client/v3/createRoom", &created)["room_id"].clone();
     let tombstone = |room: &str| format!("client/v3/rooms/{room}/state/m.room.tombstone");
     ann.call("PUT", &tombstone(&group), &json!({"body": "moved", "replacement_room": new}));
-    // A room that knows nothing of it replaces none.
+    // A room that does not name its predecessor does not replace it.
     let captured = ann.room(&[bot, &bob]);
     world.joined(&captured).await;
     bob.join(&captured);
@@ -203,7 +203,7 @@ async fn a_conversation_on_a_real_homeserver() {
             .any(|event| event.what == What::Removed && event.conversation.id == captured)
     );
 
-    // A direct conversation that somebody else reads by now.
+    // A direct conversation that another person can read now.
     ann.call("POST", &format!("client/v3/rooms/{room}/invite"), &json!({"user_id": bob.id}));
     bob.join(&room);
     let heard = ann.heard(&room).len();
@@ -246,7 +246,7 @@ async fn nothing_is_lost_or_doubled_by_kills_cuts_and_restarts() {
     inbox.count(1).await;
     first.stop().await;
 
-    // More than a look shows at once, while the bot was away.
+    // More messages than one sync contains, sent while the bot was not connected.
     let mut count = 1;
     for _ in 0..70 {
         world.ann.say(&room, &count.to_string());
@@ -288,7 +288,7 @@ async fn nothing_is_lost_or_doubled_by_kills_cuts_and_restarts() {
     assert_eq!(inbox.texts(), expected);
     assert_eq!(inbox.held().gaps, [""; 0]);
 
-    // A place that the homeserver does not know is told, and does not end the account.
+    // A place that the homeserver does not know is reported as a gap, and does not end the account.
     inbox.held().cursor = Some("nonsense".to_owned());
     let running = Running::start(&world.platform, &inbox);
     inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
@@ -312,7 +312,7 @@ async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
     for number in 1..8 {
         ann.say(&room, &number.to_string());
     }
-    // The looks with 50 and with 5 events: with 1 event the other six are looked up.
+    // The syncs with 50 and with 5 events are too large; after the sync with 1 event, the other six are looked up.
     too_large();
     too_large();
     let running = Running::start(&world.platform, inbox);
@@ -321,7 +321,7 @@ async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
     let expected: Vec<String> = (0..8).map(|number| number.to_string()).collect();
     assert_eq!((inbox.texts(), inbox.held().gaps.len()), (expected, 0));
 
-    // Nothing fits: the account goes on behind it, and says so.
+    // Even one event is too large: the account continues after it, and reports a gap.
     ann.say(&room, "missed");
     for _ in 0..3 {
         too_large();
@@ -335,7 +335,7 @@ async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
     running.stop().await;
     assert_eq!(inbox.texts()[8], "after");
 
-    // 9 MB of what was said while the bot was away: the newest of it is read, in its order.
+    // 9 MB of messages that were sent while the bot was not connected: the newest are read, in order.
     let long = "x".repeat(60_000);
     for number in 100..250 {
         ann.say(&room, &format!("{number} {long}"));
@@ -405,7 +405,7 @@ async fn files_limits_tokens_and_deaf_networks() {
     assert_eq!((&sent["msgtype"], &sent["body"]), (&json!("m.image"), &json!("p.png")));
     assert_eq!(ann.download(sent["url"].as_str().unwrap()), picture.bytes);
 
-    // A large text in parts that the homeserver takes, and its limit of messages over time.
+    // A large text in parts that the homeserver accepts, and the homeserver's limit on messages over time.
     let parts = platform.render(&Styled::markdown(&"**名字** & `<c>` \"q\"\n\n".repeat(12_000)), &[]);
     let mut refusals = 0;
     for (at, part) in parts.iter().take(12).enumerate() {

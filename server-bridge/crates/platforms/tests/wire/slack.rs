@@ -1,4 +1,4 @@
-//! Slack against its stand-in.
+//! Tests of Slack with a stand-in for its servers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -170,7 +170,7 @@ async fn channels_threads_edits_bots_and_removals() {
         slack.event(fields.clone());
         fields
     };
-    // A mention comes twice, under two ids of events.
+    // A mention arrives twice, with two event ids.
     let mention = said(json!({"user": "U1", "text": format!("<@{BOT}> run it")}));
     let mut again = mention.clone();
     again["type"] = json!("app_mention");

@@ -1,4 +1,4 @@
-//! An inbox in memory, and a platform that runs beside a test.
+//! Helpers of these tests: an inbox in memory, and a platform that runs in the background.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -12,29 +12,29 @@ use platforms::{End, Event, Inbox, Message, Platform, Press};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long something may take that happens at once.
+/// The deadline for everything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What an inbox holds.
+/// The content of an inbox.
 #[derive(Default)]
 pub(crate) struct Held {
-    /// Each event once, in the order in which they came.
+    /// Each event once, in the order in which they arrived.
     pub(crate) events: Vec<Event>,
-    /// How many were handed over that are on record already.
+    /// The number of events that were handed over although they were on record already.
     pub(crate) repeated: usize,
     pub(crate) cursor: Option<String>,
     /// The names under which the account was connected.
     pub(crate) connected: Vec<String>,
     pub(crate) gaps: Vec<String>,
     pub(crate) beats: usize,
-    /// So many batches are refused from now on.
+    /// The number of batches that will be refused from now on.
     pub(crate) refusals: usize,
-    /// The next batch with something new is committed, and the server killed before it can acknowledge.
+    /// True if the next batch with a new event is to be committed, but not acknowledged, as if the server were killed.
     pub(crate) dies_after_commit: bool,
     ids: HashSet<String>,
 }
 
-/// An inbox in memory, as the database is one.
+/// An inbox in memory that behaves like the one in the database.
 #[derive(Clone, Default)]
 pub(crate) struct Memory(Arc<Mutex<Held>>);
 
@@ -63,12 +63,12 @@ impl Memory {
         self.held().events.iter().filter_map(press).collect()
     }
 
-    /// Waits until what it holds is as told.
+    /// Waits until the content of the inbox meets a condition.
     pub(crate) async fn until(&self, what: &str, holds: impl Fn(&Held) -> bool) {
         until(what, || holds(&self.held())).await;
     }
 
-    /// Waits until so many events are there.
+    /// Waits until the inbox contains this many events.
     pub(crate) async fn count(&self, count: usize) {
         let until = async {
             while self.held().events.len() < count {
@@ -103,7 +103,7 @@ impl Inbox for Memory {
                 is_new && std::mem::take(&mut held.dies_after_commit)
             };
             if dies {
-                // Until the test drops this, as a killed process does.
+                // Never acknowledges, until the test drops this future like a killed process.
                 std::future::pending::<()>().await;
             }
             Ok(())
@@ -127,7 +127,7 @@ impl Inbox for Memory {
     }
 }
 
-/// An account's connection beside the test; it is killed when this is dropped.
+/// An account's connection in the background, which is killed when this is dropped.
 pub(crate) struct Running {
     stop: CancellationToken,
     task: JoinHandle<End>,
@@ -141,7 +141,7 @@ impl Running {
         Self { stop, task: tokio::spawn(async move { platform.run(&inbox, &stopped).await }) }
     }
 
-    /// Connects again whenever the connection is lost, nearly at once.
+    /// Connects, and reconnects almost at once whenever the connection is lost.
     pub(crate) fn keep(platform: &Arc<dyn Platform>, inbox: &Memory) -> Self {
         let (platform, inbox, stop) = (platform.clone(), inbox.clone(), CancellationToken::new());
         let stopped = stop.clone();
@@ -156,27 +156,27 @@ impl Running {
         Self { stop, task }
     }
 
-    /// How it ends by itself.
+    /// Waits until the connection ends by itself; returns its end.
     pub(crate) async fn end(mut self) -> End {
         within("the connection's end", &mut self.task).await.unwrap()
     }
 
-    /// The same on a paused clock, which runs ahead.
+    /// As [`Self::end`], without a deadline, for a paused clock that jumps ahead.
     pub(crate) async fn end_at_any_time(mut self) -> End {
         (&mut self.task).await.unwrap()
     }
 
-    /// Stops it, and waits until it has ended.
+    /// Stops the connection, and waits until it has ended.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         let end = self.end().await;
         assert!(matches!(end, End::Stopped), "{end:?}");
     }
 
-    /// Ends it where it stands, as a killed process.
+    /// Aborts the connection at once, like a killed process.
     pub(crate) async fn kill(mut self) {
         self.task.abort();
-        // It was cancelled.
+        // The result is the cancellation.
         let _ = (&mut self.task).await;
     }
 }
@@ -192,7 +192,7 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("not in time: {what}"))
 }
 
-/// Waits until something is true.
+/// Waits until a condition is true.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     within(what, async {
         while !holds() {
@@ -202,7 +202,7 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     .await;
 }
 
-/// The end of a connection that has to be refused: why.
+/// The reason of an end that has to be a refusal.
 pub(crate) fn refused(end: End) -> String {
     match end {
         End::Refused(why) => why,
@@ -210,13 +210,13 @@ pub(crate) fn refused(end: End) -> String {
     }
 }
 
-/// The platform of this kind, made from its set-up.
+/// Creates the platform of this kind from its set-up.
 pub(crate) fn made(kind: &str, setup: &serde_json::Value, reach: &guard::Reach) -> Arc<dyn Platform> {
     let kind = platforms::KINDS.iter().find(|known| known.name == kind).unwrap();
     (kind.make)(setup, reach).unwrap()
 }
 
-/// Asserts that no text holds a secret.
+/// Asserts that the debug output contains no secret.
 pub(crate) fn silent(what: &impl Debug, secret: &str) {
     assert!(!format!("{what:?}").contains(secret), "a secret in {what:?}");
 }

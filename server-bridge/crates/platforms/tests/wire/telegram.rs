@@ -1,4 +1,4 @@
-//! Telegram against its stand-in.
+//! Tests of Telegram with a stand-in for its servers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -135,7 +135,7 @@ async fn ids_that_begin_elsewhere_after_a_week_are_no_old_ones() {
     inbox.count(1).await;
     until("it is confirmed", || telegram.unconfirmed() == 0).await;
     running.kill().await;
-    // As old as the week: what was stored does not count any more.
+    // The stored cursor is more than a week old, so it is no longer used.
     inbox.held().cursor = Some("800000002@1000000000".to_owned());
     telegram.jump_to(5);
     telegram.say(ANN, "new");
@@ -212,7 +212,7 @@ async fn only_entities_mention_in_groups_and_bots_are_marked() {
     let strange = json!({"id": 3, "is_bot": false, "first_name": "\u{202e}\u{200b}Eve\u{feff}"});
     let answered = json!({"message_id": 5, "text": "run it?", "from": {"id": BOT, "is_bot": true, "first_name": "Sand"}});
     telegram.message(in_group(&json!({"text": "yes", "from": strange, "reply_to_message": answered})));
-    // Nobody wrote it, nothing is said, or the bot does not know the kind.
+    // Updates without a sender, without content, or of an unknown kind.
     telegram.update(
         "channel_post",
         json!({"message_id": 1, "date": 1, "chat": {"id": -1, "type": "channel"}, "text": "x"}),
@@ -414,7 +414,7 @@ async fn files_come_in_within_bounds_and_from_outside_only() {
     assert!(matches!(fetch("../../etc/passwd").await, Err(Failure::Message(_))));
 }
 
-/// What is left of a text if cuts take spaces away, and a message that would show nothing is not sent.
+/// The letters of a text that remain after cuts remove spaces, and after messages with nothing visible are left out.
 fn letters(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '…' && !is_invisible(*c)).collect()
 }
@@ -430,7 +430,7 @@ fn check(markdown: &str) {
         check_message(&message.payload).unwrap_or_else(|why| panic!("{why}: {:?}", message.payload));
         kept.push_str(message.payload["text"].as_str().unwrap());
     }
-    // Every letter is there, in order; addresses that Telegram does not link to may stand in between.
+    // Every letter is present, in order; addresses that Telegram does not link to may be in between.
     let mut written = kept.chars();
     let text = styled.text();
     for letter in letters(&text).chars() {

@@ -9,19 +9,19 @@ use crate::tree::PluginPath;
 /// A command that people start by `/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Its name, with its directories before it: `git:commit`. The plugin's name is not in it.
+    /// Its name, with its directories before it, such as `git:commit`; without the plugin's name.
     pub name: String,
-    /// What it is for.
+    /// A description of its purpose.
     pub description: String,
     /// A hint about its arguments; empty if it takes none.
     pub argument_hint: String,
     /// The names of its arguments.
     pub arguments: Vec<String>,
-    /// The tools that may be used without a question while it is followed, if its user agrees.
+    /// The tools that may be used without a question while the command is followed, if its user agrees.
     pub allowed_tools: Vec<Tool>,
-    /// The model that it asks for; empty for that of the chat.
+    /// The model that it requests; empty for the chat's model.
     pub model: String,
-    /// False if only people start it.
+    /// False if only people can start it.
     pub is_for_models: bool,
     /// Its file; `None` if it is defined in the manifest.
     pub path: Option<PluginPath>,
@@ -29,12 +29,12 @@ pub struct Command {
     pub text: String,
 }
 
-/// Fields of heads that have an effect elsewhere.
+/// Fields of heads that have an effect in other programs only.
 pub(crate) const UNUSED: &[&str] =
     &["agent", "context", "disallowed-tools", "effort", "hooks", "paths", "shell"];
 
 impl Command {
-    /// Reads one from its text.
+    /// Reads a command from its text.
     pub fn of_text(name: &str, path: PluginPath, text: &str) -> Self {
         let head = Head::of(text);
         let (body, _) = head.body();

@@ -1,4 +1,4 @@
-//! What the heads of skills, commands and roles have in common.
+//! The common part of skills, commands and roles: their heads.
 
 use frontmatter::{Text, Value};
 
@@ -6,17 +6,17 @@ use crate::limits::{DESCRIPTION_CHARS, FIELD_CHARS, TEXT_BYTES};
 use crate::text::line;
 use crate::tree::File;
 
-/// A text of a plugin with its head.
+/// A text of a plugin, split into head and body.
 pub(crate) struct Head<'a> {
     pub(crate) text: Text<'a>,
-    /// True if there was a head at all.
+    /// True if the text has a head.
     pub(crate) is_there: bool,
 }
 
 impl<'a> Head<'a> {
     /// Reads a file.
     ///
-    /// Fails with what is wrong with it.
+    /// Fails with the problem as text.
     pub(crate) fn read(file: &'a File) -> Result<Self, String> {
         if file.content.len() > TEXT_BYTES {
             return Err(format!("has {} bytes; at most {TEXT_BYTES} are read", file.content.len()));
@@ -33,7 +33,7 @@ impl<'a> Head<'a> {
         Ok(Self { text, is_there })
     }
 
-    /// Reads a text that stands alone, such as a skill of a workspace: problems of its head are ignored.
+    /// Reads a text that is not part of a plugin, such as a skill of a workspace: problems of its head are ignored.
     pub(crate) fn of(text: &'a str) -> Self {
         let text = Text::read(text);
         let is_there = !text.head.is_empty();
@@ -49,7 +49,7 @@ impl<'a> Head<'a> {
         line(&self.text.line(name), FIELD_CHARS)
     }
 
-    /// The description; else the first line of the body that is no heading.
+    /// The description, or else the first line of the body that is not a heading.
     pub(crate) fn description(&self) -> String {
         let written = line(&self.text.line("description"), DESCRIPTION_CHARS);
         if !written.is_empty() {
@@ -61,17 +61,17 @@ impl<'a> Head<'a> {
         line(first.unwrap_or_default(), DESCRIPTION_CHARS)
     }
 
-    /// True or false; `None` if the head does not say.
+    /// True or false; `None` if the head does not contain the field.
     pub(crate) fn truth(&self, name: &str) -> Option<bool> {
         self.get(name)?.truth()
     }
 
-    /// Fields that have an effect elsewhere and none here.
+    /// The fields of the head that only have an effect in other programs.
     pub(crate) fn unused<'f>(&'f self, fields: &'f [&'f str]) -> impl Iterator<Item = &'f str> {
         fields.iter().copied().filter(|name| self.get(name).is_some())
     }
 
-    /// The body for a model, and true if characters were taken out of it that hide text or change its direction.
+    /// The body for a model, and true if characters that hide text or change its direction were removed.
     pub(crate) fn body(&self) -> (String, bool) {
         let kept: String = self.text.body.chars().filter(|letter| !hides(*letter)).collect();
         let was_cleaned = kept.len() != self.text.body.len();

@@ -8,7 +8,7 @@ mod skill;
 
 use serde_json::Value;
 
-/// Fields of heads that have an effect elsewhere and none here.
+/// Fields of heads that have an effect in other programs only.
 pub(crate) mod head_fields {
     pub(crate) use super::command::UNUSED as COMMAND;
     pub(crate) use super::role::UNUSED as ROLE;
@@ -22,19 +22,19 @@ pub use skill::{Requires, Skill};
 /// A document of hooks, as crate `hooks` reads it in its format for plugins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookDocument {
-    /// Where it is defined: a file, or a field of the manifest.
+    /// The place of its definition: a file, or a field of the manifest.
     pub place: String,
-    /// The document, as it was written where it is a file. Variables are not replaced yet.
+    /// The document; if it is a file, exactly as it was written. Variables are not replaced yet.
     pub text: String,
 }
 
-/// An MCP server.
+/// An MCP server that a plugin defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// Where it is defined: a file, or a field of the manifest.
+    /// The place of its definition: a file, or a field of the manifest.
     pub place: String,
-    /// Its name.
+    /// The server's name.
     pub name: String,
-    /// Its entry of `mcpServers`. Variables are left in place.
+    /// Its entry of `mcpServers`, in which variables are not replaced.
     pub definition: Value,
 }

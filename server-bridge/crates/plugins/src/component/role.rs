@@ -1,29 +1,29 @@
-//! Roles: who a sub-agent can be, in `agents/NAME.md`.
+//! Roles of sub-agents, in `agents/NAME.md`.
 
 use super::head::Head;
 use crate::tools::Tool;
 use crate::tree::PluginPath;
 
-/// A role.
+/// A role that a sub-agent can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// Its name: the one in its front matter, else that of its file.
+    /// Its name: the one in its front matter, or else that of its file.
     pub name: String,
-    /// When to call it.
+    /// A description of when to call it.
     pub description: String,
-    /// The tools it works with; `None` for all that a sub-agent may have.
+    /// The tools that it uses; `None` for all tools that a sub-agent may have.
     pub tools: Option<Vec<Tool>>,
     /// The tools that it may not use.
     pub denied_tools: Vec<Tool>,
-    /// The model that it asks for; empty for that of its user's chat.
+    /// The model that it requests; empty for the model of its user's chat.
     pub model: String,
-    /// Its file.
+    /// The file that defines it.
     pub path: PluginPath,
-    /// The text of the role.
+    /// The instructions of the role, without the head.
     pub text: String,
 }
 
-/// Fields of heads that have an effect elsewhere.
+/// Fields of heads that have an effect in other programs only.
 pub(crate) const UNUSED: &[&str] = &[
     "background",
     "effort",
@@ -38,7 +38,7 @@ pub(crate) const UNUSED: &[&str] = &[
 ];
 
 impl Role {
-    /// Reads one from its text, which may be cut.
+    /// Reads a role from its text, which may be cut.
     pub fn of_text(name: &str, path: PluginPath, text: &str) -> Self {
         let head = Head::of(text);
         let (body, _) = head.body();

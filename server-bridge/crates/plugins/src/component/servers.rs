@@ -5,17 +5,17 @@ use serde_json::{Map, Value};
 use crate::limits::DOCUMENT_BYTES;
 use crate::{PluginPath, json};
 
-/// The schema of `mcp.json`.
+/// The identifier of the schema of `mcp.json`.
 pub(crate) const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json";
 
-/// The entries of a document, which are in `mcpServers` or, as many plugins write it, at its top.
+/// The entries of a document, which are in `mcpServers` or, as in many plugins, at its top level.
 ///
-/// Fails with what is wrong with it.
+/// Fails with the problem as text.
 pub(crate) fn entries(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     unwrapped(json::object(bytes, DOCUMENT_BYTES)?)
 }
 
-/// The same, of a document that was read already.
+/// The entries of a document that was already parsed.
 pub(crate) fn unwrapped(mut document: Map<String, Value>) -> Result<Map<String, Value>, String> {
     match document.remove("mcpServers") {
         Some(Value::Object(entries)) => Ok(entries),
@@ -45,7 +45,7 @@ pub(crate) fn portable_entries(bytes: &[u8]) -> Result<Map<String, Value>, Strin
 
 /// Checks an entry of Agent Plugins.
 ///
-/// Fails with what is wrong with it.
+/// Fails with the problem as text.
 pub(crate) fn check_portable(entry: &Value) -> Result<(), String> {
     let fields = entry.as_object().ok_or("must be an object")?;
     let text = |name| fields.get(name).and_then(Value::as_str);

@@ -8,55 +8,56 @@ use crate::text::line;
 use crate::tools::Tool;
 use crate::tree::PluginPath;
 
-/// A skill.
+/// A skill of a plugin or a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name: that of its directory.
+    /// Its name, which is that of its directory.
     pub name: String,
-    /// The name in its head, where it is another one; else empty.
+    /// The name in its head, if it is a different one; otherwise empty.
     pub title: String,
-    /// What it is for, and when.
+    /// A description of its purpose, and of when to use it.
     pub description: String,
-    /// The directory with its files.
+    /// The directory that contains its files.
     pub directory: PluginPath,
-    /// The tools that may be used without a question while it is followed, if its user agrees.
+    /// The tools that may be used without a question while the skill is followed, if its user agrees.
     pub allowed_tools: Vec<Tool>,
     /// A hint about the arguments; empty if it takes none.
     pub argument_hint: String,
     /// The names of its arguments.
     pub arguments: Vec<String>,
-    /// False if only people start it.
+    /// False if only people can start it.
     pub is_for_models: bool,
-    /// False if only models start it.
+    /// False if only models can start it.
     pub is_for_people: bool,
-    /// True if its text is a part of every prompt.
+    /// True if its text is part of every prompt.
     pub always: bool,
-    /// What has to be on the machine.
+    /// The programs and variables that the machine must have.
     pub requires: Requires,
-    /// The model that it asks for; empty for that of the chat.
+    /// The model that it requests; empty for the chat's model.
     pub model: String,
     /// Its text, without the head.
     pub text: String,
 }
 
-/// What a skill needs on the machine. It is left out where something is missing.
+/// The programs and variables that a skill needs on the machine. A skill is left out if something is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requires {
-    /// Programs, all of them.
+    /// Programs, all of which are needed.
     pub programs: Vec<String>,
-    /// Programs, one of them.
+    /// Programs, one of which is needed.
     pub any_program: Vec<String>,
-    /// Environment variables, all of them.
+    /// Environment variables, all of which are needed.
     pub variables: Vec<String>,
 }
 
 impl Requires {
-    /// True if nothing has to be there.
+    /// True if nothing is needed.
     pub fn is_empty(&self) -> bool {
         self.programs.is_empty() && self.any_program.is_empty() && self.variables.is_empty()
     }
 
-    /// What of it is not there, in words; empty if all of it is. `lacking` are the programs and `$VARIABLES` that a machine lacks.
+    /// A list of the missing requirements as text; empty if none is missing. `lacking` contains the programs and `$VARIABLES` that
+    /// a machine lacks.
     pub fn lacks(&self, lacking: &[String]) -> String {
         let is_lacking = |name: &String| lacking.contains(name);
         let programs = self.programs.iter().filter(|name| is_lacking(name)).map(|name| format!("`{name}`"));
@@ -66,7 +67,7 @@ impl Requires {
         programs.chain(any).chain(variables).collect::<Vec<_>>().join(", ")
     }
 
-    /// What has to be there, in words; empty if nothing has to.
+    /// A list of all requirements as text; empty if there are none.
     pub fn words(&self) -> String {
         let any = (!self.any_program.is_empty()).then(|| format!("one of {}", self.any_program.join(" or ")));
         let variables = self.variables.iter().map(|name| format!("${name}"));
@@ -74,12 +75,12 @@ impl Requires {
     }
 }
 
-/// Fields of heads that have an effect elsewhere.
+/// Fields of heads that have an effect in other programs only.
 pub(crate) const UNUSED: &[&str] =
     &["agent", "context", "disallowed-tools", "effort", "hooks", "paths", "shell"];
 
 impl Skill {
-    /// Reads one from its text, which may be cut.
+    /// Reads a skill from its text, which may be cut.
     pub fn of_text(name: &str, directory: PluginPath, text: &str) -> Self {
         let head = Head::of(text);
         let (body, _) = head.body();
@@ -112,7 +113,8 @@ impl Skill {
     }
 }
 
-/// `always` and `requires`, which are in the head, or in its `metadata`, where they may also be under a program's name.
+/// `always` and `requires`. They are in the head or in its `metadata`, where they may also be inside a field with a
+/// program's name.
 #[derive(Default)]
 struct Metadata {
     always: bool,
@@ -123,7 +125,7 @@ impl Metadata {
     fn of(head: &Head<'_>) -> Self {
         let mut found = Self::default();
         found.take(&head.text.head);
-        // As fields, or as JSON in quotes.
+        // The value may be written as fields, or as JSON in quotes.
         let json =
             head.get("metadata").and_then(Value::text).map(|text| format!("---\nmetadata: {text}\n---\n"));
         let json = json.as_deref().map(frontmatter::Text::read);

@@ -1,8 +1,8 @@
-//! Arguments of a command, and their places in a text: `$ARGUMENTS`, `$ARGUMENTS[0]`, `$1`, `$NAME`.
+//! The arguments of a command, and their placeholders in a text: `$ARGUMENTS`, `$ARGUMENTS[0]`, `$1`, `$NAME`.
 
 use crate::variables::Variables;
 
-/// Arguments, as they were typed.
+/// The arguments of a command, as they were typed.
 pub(super) struct Arguments<'a> {
     typed: &'a str,
     words: Vec<String>,
@@ -12,14 +12,14 @@ pub(super) struct Arguments<'a> {
     directory: &'a str,
 }
 
-/// A place in a text where something is put in.
+/// A placeholder in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// All arguments.
     All,
-    /// One of them, counted from 0.
+    /// One argument, counted from 0.
     One(usize),
-    /// A text that is no argument: a directory of the plugin, or an escaped `$`.
+    /// A text that is not an argument: a directory of the plugin, or an escaped `$`.
     Fixed(String),
 }
 
@@ -34,12 +34,12 @@ impl<'a> Arguments<'a> {
         Self { typed: typed.trim(), words: words(typed), names, first, variables, directory }
     }
 
-    /// The arguments one by one.
+    /// The arguments as separate words.
     pub(super) fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// Puts everything into a text; true if it has a place for arguments.
+    /// Replaces all placeholders in a text; returns true if there was one for arguments.
     pub(super) fn fill(&self, text: &str) -> (String, bool) {
         let mut filled = String::with_capacity(text.len());
         let mut uses_any = false;
@@ -64,10 +64,10 @@ impl<'a> Arguments<'a> {
         (filled, uses_any)
     }
 
-    /// The place at the beginning of a text that starts with `$` or `\`, and its length.
+    /// The placeholder at the beginning of a text that starts with `$` or `\`, and its length.
     pub(super) fn place(&self, text: &str) -> Option<(Place, usize)> {
         if let Some(escaped) = text.strip_prefix('\\') {
-            // `\$1` is `$1`; before anything else a backslash is itself.
+            // `\$1` means `$1`; before anything else, a backslash is an ordinary character.
             let is_place =
                 escaped.starts_with('$') && !escaped.starts_with("${") && self.place(escaped).is_some();
             return is_place.then(|| (Place::Fixed("$".to_owned()), 2));
@@ -90,7 +90,7 @@ impl<'a> Arguments<'a> {
         let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
         if digits > 0 {
             let number: usize = rest[..digits].parse().ok()?;
-            // `$100`, `$5.50` and `$1k` are sums of money.
+            // `$100`, `$5.50` and `$1k` are amounts of money.
             let after = &rest[digits..];
             let is_sum = digits > 2
                 || after.starts_with(is_word)
@@ -116,7 +116,7 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// The words of a line as a shell has them: quotes hold them together. An open quote ends with the line.
+/// The words of a line, split as in a shell: quotes keep words together. An open quote ends with the line.
 fn words(typed: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

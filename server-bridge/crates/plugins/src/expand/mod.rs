@@ -1,11 +1,11 @@
-//! A command or skill with its arguments, as a prompt.
+//! Expands a command or skill with its arguments to a prompt.
 //!
 //! ```text
 //!   text ─▶ Template: text, !`lines of shell`, @files ─▶ (arguments, places) ─▶ Expansion ─▶ (the caller resolves its parts)
 //! ```
-//! A text is taken apart before arguments are put in, so that an argument never becomes a line of shell or a file by itself.
-//! In a line of shell, each argument is quoted as its position requires, and stays one word. Nothing is run and nothing is
-//! read here: the caller treats a line of shell as a call of the shell, with its rules and questions.
+//! A text is split into its parts before arguments are inserted, so that an argument never becomes a shell line or a file by
+//! itself. In a shell line, each argument is quoted as its position requires, and stays one word. Nothing is run or read
+//! here: the caller treats a shell line as a call of the shell, with its rules and questions.
 
 mod arguments;
 mod parse;
@@ -17,20 +17,20 @@ use crate::variables::Variables;
 use arguments::Arguments;
 use parse::Segment;
 
-/// A text, taken apart.
+/// A text that was split into its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     segments: Vec<Segment>,
     /// The names of arguments, in their order.
     names: Vec<String>,
-    /// The number of the first argument: 0 where the text uses `$0`, else 1.
+    /// The number of the first argument: 0 if the text uses `$0`, or else 1.
     first: usize,
 }
 
 /// A part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text.
+    /// Text that is used as it is.
     Text(String),
     /// A shell command that is replaced by its output.
     Shell(String),
@@ -39,10 +39,10 @@ pub enum Part {
     File(String),
 }
 
-/// A prompt, whose parts are to be resolved.
+/// A prompt with parts that the caller must resolve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
-    /// The parts, in order.
+    /// The parts in the order of the text.
     pub parts: Vec<Part>,
 }
 
@@ -55,30 +55,30 @@ pub enum ExpansionError {
     /// The prompt is too long.
     #[error("the prompt has more than {PROMPT_BYTES} bytes with these arguments")]
     Prompt,
-    /// There are too many lines of shell or files.
+    /// The command has too many shell lines or files.
     #[error("the command has more than {PROMPT_PARTS} lines of shell and files")]
     Parts,
-    /// An argument cannot be put into a line of shell safely.
+    /// An argument cannot be inserted into a shell line safely.
     #[error(
         "`{argument}` cannot be put safely into the command line `{line}`; use an argument of letters, digits and `-_./:@` only"
     )]
     Unsafe {
-        /// The argument.
+        /// The argument that was typed.
         argument: String,
-        /// The line of shell.
+        /// The shell line in which it is used.
         line: String,
     },
 }
 
 impl Template {
-    /// Takes a text apart. `names` are those of its arguments, `$NAME` in the text.
+    /// Splits a text into its parts. `names` are the names of its arguments, which the text contains as `$NAME`.
     pub fn parse(text: &str, names: &[String]) -> Self {
         let segments = parse::segments(text);
         let first = usize::from(!arguments::uses_zero(text));
         Self { segments, names: names.to_vec(), first }
     }
 
-    /// The lines of shell, before arguments are put in.
+    /// The shell lines, before arguments are inserted.
     pub fn lines_of_shell(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {
             Segment::Shell(line) => Some(line.as_str()),
@@ -86,11 +86,11 @@ impl Template {
         })
     }
 
-    /// Puts arguments in, as they were typed after the command's name. `directory` is that of a skill.
+    /// Inserts arguments, as they were typed after the command's name. `directory` is the directory of a skill.
     ///
     /// # Errors
     ///
-    /// What exceeds a limit, and an argument that a line of shell cannot take.
+    /// Fails if a limit is exceeded, or if an argument cannot be used in a shell line.
     pub fn expand(
         &self,
         typed: &str,
@@ -132,7 +132,7 @@ impl Template {
             }
             parts.push(part);
         }
-        // A text without a place for arguments is followed by them.
+        // If the text has no placeholder for arguments, they are appended.
         if !uses_any && !typed.trim().is_empty() {
             parts.push(Part::Text(format!("\n\nARGUMENTS: {}", typed.trim())));
         }

@@ -1,6 +1,6 @@
-//! A text, taken apart into text, lines of shell and files.
+//! Splits a text into plain text, shell lines and files.
 
-/// A part of a text, before arguments are put in.
+/// A part of a text, before arguments are inserted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     Text(String),
@@ -8,7 +8,8 @@ pub(super) enum Segment {
     File(String),
 }
 
-/// Takes a text apart. Code, in fences or between backquotes, is text; a fence marked `!` holds lines of shell.
+/// Splits a text into its parts. Code, in fences or between backquotes, is text; a fence marked `!` contains shell
+/// lines.
 pub(super) fn segments(text: &str) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut plain = String::new();
@@ -31,7 +32,7 @@ pub(super) fn segments(text: &str) -> Vec<Segment> {
         if is_shell && !inside.trim().is_empty() {
             flush(&mut plain, &mut segments);
             segments.push(Segment::Shell(inside.trim().to_owned()));
-            // The fence's line ended with one.
+            // The line of the fence ended with a newline.
             plain.push('\n');
         } else {
             plain.push_str(line);
@@ -49,16 +50,16 @@ fn flush(plain: &mut String, segments: &mut Vec<Segment>) {
     }
 }
 
-/// The marks that begin a block of code.
+/// The characters that begin a code block.
 fn fence(line: &str) -> Option<&str> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let length = line.len() - line.trim_start_matches(mark).len();
-    // Backquotes after it on the same line: code within a line.
+    // If there are backquotes later on the same line, this is code within a line.
     (length >= 3 && !line[length..].contains('`')).then(|| &line[..length])
 }
 
-/// Takes one line apart.
+/// Splits one line into its parts.
 fn inline(line: &str, plain: &mut String, segments: &mut Vec<Segment>) {
     let mut rest = line;
     let mut before = None;
@@ -89,13 +90,14 @@ fn inline(line: &str, plain: &mut String, segments: &mut Vec<Segment>) {
     }
 }
 
-/// Code between backquotes at the beginning of a text, and what comes after it.
+/// Code between backquotes at the beginning of a text, and the rest of the text.
 fn code(text: &str) -> Option<(&str, &str)> {
     let (code, rest) = text.strip_prefix('`')?.split_once('`')?;
     (!code.trim().is_empty()).then_some((code, rest))
 }
 
-/// A path at the beginning of a text, and what comes after it. A word without a period or a slash is somebody's name.
+/// A path at the beginning of a text, and the rest of the text. A word without a period or a slash counts as a person's
+/// name.
 fn file(text: &str) -> Option<(&str, &str)> {
     let ends = |letter: char| {
         letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | '(' | ')' | '<' | '>' | ',' | ';')

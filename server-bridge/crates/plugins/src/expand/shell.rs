@@ -1,16 +1,16 @@
-//! Arguments in lines of shell: each is quoted as its position requires, so that it stays what it is.
+//! Inserts arguments into shell lines: each is quoted as its position requires, so that its value does not change.
 
 use super::ExpansionError;
 use super::arguments::{Arguments, Place};
 use crate::limits::QUOTED_CHARS;
 use crate::text::line as shortened;
 
-/// Signs of lines in which quotes do not mean what they seem to: other contexts within the line, comments, and programs
-/// that read a text as a program again. Only plain arguments are put into such a line.
+/// Signs that quotes in a line do not have their usual meaning: other contexts within the line, comments, and programs
+/// that parse a text as a program again. Only plain arguments are inserted into such a line.
 const NESTED: &[&str] =
     &["`", "$(", "<<", "<(", ">(", "$'", "eval", " -c", " -e", "awk", "sed", "ssh", "xargs", "trap", "alias"];
 
-/// Where in a line of shell something stands.
+/// The kind of quotes around a position in a shell line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     None,
@@ -18,7 +18,7 @@ enum Quotes {
     Double,
 }
 
-/// Puts arguments into a line of shell; true if it has a place for them.
+/// Inserts arguments into a shell line; returns true if it has a placeholder for them.
 pub(super) fn fill(line: &str, arguments: &Arguments<'_>) -> Result<(String, bool), ExpansionError> {
     let is_nested = is_nested(line);
     let mut filled = String::with_capacity(line.len());
@@ -43,7 +43,7 @@ pub(super) fn fill(line: &str, arguments: &Arguments<'_>) -> Result<(String, boo
             continue;
         }
         let taken = match (letter, quotes) {
-            // A backslash and what it protects.
+            // A backslash and the character that it escapes.
             ('\\', Quotes::None | Quotes::Double) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
             _ => letter.len_utf8(),
         };
@@ -59,12 +59,12 @@ pub(super) fn fill(line: &str, arguments: &Arguments<'_>) -> Result<(String, boo
     Ok((filled, uses_any))
 }
 
-/// True for a line into which only plain arguments are put.
+/// True for a line into which only plain arguments may be inserted.
 fn is_nested(line: &str) -> bool {
     let has_comment = line.match_indices('#').any(|(at, _)| {
         line[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || ";&|()".contains(before))
     });
-    // `${NAME}` alone has nothing in it that could be quoted.
+    // A simple `${NAME}` contains nothing that could be quoted.
     let has_expression = line.match_indices("${").any(|(at, _)| {
         let name = line[at + 2..].split_once('}').map(|(name, _)| name);
         !name.is_some_and(|name| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_'))
@@ -72,7 +72,7 @@ fn is_nested(line: &str) -> bool {
     has_comment || has_expression || NESTED.iter().any(|mark| line.contains(mark))
 }
 
-/// An escaped `$` is left to the shell, which reads it in the same way.
+/// True for an escaped `$`, which is left to the shell: it has the same meaning there.
 fn is_escape(place: &Place) -> bool {
     matches!(place, Place::Fixed(text) if text == "$")
 }

@@ -17,7 +17,7 @@ fn text(text: &str) -> Part {
 fn arguments_stand_where_the_text_has_them() {
     assert_eq!(expand("Fix $ARGUMENTS now", " 12  high "), [text("Fix 12  high now")]);
     assert_eq!(expand("Fix $1 as $2, $3.", "12 'very high'"), [text("Fix 12 as very high, .")]);
-    // A text that has `$0` counts from 0, as newer texts do.
+    // A text that contains `$0` counts from 0, as newer texts do.
     assert_eq!(expand("Fix $0 as $1", "12 high"), [text("Fix 12 as high")]);
     assert_eq!(expand("Fix $ARGUMENTS[0] as $ARGUMENTS[1]", "12 high"), [text("Fix 12 as high")]);
     assert_eq!(
@@ -90,7 +90,7 @@ fn an_argument_in_a_line_of_shell_stays_one_word() {
         shell("\"${CLAUDE_PLUGIN_ROOT}/x.sh\" ${HOME} $ARGUMENTS", "a 'b;c'"),
         "\"/plugin/x.sh\" ${HOME} a 'b;c'"
     );
-    // Where quotes mean something else, only plain arguments are taken.
+    // If quotes have another meaning, only plain arguments are accepted.
     for line in [
         "echo $(basename '$1')",
         "echo $'it\\'s $1'",
@@ -122,11 +122,11 @@ fn what_exceeds_a_limit_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The shell itself is asked: what it passes on is what was typed.
+    /// Runs a real shell: its output must be the argument that was typed.
     #[test]
     fn a_shell_passes_on_what_was_typed(word in "[ a'\"$`\\\\;&|<>()*~!#\n-]{1,12}", place in 0usize..4) {
         let line = ["printf %s $1", "printf %s \"$1\"", "printf %s '$1'", "printf '%s' a\"$1\"'' | cat"][place];
-        // One word, for the reader of arguments.
+        // A single word for the parser of arguments.
         let typed = format!("'{}'", word.replace('\'', "'\"'\"'"));
         let parts = Template::parse(&format!("!`{line}`"), &[]).expand(&typed, &Variables::default(), "").unwrap().parts;
         let Part::Shell(line) = &parts[0] else { panic!("{parts:?}") };

@@ -1,4 +1,5 @@
-//! Claude Code's format: `.claude-plugin/plugin.json`, or no manifest; directories by default, or as fields declare them.
+//! Claude Code's format: `.claude-plugin/plugin.json`, or no manifest; parts are in default directories, or where fields
+//! declare them.
 
 use serde_json::{Map, Value};
 
@@ -14,10 +15,10 @@ use crate::marketplace::Entry;
 use crate::text::{line, name_of, quoted};
 use crate::tree::{File, PluginPath, Tree};
 
-/// Fields that declare parts which are used.
+/// The fields that declare parts which are used here.
 pub(crate) const COMPONENTS: &[&str] = &["agents", "commands", "hooks", "mcpServers", "skills"];
 
-/// Fields that have a meaning in Claude Code and none here, with the reason.
+/// Fields that have a meaning in Claude Code but not here, with the reason.
 const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("channels", "channels of plugins are not used here"),
     ("defaultEnabled", "its user decides here"),
@@ -34,7 +35,7 @@ const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("workflows", "workflows are not used here"),
 ];
 
-/// Directories and files that have a meaning in Claude Code and none here, with the reason.
+/// Directories and files that have a meaning in Claude Code but not here, with the reason.
 const UNUSED_PLACES: &[(&str, &str)] = &[
     (".lsp.json", "language servers are not used here"),
     ("bin", "its programs are not in the path of commands here"),
@@ -45,7 +46,7 @@ const UNUSED_PLACES: &[(&str, &str)] = &[
     ("workflows", "workflows are not used here"),
 ];
 
-/// One document that declares parts: the manifest, or a marketplace's entry.
+/// A document that declares parts: the manifest, or a marketplace's entry.
 struct Declaring<'a> {
     place: &'a str,
     fields: &'a Map<String, Value>,
@@ -88,7 +89,7 @@ pub(super) fn read(tree: &Tree, name: &str, entry: Option<&Entry>) -> Result<Plu
         }
         declaring.push(Declaring { place, fields: &entry.fields });
     }
-    // An entry that declares everything itself names the skills of a directory that it shares with other plugins.
+    // An entry that declares everything itself lists the skills in a directory that it shares with other plugins.
     let is_listed = entry.is_some_and(|entry| !entry.is_strict && entry.fields.contains_key("skills"));
     skills(&mut reader, &declaring, is_listed);
     commands(&mut reader, &declaring);
@@ -99,7 +100,7 @@ pub(super) fn read(tree: &Tree, name: &str, entry: Option<&Entry>) -> Result<Plu
     Ok(reader.done())
 }
 
-/// The usable parts of a field, of all documents; `None` if no document has a usable one.
+/// The usable parts that a field declares in all documents; `None` if no document declares a usable one.
 fn declared(
     reader: &mut Reader<'_>,
     declaring: &[Declaring<'_>],
@@ -144,7 +145,7 @@ fn skills(reader: &mut Reader<'_>, declaring: &[Declaring<'_>], is_listed: bool)
             reader.skill(path, "");
         }
     }
-    // A plugin may be one skill as a whole.
+    // A whole plugin may be a single skill.
     if reader.plugin.skills.is_empty() && !is_listed {
         whole_skill(reader, &literal("SKILL.md"));
     }
@@ -180,7 +181,7 @@ fn commands(reader: &mut Reader<'_>, declaring: &[Declaring<'_>]) {
     }
 }
 
-/// The commands of a directory, or of a file.
+/// The commands in a directory, or in a single file.
 fn commands_in(reader: &mut Reader<'_>, path: &PluginPath) {
     let tree = reader.tree;
     if tree.file(path).is_some() {
@@ -196,7 +197,8 @@ fn commands_in(reader: &mut Reader<'_>, path: &PluginPath) {
     }
 }
 
-/// Commands as `NAME: {"source": PATH}` or `NAME: {"content": TEXT}`, with fields that count before those of the head.
+/// Commands as `NAME: {"source": PATH}` or `NAME: {"content": TEXT}`, with fields that take precedence over those of
+/// the head.
 fn named_commands(reader: &mut Reader<'_>, place: &str, named: &Map<String, Value>) {
     let tree = reader.tree;
     for (name, command) in named {
@@ -230,7 +232,7 @@ fn named_commands(reader: &mut Reader<'_>, place: &str, named: &Map<String, Valu
     }
 }
 
-/// A text with the manifest's fields at the end of its head, where they count.
+/// The text with the manifest's fields added at the end of its head, where they take precedence.
 fn with_fields(file: &File, fields: &Map<String, Value>) -> File {
     let names = [("description", "description"), ("argumentHint", "argument-hint"), ("model", "model")];
     let mut head = String::new();

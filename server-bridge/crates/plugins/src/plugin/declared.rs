@@ -8,13 +8,13 @@ use crate::limits::LIST_ITEMS;
 use crate::text::quoted;
 use crate::tree::PluginPath;
 
-/// Where a field may hold the parts themselves, and not only paths.
+/// Determines where a field may contain the parts themselves, and not only paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inline {
     Never,
-    /// As the whole field, not in a list.
+    /// Only as the whole field, not in a list.
     Whole,
-    /// In a list too.
+    /// Also in a list.
     Items,
 }
 
@@ -22,12 +22,13 @@ pub(super) enum Inline {
 pub(super) enum Declared {
     /// A file or directory that exists.
     Path(PluginPath),
-    /// The part itself.
+    /// A part that is defined in the field itself.
     Inline(Map<String, Value>),
 }
 
 impl Reader<'_> {
-    /// The usable parts that a field declares, each with its place. What cannot be used is named as a problem.
+    /// The usable parts that a field declares, each with its place. A part that cannot be used is reported as a
+    /// problem.
     pub(super) fn declared(&mut self, place: &str, value: &Value, inline: Inline) -> Vec<(String, Declared)> {
         let (items, is_list) = match value {
             Value::Array(items) => (items.as_slice(), true),
@@ -56,7 +57,7 @@ impl Reader<'_> {
         found
     }
 
-    /// A declared path, if it stays in the plugin and exists.
+    /// A declared path, if it stays within the plugin and exists.
     pub(super) fn declared_path(&mut self, place: &str, written: &str) -> Option<PluginPath> {
         let relative = written.strip_prefix("${CLAUDE_PLUGIN_ROOT}/").unwrap_or(written);
         match PluginPath::parse(relative) {

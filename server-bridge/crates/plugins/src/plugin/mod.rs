@@ -1,4 +1,4 @@
-//! A plugin, read from its files.
+//! Reads a plugin from its files.
 
 mod claude;
 mod declared;
@@ -11,31 +11,31 @@ use crate::manifest::{Format, Manifest};
 use crate::marketplace::Entry;
 use crate::tree::Tree;
 
-/// Where Claude Code's manifest is.
+/// The path of Claude Code's manifest.
 const CLAUDE_MANIFEST: &str = ".claude-plugin/plugin.json";
-/// Where the manifest of Agent Plugins is.
+/// The path of the manifest of Agent Plugins.
 const PORTABLE_MANIFEST: &str = "plugin.json";
 
-/// A plugin.
+/// A plugin that was read from its files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plugin {
-    /// What it says about itself.
+    /// Its description of itself.
     pub manifest: Manifest,
     /// Its identity: the hash of its files, see [`Tree::hash`].
     pub hash: String,
-    /// Its skills; no two have one name.
+    /// Its skills; their names are unique.
     pub skills: Vec<Skill>,
-    /// Its commands; no two have one name.
+    /// Its commands; their names are unique.
     pub commands: Vec<Command>,
-    /// Its roles; no two have one name.
+    /// Its roles; their names are unique.
     pub roles: Vec<Role>,
     /// Its documents of hooks.
     pub hooks: Vec<HookDocument>,
-    /// Its MCP servers; no two have one name.
+    /// Its MCP servers; their names are unique.
     pub servers: Vec<Server>,
-    /// What is in it and is not used here.
+    /// The parts that are not used here.
     pub unused: Vec<Unused>,
-    /// What is wrong with its parts.
+    /// The problems of its parts.
     pub problems: Vec<Problem>,
 }
 
@@ -43,19 +43,19 @@ pub struct Plugin {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {
     /// The manifest cannot be read.
-    #[error("{place} {reason}; correct it there")]
+    #[error("{place} {reason}; correct that file")]
     Manifest {
         /// The manifest's path.
         place: &'static str,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         reason: String,
     },
-    /// Nothing gives it a name.
+    /// The plugin has no usable name.
     #[error(
         "the plugin has no usable name; give it a `name` of letters, digits and `-` in .claude-plugin/plugin.json"
     )]
     NoName,
-    /// The files contain no part of a plugin.
+    /// The files do not contain any part of a plugin.
     #[error(
         "this is not a plugin: it has neither a manifest nor skills, commands, agents, hooks or MCP servers"
     )]
@@ -63,23 +63,23 @@ pub enum PluginError {
 }
 
 impl Plugin {
-    /// Reads a plugin. `name` is that of its directory or package, for plugins without a manifest.
+    /// Reads a plugin. `name` is the name of its directory or package, for plugins without a manifest.
     ///
-    /// With a manifest in `.claude-plugin/`, the plugin is read as one of Claude Code, which has more parts. Without
-    /// that manifest, a plugin with a `plugin.json` at the root that names the schema of Agent Plugins is read as an Agent Plugin.
+    /// A plugin with a manifest in `.claude-plugin/` is read in Claude Code's format, which has more parts. Without that manifest,
+    /// a plugin with a `plugin.json` at the root that names the schema of Agent Plugins is read in that format.
     ///
     /// # Errors
     ///
-    /// A manifest that cannot be read, and files that are no plugin.
+    /// Fails if the manifest cannot be read, or if the files are not a plugin.
     pub fn read(tree: &Tree, name: &str) -> Result<Self, PluginError> {
         Self::read_as(tree, name, None)
     }
 
-    /// Reads a plugin as a marketplace's entry describes it, which may name parts of it.
+    /// Reads a plugin as a marketplace's entry describes it; the entry may declare parts of it.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`].
+    /// Fails as [`Self::read`] does.
     pub fn read_entry(tree: &Tree, entry: &Entry) -> Result<Self, PluginError> {
         Self::read_as(tree, &entry.manifest.name, Some(entry))
     }
@@ -107,7 +107,7 @@ impl Plugin {
         Ok(plugin)
     }
 
-    /// The document of all servers, in the form of `.mcp.json`.
+    /// A document with all servers, in the form of `.mcp.json`.
     pub fn servers_document(&self) -> serde_json::Value {
         let servers = self.servers.iter().map(|server| (server.name.clone(), server.definition.clone()));
         serde_json::json!({ "mcpServers": servers.collect::<serde_json::Map<_, _>>() })

@@ -11,18 +11,18 @@ use crate::manifest::{DESCRIPTIVE, Format, Manifest};
 use crate::text::quoted;
 use crate::tree::{File, PluginPath, Tree};
 
-/// The schema of `plugin.json`.
+/// The identifier of the schema of `plugin.json`.
 const SCHEMA: &str = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json";
-/// The beginning of the identifiers of all versions.
+/// The common prefix of the identifiers of all versions.
 const SCHEMAS: &str = "https://agent-plugins.org/schemas/";
 
-/// True if a `plugin.json` says that it is of this format. Other programs have files of this name too.
+/// True if a `plugin.json` claims to be in this format. Other programs use files of this name too.
 pub(super) fn is_one(file: &File) -> bool {
     match json::object(&file.content, DOCUMENT_BYTES) {
         Ok(fields) => {
             fields.get("$schema").and_then(Value::as_str).is_some_and(|schema| schema.starts_with(SCHEMAS))
         }
-        // A broken one is read so that its error is reported.
+        // A broken file is read so that its error is reported.
         Err(_) => true,
     }
 }
@@ -69,9 +69,9 @@ pub(super) fn read(tree: &Tree) -> Result<Plugin, PluginError> {
     Ok(reader.done())
 }
 
-/// Checks the fields that the specification has.
+/// Checks the fields that the specification defines.
 ///
-/// Fails with what is wrong.
+/// Fails with the problem as text.
 fn check(fields: &Map<String, Value>) -> Result<(), String> {
     match fields.get("$schema").and_then(Value::as_str) {
         Some(SCHEMA) => {}
@@ -128,7 +128,7 @@ fn unused(reader: &mut Reader<'_>, fields: &Map<String, Value>) {
     }
     let directories: Vec<String> = reader.tree.top().into_iter().map(str::to_owned).collect();
     for name in directories {
-        // A directory of another program: its reversed domain.
+        // The directory of another program, named by its reversed domain.
         let is_domain = name.split('.').count() >= 3 && name.split('.').all(|word| !word.is_empty());
         if is_domain && reader.tree.has_directory(&PluginPath::default().join(&name)) {
             reader.unused(format!("{name}/"), "it is for another program");

@@ -15,7 +15,7 @@ use crate::text::{is_name, line, name_of, quoted};
 use crate::tools::Tool;
 use crate::tree::{File, PluginPath, Tree};
 
-/// The kinds of parts. A plugin may have a limited number of each, with different names.
+/// The kinds of parts. A plugin may have a limited number of each kind, with different names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Skill,
@@ -41,7 +41,7 @@ impl Kind {
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a Tree,
     pub(super) plugin: Plugin,
-    /// The names that are taken, in lower case.
+    /// The names that are in use, in lower case.
     taken: BTreeSet<(Kind, String)>,
     files: BTreeSet<PluginPath>,
 }
@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         Self { tree, plugin, taken: BTreeSet::new(), files: BTreeSet::new() }
     }
 
-    /// The plugin; what is not used, in order.
+    /// The finished plugin, with its unused parts sorted.
     pub(super) fn done(mut self) -> Plugin {
         self.plugin.unused.sort();
         self.plugin.unused.dedup();
@@ -85,13 +85,13 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn unused(&mut self, what: impl Into<String>, why: impl Into<String>) {
-        // Sorted and cut at the end; this bounds the memory until then.
+        // The list is sorted and cut at the end; this limits its memory until then.
         if self.plugin.unused.len() < FINDINGS * 8 {
             self.plugin.unused.push(Unused { what: what.into(), why: why.into() });
         }
     }
 
-    /// True if this name is free and there is room for one more part of the kind.
+    /// Claims a name; returns true if it is free and one more part of the kind is allowed.
     fn take(&mut self, kind: Kind, name: &str, place: &str) -> bool {
         let word = kind.word();
         if self.taken.iter().filter(|(taken, _)| *taken == kind).count() >= COMPONENTS {
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.files.insert(path.clone())
     }
 
-    /// The body, with a warning if it hid something.
+    /// The body, with a warning if hidden text was removed.
     fn body(&mut self, place: &str, head: &Head<'_>) -> String {
         let (body, was_cleaned) = head.body();
         if was_cleaned {
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         body
     }
 
-    /// Names the fields of a head, and the tools in it, that mean nothing here.
+    /// Records the fields and tools in a head that have no effect here.
     fn unused_of_head(&mut self, place: &str, head: &Head<'_>, fields: &[&str]) {
         let unused: Vec<String> = head.unused(fields).map(str::to_owned).collect();
         for field in unused {
@@ -149,12 +149,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds a skill: the `SKILL.md` of a directory. `name` is for one at the plugin's root.
+    /// Adds a skill: the `SKILL.md` of a directory. `name` is used for a skill at the plugin's root.
     pub(super) fn skill(&mut self, path: &PluginPath, name: &str) {
         self.skill_if(path, name, |_, _| Ok(()));
     }
 
-    /// The same, if a further check finds nothing wrong.
+    /// Adds a skill if a further check finds no problem.
     pub(super) fn skill_if(
         &mut self,
         path: &PluginPath,

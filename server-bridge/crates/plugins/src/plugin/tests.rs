@@ -12,7 +12,7 @@ fn read(files: &[(&str, &str)]) -> Plugin {
     Plugin::read(&tree(files), "directory-name").unwrap()
 }
 
-/// A plugin with a manifest, and one skill that is fine.
+/// A plugin with a manifest, and one skill without problems.
 fn with_manifest(manifest: &str) -> Plugin {
     read(&[
         (".claude-plugin/plugin.json", manifest),
@@ -395,14 +395,14 @@ fn an_agent_plugin_with_a_wrong_manifest_is_refused_as_a_whole() {
     let newer = SCHEMA.replace("1.0.0", "9.0.0");
     let error = Plugin::read(&tree(&[("plugin.json", &format!(r#"{{{newer}, "name": "a"}}"#))]), "p");
     assert!(error.unwrap_err().to_string().contains("9.0.0"));
-    // What is wrong with the servers does not touch the skills, nor does a wrong `extensions`.
+    // Problems of the servers do not affect the skills, nor does a wrong `extensions`.
     let plugin = read(&[
         ("plugin.json", &format!(r#"{{{SCHEMA}, "name": "a", "extensions": "x", "version": "banana"}}"#)),
         ("skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploys\n---\nDo."),
         ("mcp.json", r#"{"mcpServers": {}}"#),
     ]);
     assert_eq!((plugin.skills.len(), plugin.problems.len()), (1, 2));
-    // The manifest of both formats: the one with more parts counts.
+    // If there are manifests of both formats, the format with more parts is used.
     let both = read(&[("plugin.json", r#"{"name": "other program"}"#), ("commands/a.md", "Do.")]);
     assert_eq!((both.manifest.format, both.commands.len()), (Format::ClaudeCode, 1));
 }

@@ -1,49 +1,50 @@
-//! Archives: what their entries may be, how much of them is read, and the top directory that is removed.
+//! Archives: checks of their entries, limits on what is read, and the removal of a single top directory.
 //!
-//! An archive is read twice: its names first, for the common top directory; then the files of the plugin that is wanted.
+//! An archive is read twice: first its names, to find the common top directory; then the files of the requested plugin.
 
 use std::io;
 
 use super::{PathError, PluginPath, Tree, TreeBuilder, TreeError, tar, zip};
 use crate::limits::{ARCHIVE_BYTES, ARCHIVE_ENTRIES, DECOMPRESSED_BYTES, EXTENDED_HEADER_BYTES, FILE_BYTES};
 
-/// Directories of a plugin: if one of them is the only entry at an archive's top, it is not a top directory to be removed.
+/// Directories of a plugin: if one of them is the only entry at an archive's top level, it is not a top directory to be
+/// removed.
 const PARTS: &[&str] = &[".claude-plugin", "agents", "commands", "hooks", "skills"];
 
 /// The reason why an archive is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is neither of the known kinds.
+    /// The archive is of an unknown kind.
     #[error("this is neither a .tar.gz nor a .zip archive")]
     Kind,
-    /// It is too large.
+    /// The archive is too large.
     #[error("the archive is larger than {} MiB", ARCHIVE_BYTES / 1024 / 1024)]
     TooLarge,
-    /// It unpacks to more than the limit.
+    /// The archive unpacks to more than the limit.
     #[error("the archive unpacks to more than {} MiB", DECOMPRESSED_BYTES / 1024 / 1024)]
     Bomb,
-    /// It has more entries than the limit.
+    /// The archive has more entries than the limit.
     #[error("the archive has more than {ARCHIVE_ENTRIES} entries")]
     TooManyEntries,
     /// An entry is a link.
     #[error("`{0}` is a link; a plugin has plain files only")]
     Link(String),
-    /// An entry is a device, a pipe or something else that is no file.
+    /// An entry is not a file or directory, but for example a device or a pipe.
     #[error("`{0}` is neither a file nor a directory")]
     Special(String),
-    /// An entry is encrypted, or compressed in a way that is not known.
+    /// An entry is encrypted, or compressed with an unknown method.
     #[error("`{0}` is packed in a way that is not read here ({1}); pack it with plain deflate")]
     Method(String, &'static str),
     /// A part of the archive is malformed.
     #[error("the archive is damaged: {0}")]
     Damaged(&'static str),
-    /// It cannot be decompressed.
+    /// The archive cannot be decompressed.
     #[error("the archive is damaged: {0}")]
     Read(io::Error),
-    /// The directory that is wanted is not in it.
+    /// The requested directory is not in the archive.
     #[error("the archive has no directory `{0}`")]
     NoDirectory(String),
-    /// Its files are refused.
+    /// The archive's files are refused.
     #[error(transparent)]
     Tree(#[from] TreeError),
 }
@@ -56,12 +57,12 @@ impl From<PathError> for ArchiveError {
 
 impl From<io::Error> for ArchiveError {
     fn from(error: io::Error) -> Self {
-        // Only the counting reader below makes errors of this kind.
+        // Only the counting reader below creates errors of this kind.
         if error.kind() == io::ErrorKind::FileTooLarge { Self::Bomb } else { Self::Read(error) }
     }
 }
 
-/// What an entry of an archive is.
+/// The kind of an archive's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File { is_executable: bool },
@@ -70,9 +71,9 @@ pub(super) enum Kind {
     Special,
 }
 
-/// Looks at the entries of an archive, one after the other.
+/// Receives the entries of an archive, one after the other.
 pub(super) trait Visitor {
-    /// Takes an entry: its name as written, its kind, and its content.
+    /// Receives an entry: its name as written, its kind, and its content.
     fn entry(&mut self, name: &str, kind: Kind, content: &mut dyn io::Read) -> Result<(), ArchiveError>;
 }
 
@@ -112,7 +113,7 @@ impl PluginPath {
 struct Names {
     entries: usize,
     top: Option<String>,
-    /// True if there are files or several directories at the top.
+    /// True if there are files or several directories at the top level.
     has_several: bool,
 }
 
@@ -136,7 +137,7 @@ impl Visitor for Names {
     }
 }
 
-/// Takes the files of one directory.
+/// Collects the files of one directory.
 struct Files<'a> {
     under: &'a PluginPath,
     builder: TreeBuilder,
@@ -154,7 +155,7 @@ impl Visitor for Files<'_> {
             Kind::Link => return Err(ArchiveError::Link(path.to_string())),
             Kind::Special => return Err(ArchiveError::Special(path.to_string())),
         };
-        // One byte more than there is room for shows that it is too much.
+        // One byte more than the remaining room shows that the file is too large.
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut io::Read::take(content, self.builder.room() as u64 + 1), &mut bytes)?;
         if bytes.len() > FILE_BYTES {
@@ -164,7 +165,7 @@ impl Visitor for Files<'_> {
     }
 }
 
-/// A reader that fails when more comes out of it than an archive may contain.
+/// A reader that fails if it yields more than an archive may contain.
 pub(super) struct Counting<R> {
     inner: R,
     left: u64,
@@ -175,7 +176,7 @@ impl<R: io::Read> Counting<R> {
         Self { inner, left: DECOMPRESSED_BYTES }
     }
 
-    /// The bytes that may still come.
+    /// The number of bytes that it may still yield.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
@@ -196,7 +197,7 @@ impl<R: io::Read> io::Read for Counting<R> {
     }
 }
 
-/// Reads a small part whole.
+/// Reads a small part completely.
 pub(super) fn small(content: &mut dyn io::Read, size: u64) -> Result<Vec<u8>, ArchiveError> {
     if size > EXTENDED_HEADER_BYTES {
         return Err(ArchiveError::Damaged("an extended header is too large"));

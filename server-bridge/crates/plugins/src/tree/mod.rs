@@ -14,15 +14,15 @@ pub use path::{PathError, PluginPath};
 
 use crate::limits::{FILE_BYTES, FILES, TREE_BYTES};
 
-/// The version of what is hashed.
+/// The version of the hashed data.
 const VERSION: &[u8] = b"sandbridge plugin tree 1\n";
 
-/// A file.
+/// A file of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its content.
+    /// The file's content.
     pub content: Vec<u8>,
-    /// True if it may be run.
+    /// True if the file is executable.
     pub is_executable: bool,
 }
 
@@ -41,10 +41,10 @@ pub enum TreeError {
     /// A file has no name.
     #[error("a file has no name")]
     NoName,
-    /// Two files have one path, or paths that some machines do not tell apart.
+    /// Two files have the same path, or paths that some machines do not distinguish.
     #[error("`{0}` and `{1}` are the same file on some machines; rename one of them")]
     Twice(String, String),
-    /// A file is a directory too.
+    /// A path is both a file and a directory.
     #[error("`{0}` is a file and a directory")]
     FileAndDirectory(String),
     /// There are more files than the limit.
@@ -61,7 +61,7 @@ pub enum TreeError {
     Empty,
 }
 
-/// Collects files, one after the other.
+/// Collects files and checks them one by one.
 #[derive(Debug, Default)]
 pub struct TreeBuilder {
     files: BTreeMap<PluginPath, File>,
@@ -70,11 +70,11 @@ pub struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// Adds a file.
+    /// Adds a file with its path.
     ///
     /// # Errors
     ///
-    /// A path that is not allowed or that occurs twice, and what exceeds a limit.
+    /// Fails if the path is not allowed or occurs twice, or if a limit is exceeded.
     pub fn add(&mut self, path: &str, content: Vec<u8>, is_executable: bool) -> Result<(), TreeError> {
         let path = PluginPath::parse(path)?;
         if path.is_root() {
@@ -102,11 +102,11 @@ impl TreeBuilder {
         (TREE_BYTES - self.bytes.min(TREE_BYTES)).min(FILE_BYTES)
     }
 
-    /// All of the files.
+    /// Returns a tree of all added files.
     ///
     /// # Errors
     ///
-    /// There are none, or one is a directory too.
+    /// Fails if there are no files, or if a file is also a directory.
     pub fn build(self) -> Result<Tree, TreeError> {
         if self.files.is_empty() {
             return Err(TreeError::Empty);
@@ -125,12 +125,12 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// The tree of some files: paths, contents, and whether they may be run. Directories that all files have in common are
-    /// kept.
+    /// A tree of some files: paths, contents, and true for an executable file. Directories that all files have in common
+    /// are kept.
     ///
     /// # Errors
     ///
-    /// What [`TreeBuilder`] refuses.
+    /// Fails as [`TreeBuilder`] does.
     pub fn of<P: AsRef<str>>(files: impl IntoIterator<Item = (P, Vec<u8>, bool)>) -> Result<Self, TreeError> {
         let mut builder = TreeBuilder::default();
         for (path, content, is_executable) in files {
@@ -139,18 +139,18 @@ impl Tree {
         builder.build()
     }
 
-    /// The tree of an archive, `.tar.gz` or `.zip`, told apart by its first bytes. A single top directory (`package/` of npm,
-    /// `NAME-SHA/` of GitHub) is removed. Of a repository with several plugins, `under` is the directory of the one that is
-    /// wanted: what is elsewhere is not looked at.
+    /// The tree of an archive, `.tar.gz` or `.zip`, which are distinguished by their first bytes. A single top directory
+    /// (`package/` of npm, `NAME-SHA/` of GitHub) is removed. In a repository with several plugins, `under` is the directory
+    /// of the requested one: other files are ignored.
     ///
     /// # Errors
     ///
-    /// An archive that is broken, a bomb, or has an entry that is not a plain file or directory.
+    /// Fails if the archive is broken or a bomb, or if it has an entry that is not a plain file or directory.
     pub fn of_archive(bytes: &[u8], under: &PluginPath) -> Result<Self, ArchiveError> {
         archive::read(bytes, under)
     }
 
-    /// The files below a directory, as a tree of their own; `None` if there are none.
+    /// The files below a directory, as a separate tree; `None` if there are none.
     pub fn subtree(&self, directory: &PluginPath) -> Option<Self> {
         let below = self.below(directory);
         let files: BTreeMap<PluginPath, File> =
@@ -163,17 +163,17 @@ impl Tree {
         self.files.iter()
     }
 
-    /// A file.
+    /// The file at a path.
     pub fn file(&self, path: &PluginPath) -> Option<&File> {
         self.files.get(path)
     }
 
-    /// A file of a literal path.
+    /// The file at a literal path.
     pub(crate) fn at(&self, path: &str) -> Option<&File> {
         self.files.get(&PluginPath::parse(path).ok()?)
     }
 
-    /// The files in a directory and in those below it.
+    /// The files in a directory and its subdirectories.
     pub fn below<'a>(
         &'a self,
         directory: &'a PluginPath,
@@ -181,27 +181,27 @@ impl Tree {
         self.files.iter().filter_map(|(path, file)| Some((path.below(directory)?, path, file)))
     }
 
-    /// True if there is a directory of this path.
+    /// True if there is a directory with this path.
     pub fn has_directory(&self, path: &PluginPath) -> bool {
         self.below(path).next().is_some()
     }
 
-    /// The directories and files at the top.
+    /// The directories and files at the top level.
     pub(crate) fn top(&self) -> BTreeSet<&str> {
         self.files.keys().filter_map(|path| path.as_str().split('/').next()).collect()
     }
 
-    /// The number of bytes of all files.
+    /// The total size of all files, in bytes.
     pub fn size_bytes(&self) -> usize {
         self.files.values().map(|file| file.content.len()).sum()
     }
 
-    /// The identity of the plugin: the SHA-256, in hexadecimal, of all paths, modes and contents.
+    /// The identity of the plugin: the SHA-256 of all paths, modes and contents, in hexadecimal digits.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(VERSION);
         for (path, file) in &self.files {
-            // Each length precedes what it measures, so that no two trees have the same text.
+            // Each part is preceded by its length, so that different trees never have the same hashed text.
             hash.update((path.as_str().len() as u64).to_be_bytes());
             hash.update(path.as_str().as_bytes());
             hash.update([u8::from(file.is_executable)]);

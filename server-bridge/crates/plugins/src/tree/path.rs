@@ -5,7 +5,7 @@ use std::fmt;
 use crate::limits::{PATH_BYTES, PATH_DEPTH, PATH_NAME_BYTES};
 use crate::text::{is_unseen, quoted};
 
-/// What is wrong with a path that is not relative.
+/// The reason for refusing a path that is not relative.
 const ABSOLUTE: &str = "is absolute; paths start at the plugin's root";
 
 /// A path within a plugin: names joined by `/`, none of them `.` or `..`; empty for the plugin's root.
@@ -16,18 +16,18 @@ pub struct PluginPath(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the path {path} {reason}")]
 pub struct PathError {
-    /// The path, shortened and with what cannot be seen written out.
+    /// The path, shortened and with invisible characters written out.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason why it is refused.
     pub reason: &'static str,
 }
 
 impl PluginPath {
-    /// Reads a path as archives and manifests write it: `./` at its beginning and `/` at its end mean nothing.
+    /// Reads a path as it is written in archives and manifests: a leading `./` and a trailing `/` are ignored.
     ///
     /// # Errors
     ///
-    /// A path that is absolute or leads out of the plugin, or whose names are not plain.
+    /// Fails if the path is absolute or leads out of the plugin, or if its names are not plain.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let refused = |reason| PathError { path: quoted(text), reason };
         if text.contains('\0') {
@@ -55,7 +55,7 @@ impl PluginPath {
             return Err(refused("is too deep, or has too long a name"));
         }
         let path = names.join("/");
-        // A home directory or a drive, also where `./` precedes it: programs may take it for one.
+        // A home directory or a drive, even after `./`: programs may interpret it as one.
         let is_drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
         if path.starts_with('~') || is_drive {
             return Err(refused(ABSOLUTE));
@@ -81,12 +81,12 @@ impl PluginPath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The directory in which this is.
+    /// The directory that contains this path.
     pub fn parent(&self) -> Self {
         Self(self.0.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned()))
     }
 
-    /// The path of something in this directory.
+    /// The path of an entry in this directory.
     pub(crate) fn join(&self, rest: &str) -> Self {
         Self(if self.is_root() { rest.to_owned() } else { format!("{}/{rest}", self.0) })
     }
@@ -99,9 +99,9 @@ impl PluginPath {
         self.0.strip_prefix(directory.as_str())?.strip_prefix('/')
     }
 
-    /// The path as a machine sees it that does not distinguish upper and lower case.
+    /// The path as seen by a machine that does not distinguish upper and lower case.
     pub(crate) fn folded(&self) -> String {
-        // Both ways, since some letters have a partner in one direction only.
+        // In both directions, because some letters have a counterpart in one direction only.
         self.0.to_lowercase().to_uppercase().to_lowercase()
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn visit(bytes: &[u8], visitor: &mut dyn Visitor) -> Result<(), Archi
         match header[156] {
             b'x' => extended.take_pax(&small(&mut content, size)?)?,
             b'L' => extended.name = Some(text(&small(&mut content, size)?)?.to_owned()),
-            // A global header and the long name of a link say nothing about files.
+            // A global header, or the long name of a link, does not describe a file.
             b'g' | b'K' => drop(small(&mut content, size)?),
             kind => {
                 let name = match extended.name.take() {
@@ -58,9 +58,9 @@ struct Extended {
 }
 
 impl Extended {
-    /// Takes records of the form `LENGTH KEY=VALUE\n`.
+    /// Reads records of the form `LENGTH KEY=VALUE\n`.
     fn take_pax(&mut self, mut records: &[u8]) -> Result<(), ArchiveError> {
-        let damaged = ArchiveError::Damaged("an extended header makes no sense");
+        let damaged = ArchiveError::Damaged("an extended header is malformed");
         while !records.is_empty() {
             let record = (|| {
                 let blank = records.iter().position(|byte| *byte == b' ')?;
@@ -96,7 +96,7 @@ fn header(archive: &mut impl Read) -> Result<Option<[u8; 512]>, ArchiveError> {
         return Ok(None);
     }
     let sum = header.iter().enumerate().map(|(at, byte)| {
-        // The field of the sum itself counts as blanks.
+        // The field of the checksum itself counts as blanks.
         if (148..156).contains(&at) { u64::from(b' ') } else { u64::from(*byte) }
     });
     if sum.sum::<u64>() != number(&header[148..156])? {
@@ -112,13 +112,13 @@ fn name(header: &[u8; 512]) -> Result<String, ArchiveError> {
     Ok(if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") })
 }
 
-/// A text, up to the first NUL.
+/// The text of a field, up to the first NUL.
 fn text(field: &[u8]) -> Result<&str, ArchiveError> {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     std::str::from_utf8(&field[..end]).map_err(|_| ArchiveError::Damaged("a name is not UTF-8"))
 }
 
-/// A number in octal digits; or, where the first bit is set, in binary.
+/// A number in octal digits; or in binary, if the first bit is set.
 fn number(field: &[u8]) -> Result<u64, ArchiveError> {
     if let [first, rest @ ..] = field
         && first & 0x80 != 0
@@ -137,5 +137,5 @@ fn number(field: &[u8]) -> Result<u64, ArchiveError> {
 }
 
 fn damaged_number() -> ArchiveError {
-    ArchiveError::Damaged("a number makes no sense")
+    ArchiveError::Damaged("a number is malformed")
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::limits::{ARCHIVE_BYTES, ARCHIVE_ENTRIES, DECOMPRESSED_BYTES, PATH_BYTES};
 
-/// One entry of a tar archive: its header, and its content filled up.
+/// One entry of a tar archive: its header, and its padded content.
 fn tar_entry(name: &str, kind: u8, mode: u32, content: &[u8]) -> Vec<u8> {
     let mut header = [0u8; 512];
     header[..name.len().min(100)].copy_from_slice(&name.as_bytes()[..name.len().min(100)]);
@@ -89,7 +89,7 @@ fn names(tree: &Tree) -> Vec<&str> {
 fn archives_of_both_kinds_give_the_same_tree_as_their_files() {
     let long = format!("package/{}/SKILL.md", "long".repeat(40));
     let pax = format!("path={long}\n");
-    // The length counts itself.
+    // The length includes its own digits.
     let pax = format!("{} {pax}", pax.len() + 4);
     let packed = tar_gz(&[
         ("pax_global_header", b'g', 0, b"19 comment=0123456\n"),
@@ -245,7 +245,7 @@ fn what_exceeds_a_limit_is_refused() {
 
 #[test]
 fn bombs_end_early() {
-    // A file that says it is small, and one that is far too large: no more is kept than the limit.
+    // A file that claims to be small, and one that is far too large: no more than the limit is kept.
     let zeros = vec![0; FILE_BYTES + 1];
     assert!(matches!(
         of_archive(&zip(&[("a/b", 0, &zeros)])),
@@ -255,7 +255,7 @@ fn bombs_end_early() {
     let at = lying.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
     lying[at + 24..at + 28].copy_from_slice(&10u32.to_le_bytes());
     assert!(matches!(of_archive(&lying), Err(ArchiveError::Damaged(_))));
-    // An entry in a tar archive that goes on for ever.
+    // An entry in a tar archive that never ends.
     let mut header = tar_entry("a/b", b'0', 0o644, b"");
     header[124..135].copy_from_slice(b"77777777777");
     header[148..156].copy_from_slice(b"        ");
@@ -270,7 +270,7 @@ fn bombs_end_early() {
     let bomb = encoder.finish().unwrap();
     assert!(bomb.len() < 8 * 1024 * 1024);
     assert!(matches!(of_archive(&bomb), Err(ArchiveError::Bomb)));
-    // A long name that is no name.
+    // A long name that cannot be a name.
     let long = tar_gz(&[("x", b'L', 0, &vec![b'a'; 100_000])]);
     assert!(matches!(of_archive(&long), Err(ArchiveError::Damaged(_))));
 }

@@ -1,4 +1,4 @@
-//! Zip archives, by their directory at the end: stored and deflated entries, without encryption, below 4 GiB.
+//! Zip archives, read through the directory at their end: stored and deflated entries, without encryption, below 4 GiB.
 
 use std::io::Read;
 
@@ -13,9 +13,9 @@ const ENTRY: &[u8] = b"PK\x01\x02";
 const ENTRY_BYTES: usize = 46;
 const LOCAL: &[u8] = b"PK\x03\x04";
 const LOCAL_BYTES: usize = 30;
-/// A field's value where the real one is in an extension for large archives.
+/// The value of a field if the real value is in an extension for large archives.
 const ELSEWHERE: u32 = u32::MAX;
-/// The system that writes modes as Unix has them.
+/// The system code for modes as in Unix.
 const UNIX: u8 = 3;
 
 pub(super) fn visit(bytes: &[u8], visitor: &mut dyn Visitor) -> Result<(), ArchiveError> {
@@ -28,14 +28,14 @@ pub(super) fn visit(bytes: &[u8], visitor: &mut dyn Visitor) -> Result<(), Archi
     let mut left = DECOMPRESSED_BYTES;
     for _ in 0..count {
         let entry = bytes.get(at..).filter(|rest| rest.starts_with(ENTRY));
-        let entry = Entry::read(entry.ok_or(ArchiveError::Damaged("its directory makes no sense"))?)?;
+        let entry = Entry::read(entry.ok_or(ArchiveError::Damaged("its central directory is malformed"))?)?;
         at += entry.length;
         left = entry.visit(bytes, left, visitor)?;
     }
     Ok(())
 }
 
-/// The record at the end: the last one whose comment fills the rest.
+/// The record at the end of the archive: the last one whose comment fills the rest.
 fn end(bytes: &[u8]) -> Result<&[u8], ArchiveError> {
     let last = bytes.len().checked_sub(END_BYTES).ok_or(ArchiveError::Damaged("it is too short"))?;
     let first = last.saturating_sub(usize::from(u16::MAX));
@@ -91,7 +91,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Shows the entry to the visitor; how much may still be decompressed after it.
+    /// Shows the entry to the visitor; returns how much may still be decompressed after it.
     fn visit(&self, bytes: &[u8], left: u64, visitor: &mut dyn Visitor) -> Result<u64, ArchiveError> {
         if [self.packed, self.size, self.offset].contains(&ELSEWHERE) {
             return Err(ArchiveError::Method(self.name.to_owned(), "zip64"));
@@ -112,12 +112,12 @@ impl<'a> Entry<'a> {
     }
 
     fn show(&self, content: impl Read, left: u64, visitor: &mut dyn Visitor) -> Result<u64, ArchiveError> {
-        // A byte more than it says is wrong, and is not read past.
+        // One byte more than the entry declares is an error, and nothing is read after it.
         let content = content.take(u64::from(self.size) + 1);
         let mut checked =
             Checked { inner: Counting::with_left(content, left), hash: crc32fast::Hasher::new(), count: 0 };
         visitor.entry(self.name, self.kind, &mut checked)?;
-        // A visitor reads all of an entry or nothing of it, unless it fails.
+        // A visitor reads all of an entry or none of it, unless it fails.
         let is_whole = checked.count == u64::from(self.size) && checked.hash.finalize() == self.crc;
         if checked.count > 0 && !is_whole {
             return Err(ArchiveError::Damaged("an entry is not what its directory says"));
@@ -126,7 +126,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A reader that counts and hashes what comes out of it.
+/// A reader that counts and hashes the bytes that are read through it.
 struct Checked<R> {
     inner: R,
     hash: crc32fast::Hasher,

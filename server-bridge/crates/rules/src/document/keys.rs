@@ -1,10 +1,10 @@
-//! Keys that occur twice: a JSON reader keeps the last one, and would silently drop the rules of the first.
+//! Duplicate keys: a JSON reader keeps the last one, and would silently drop the rules of the first.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::rule::Effect;
 
-/// The keys of rules that occur twice in a document.
+/// The rule keys that occur twice in a document.
 pub(super) fn twice(json: &str) -> Result<Vec<String>, serde_json::Error> {
     let Object { keys, lists } = serde_json::from_str(json)?;
     let all = lists.into_iter().chain([keys]);
@@ -47,7 +47,7 @@ impl<'de> Visitor<'de> for Reader {
             } else {
                 fields.next_value::<IgnoredAny>()?;
             }
-            // Only these matter, and a document may have many others.
+            // Only these keys matter, and a document may have many others.
             let is_list = || Effect::ALL.iter().any(|effect| effect.as_str() == key);
             if key == "permissions" || is_list() {
                 object.keys.push(key);

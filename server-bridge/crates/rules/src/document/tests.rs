@@ -29,7 +29,7 @@ fn an_example_that_does_not_hold_refuses_its_rule() {
         problems(json),
         [
             "deny[0] `Bash(rm *)`: its example `rmdir x` does not match; correct the rule or the example",
-            "deny[1] `Edit(.env)`: its example `a/.env` matches, and must not; correct the rule or the example",
+            "deny[1] `Edit(.env)`: its example `a/.env` matches, but must not; correct the rule or the example",
         ]
     );
 }

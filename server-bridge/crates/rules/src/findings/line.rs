@@ -14,12 +14,12 @@ const SHELL: &str = "Shell";
 /// Tools whose rules a shell line may violate.
 const CONCERNED: [&str; 4] = [SHELL, "FileReplace", "FileCreate", "Read"];
 
-/// The cost of comparing a line with patterns, in bytes.
+/// The bytes that were compared with patterns for a line.
 #[derive(Debug, Default)]
 struct Work(Cell<usize>);
 
 impl Work {
-    /// Counts a comparison with a text; false if the limit is reached, so that it is not made.
+    /// Counts a comparison with a text; returns false if the limit is reached, so that the comparison must not be made.
     fn spend(&self, text: &str) -> bool {
         self.0.set(self.0.get().saturating_add(text.len()));
         !self.is_over()
@@ -59,7 +59,8 @@ impl Rules {
         if work.is_over() && !parsed.doubts.contains(&Doubt::TooMuchWork) {
             parsed.doubts.push(Doubt::TooMuchWork);
         }
-        // Rules that only allow are no reason to ask: what cannot be parsed is not covered, and the mode decides.
+        // Rules that only allow are no reason to ask: a line that cannot be parsed is not covered, and the mode
+        // decides.
         if [Effect::Deny, Effect::Ask].iter().any(|effect| self.index(*effect).has_any(&CONCERNED)) {
             findings.doubts.extend(parsed.doubts);
         }
@@ -72,7 +73,7 @@ impl Rules {
         }
     }
 
-    /// Adds the commands; true if one of them was not read in all ways.
+    /// Adds the commands; returns true if one of them was not read in all possible ways.
     fn commands(&self, line: &Line, findings: &mut Findings, work: &Work) -> bool {
         let (mut is_cut, mut bytes) = (false, 0);
         let covers = self.covers(line);
@@ -101,7 +102,7 @@ impl Rules {
                 found
             });
             part.possible = self.possible(&readings, &part, work);
-            // A command within a covered one needs no allow rule of its own.
+            // A command within a covered one needs no separate allow rule.
             part.needs_cover = segment.within.is_none();
             part.is_covered = is_covered;
             findings.parts.push(part);
@@ -109,7 +110,7 @@ impl Rules {
         is_cut
     }
 
-    /// The rules that deny or ask, do not match a command for certain, and may match it.
+    /// The rules that deny or ask and may match a command, but do not match it for certain.
     fn possible(&self, readings: &[Reading], part: &Finding, work: &Work) -> Vec<Number> {
         let mut found = Vec::new();
         for (reading, open) in readings.iter().filter_map(|reading| Some((reading, reading.open.as_ref()?))) {
@@ -141,7 +142,7 @@ impl Rules {
                 within[outer.segment].push(number);
             }
         }
-        // Commands come before those within them.
+        // In reverse order, because commands come before those within them.
         for (number, segment) in line.segments.iter().enumerate().rev() {
             if segment.assigns || segment.is_odd {
                 continue;
@@ -176,7 +177,7 @@ impl Rules {
         covers
     }
 
-    /// A file that the line reads or writes; none if nothing depends on it.
+    /// A file that the line reads or writes; `None` if no rule depends on it.
     fn reached(&self, reached: &Reached, place: &Place<'_>) -> Option<Finding> {
         let kind = if reached.writes { PartKind::Write } else { PartKind::Read };
         let mut part = Finding::new(kind, reached.shown.as_str());
@@ -187,7 +188,8 @@ impl Rules {
                 (true, false) => &["FileReplace", "FileCreate"],
                 (false, _) => &["Read"],
             };
-            // A link may lead elsewhere, and only the machine could tell: no allowed path covers a file that a line writes.
+            // A link may lead elsewhere, and only the machine could find out: no allowed path covers a file that a line
+            // writes.
             if is_allow && (reached.writes || !reached.is_certain) {
                 return index.whole_tool(SHELL);
             }
@@ -204,11 +206,11 @@ impl Rules {
         (part.needs_cover || is_hit).then(|| part.covered_by_hits())
     }
 
-    /// The patterns that match the beginning of some word of a line that cannot be parsed.
+    /// The patterns that match the beginning of a word of a line that cannot be parsed.
     fn raw_hits(&self, line: &str, index: &super::Index, work: &Work) -> Vec<Number> {
         let (text, starts) = shell::raw(line);
         let mut found = Vec::new();
-        // A pattern that begins with a wildcard finds there whatever it finds at a later word.
+        // A pattern that begins with a wildcard matches at the first word whatever it matches at a later word.
         if let Some(start) = starts.first() {
             let rest = &text[*start..];
             found.extend(index.open_ended().into_iter().filter(|number| {

@@ -2,7 +2,7 @@ use super::*;
 
 const ROOTS: &[&str] = &["CLAUDE_PROJECT_DIR"];
 
-/// A line, words that it must name, and a part of each thing that it must tell.
+/// A line, the words that it must name, and part of each description that it must have.
 type Row = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip]

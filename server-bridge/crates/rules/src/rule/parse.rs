@@ -1,4 +1,4 @@
-//! Reading a rule's text.
+//! Parses a rule's text.
 
 use super::{Effect, Origin, Rule, RuleError, ShellPattern, Specifier, Target, Warning};
 use crate::limits::RULE_BYTES;
@@ -28,7 +28,7 @@ impl Rule {
         };
         let target = target(name)?;
         let specifier = match (specifier, &target) {
-            // The tool's name says which of them is meant.
+            // The tool's name already identifies the HTTP tool.
             (None, Target::Tool(_)) if name.starts_with(names::HTTP_PREFIX) => {
                 match name.trim_start_matches(names::HTTP_PREFIX) {
                     "" => return Err(RuleError::ToolName(name.to_owned())),
@@ -66,7 +66,7 @@ impl Rule {
         }
     }
 
-    /// Remarks on the rule with this effect, of this origin; `tools` are the names of tools that are known besides ours.
+    /// Remarks on the rule with this effect and this origin; `tools` are the names of known tools in addition to ours.
     pub fn warnings(&self, effect: Effect, origin: Origin, tools: &[&str]) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if let Target::Tool(name) = &self.target
@@ -124,7 +124,8 @@ fn target(name: &str) -> Result<Target, RuleError> {
     if !is_mcp {
         return Ok(Target::Tool(names::ours(name).to_owned()));
     }
-    // Tools are called by names in which other characters are replaced: a rule that is written with them means the same tool.
+    // Models call tools by names in which other characters are replaced: a rule with the original characters means the same
+    // tool.
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*') { c } else { '_' };
     let name = &name.chars().map(plain).collect::<String>();
     let whole = Wild::stars(name);
@@ -159,7 +160,8 @@ fn read_specifier(name: &str, tool: &str, text: &str) -> Result<Specifier, RuleE
     }
 }
 
-/// A host as rules compare it: without a dot at its end, in lower case, an address of IPv6 without brackets and in its short form.
+/// A host in the form that rules compare: in lower case, without a dot at its end, and an IPv6 address without brackets in its
+/// short form.
 pub(crate) fn plain_host(host: &str) -> String {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let inside = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&host);

@@ -4,7 +4,7 @@ use super::RuleError;
 use crate::shell::{GAP, Open, Reading, SPACE, sorted};
 use crate::wild::Wild;
 
-/// Words that begin a compound command, after which a command is matched for itself.
+/// Words that begin a compound command; the command after such a word is matched separately.
 const RESERVED: &[&str] = &[
     "!", "{", "}", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
     "select", "then", "time", "until", "while",
@@ -14,9 +14,9 @@ const RESERVED: &[&str] = &[
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ShellPattern {
     wild: Wild,
-    /// The command alone, of a pattern that ends with ` *`.
+    /// The pattern without the ` *` at its end, if it has one: the command without arguments.
     alone: Option<Wild>,
-    /// Its options, and its other words; for a pattern that spells its options.
+    /// Its options and its other words, if the pattern spells out its options.
     sorted: Option<Sorted>,
 }
 
@@ -48,18 +48,18 @@ impl ShellPattern {
         Ok(Self { wild: Wild::stars(&text), alone: alone(&text), sorted: Sorted::of(&text) })
     }
 
-    /// True if it matches a command as it was written.
+    /// True if it matches a command exactly as it was written.
     pub(crate) fn matches_exactly(&self, text: &str) -> bool {
         self.wild.matches(text) || self.alone.as_ref().is_some_and(|alone| alone.matches(text))
     }
 
-    /// True if it matches a command that was read in some way.
+    /// True if it matches one reading of a command.
     pub(crate) fn matches(&self, reading: &Reading) -> bool {
         self.matches_exactly(&reading.text)
             || self.sorted.as_ref().is_some_and(|sorted| sorted.matches(reading))
     }
 
-    /// True if it may match a command of which some words are known only when it runs.
+    /// True if it may match a command of which some words are only known when it runs.
     pub(crate) fn may_match(&self, open: &Open) -> bool {
         meets(&self.wild, self.alone.as_ref(), &open.text)
             || self
@@ -73,7 +73,7 @@ impl ShellPattern {
         self.wild.begins(text) || self.alone.as_ref().is_some_and(|alone| alone.begins(text))
     }
 
-    /// True if the pattern spells these words, which a command begins with.
+    /// True if the pattern spells out these words, with which a command begins.
     pub(crate) fn spells(&self, words: &str) -> bool {
         let rest = self.wild.head().strip_prefix(words);
         rest.is_some_and(|rest| {
@@ -92,7 +92,7 @@ impl ShellPattern {
         self.wild.literal().is_some()
     }
 
-    /// The name of the command, if the pattern spells it.
+    /// The name of the command, if the pattern spells it out.
     pub(crate) fn command(&self) -> Option<&str> {
         let (name, has_end) = match self.wild.head().split_once(GAP) {
             Some((name, _)) => (name, true),
@@ -101,7 +101,7 @@ impl ShellPattern {
         has_end.then_some(name).filter(|name| !name.is_empty())
     }
 
-    /// The name of the command and the word after it, if the pattern spells both and matches nothing without them.
+    /// The name of the command and the word after it, if the pattern spells out both and matches nothing without them.
     pub(crate) fn subcommand(&self) -> Option<&str> {
         let head = self.wild.head();
         let mut gaps = head.match_indices(GAP).map(|(at, _)| &head[..at]);
@@ -109,24 +109,25 @@ impl ShellPattern {
         self.sorted.is_none().then_some(names)
     }
 
-    /// The command's name, if people may expect it to match other spellings; an allow rule may spell the command's folder.
+    /// The command's name, if people may expect it to match other spellings; in an allow rule, the name may include the
+    /// command's folder.
     pub(crate) fn literal_name(&self, is_allow: bool) -> Option<&str> {
         let name = self.wild.head().split(GAP).next()?;
         (name.contains(['?', '[']) && name != "[" && name != "[[" || (name.contains('/') && !is_allow))
             .then_some(name)
     }
 
-    /// The text that the command begins with.
+    /// The text with which the command begins.
     pub(crate) fn head(&self) -> &str {
         self.wild.head()
     }
 
-    /// The text that the command ends with; empty if there are several.
+    /// The text with which the command ends; empty if there are several possibilities.
     pub(crate) fn tail(&self) -> &str {
         if self.alone.is_some() { "" } else { self.wild.tail() }
     }
 
-    /// The command, if the pattern leaves open which other command follows it: `sudo *`.
+    /// The command, if the pattern leaves open which other command it runs, as in `sudo *`.
     pub(crate) fn leaves_open(&self) -> Option<&str> {
         let alone = self.alone.as_ref().and_then(Wild::literal)?;
         Some(alone.split(GAP).next().unwrap_or(alone))
@@ -155,7 +156,7 @@ impl Sorted {
 }
 
 fn meets(pattern: &Wild, alone: Option<&Wild>, open: &Wild) -> bool {
-    // An unknown part may also be empty, so there is no gap before it.
+    // An unknown part may also be empty; then there is no gap before it.
     let is_bare = |text: &str| open.tail().is_empty() && open.matches(&format!("{text}{GAP}"));
     [Some(pattern), alone]
         .into_iter()

@@ -192,7 +192,11 @@ fn http_tools_are_named_together_by_name_or_by_host() {
             let rules = user(&format!("{{\"{effect}\": [\"{rule}\"]}}"));
             let expected = if expected { verdict_of } else { None };
             assert_eq!(verdict(&rules, "http__weather", &subjects), expected, "{effect} {rule}");
-            assert_eq!(verdict(&rules, "http__weather", &[]), expected, "{effect} {rule}: the name says it");
+            assert_eq!(
+                verdict(&rules, "http__weather", &[]),
+                expected,
+                "{effect} {rule}: the name identifies the tool"
+            );
         }
     }
     // A tool cannot use a host from which no page may be fetched, and a host from which pages may be fetched allows no tool.
@@ -239,7 +243,7 @@ fn mcp_rules_match_servers_and_tools() {
     assert_eq!(verdict(&rules, "mcp__a__b__c", &mcp("a__b", "c")), None);
     assert_eq!(verdict(&rules, "mcp__a__b__c", &mcp("a", "b__c")), ALLOW);
     assert_eq!(verdict(&rules, "mcp__git__push", &mcp("git", "push")), ALLOW);
-    assert_eq!(verdict(&rules, "mcp__git__push", &[]), ALLOW, "the name says it");
+    assert_eq!(verdict(&rules, "mcp__git__push", &[]), ALLOW, "the name identifies the tool");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Brace expansion: `{a,b}c` becomes `ac bc`. Ranges are left alone, since they spell no command.
+//! Brace expansion: `{a,b}c` becomes `ac bc`. Ranges are not expanded, because they do not spell commands.
 
 use super::Word;
 
-/// The words that a shell puts in the place of one, at most `most` of them; true if there are more.
+/// The words to which a shell expands a word, at most `most` of them; also returns true if there are more.
 pub(super) fn expand(word: &Word, most: usize) -> (Vec<String>, bool) {
     let mut done = Vec::new();
     let mut to_do = vec![word.letters.clone()];
@@ -11,7 +11,7 @@ pub(super) fn expand(word: &Word, most: usize) -> (Vec<String>, bool) {
             return (done, true);
         }
         match split(&letters) {
-            // The last alternative is taken from the end first.
+            // In reverse order, because the last entry is taken first.
             Some(alternatives) => to_do.extend(alternatives.into_iter().rev()),
             None => done.push(letters.iter().map(|(c, _)| *c).collect::<String>()),
         }
@@ -20,7 +20,7 @@ pub(super) fn expand(word: &Word, most: usize) -> (Vec<String>, bool) {
     (done, false)
 }
 
-/// The alternatives of the first braces that have some.
+/// The alternatives of the first braces that have alternatives.
 fn split(letters: &[(char, bool)]) -> Option<Vec<Vec<(char, bool)>>> {
     for (begin, _) in letters.iter().enumerate().filter(|(_, letter)| **letter == ('{', false)) {
         let (mut depth, mut cuts, mut end) = (0, vec![begin], None);

@@ -81,7 +81,7 @@ impl Parser<'_> {
         }
         let variable = self.word().text;
         self.sets_named(&variable);
-        // Lower-case names mean nothing to programs, except those of proxies and, in zsh, of paths.
+        // Lower-case names have no meaning for programs, except those of proxies and, in zsh, of paths.
         let is_own = variable.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if !is_own || variable.ends_with("_proxy") || variable.ends_with("path") {
             self.sets_variable();

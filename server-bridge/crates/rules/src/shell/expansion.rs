@@ -39,7 +39,7 @@ impl Parser<'_> {
         word.push_dynamic(&self.chars[begin..self.at]);
     }
 
-    /// Reads the whole of a text as commands, one level deeper.
+    /// Reads a whole text as commands, one level deeper.
     fn substitution_text(&mut self) {
         let text: String = self.chars.iter().collect();
         super::scan::scan(&text, self.depth + 1, self.line);
@@ -84,7 +84,7 @@ impl Parser<'_> {
         word.push_dynamic(&self.chars[begin..self.at]);
     }
 
-    /// Reads `${…}`: only substitutions in it, and what it assigns or runs, matter.
+    /// Reads `${…}`: only the substitutions in it, and what it assigns or runs, matter.
     fn braced(&mut self, is_quoted: bool) {
         self.at += 2;
         self.depth += 1;
@@ -164,7 +164,7 @@ impl Parser<'_> {
                     self.at += 2;
                     self.substitution();
                 }
-                // Indirection, subscripts and operators may follow the name.
+                // An indirection, a subscript or an operator may follow the name.
                 '@' if self.peek_at(1) == Some('P') => {
                     self.doubt(Doubt::RunsText("${…@P}".to_owned()));
                     self.at += 2;
@@ -222,7 +222,7 @@ impl Parser<'_> {
         self.doubt(Doubt::Unterminated("arithmetic"));
     }
 
-    /// Reads `$'…'`, which not every shell knows.
+    /// Reads `$'…'`, which not every shell supports.
     fn ansi(&mut self, word: &mut Word) {
         word.is_odd = true;
         word.is_quoted = true;
@@ -244,7 +244,7 @@ impl Parser<'_> {
         self.doubt(Doubt::Unterminated("`$'`"));
     }
 
-    /// The character of an escape, after its backslash; none for those that shells take differently.
+    /// The character of an escape, after its backslash; `None` for escapes that shells interpret differently.
     fn ansi_escape(&mut self) -> Option<char> {
         let c = self.peek()?;
         let (radix, longest) = match c {
@@ -274,7 +274,7 @@ impl Parser<'_> {
     }
 }
 
-/// True if arithmetic reads a variable, by its name or with an expansion: its value is evaluated in its turn.
+/// True if arithmetic reads a variable, by its name or in an expansion: the variable's value is evaluated as well.
 pub(super) fn names_a_variable(text: &[char]) -> bool {
     let mut is_number = false;
     text.iter().any(|c| {

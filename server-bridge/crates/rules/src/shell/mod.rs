@@ -1,13 +1,13 @@
-//! Shell lines, taken apart into the commands that they would run.
+//! Shell lines, split into the commands that they would run.
 //!
 //! ```text
 //!   line ─▶ scan: words, operators, substitutions, here-documents ─▶ segments ─▶ unwrap: sudo, sh -c, find -exec … ─▶ segments
 //!                     │ not understood                                              │ not understood
 //!                     └──────────────────────────────▶ doubts ◀─────────────────────┘
 //! ```
-//! The parser reads no grammar of compound commands: reserved words only keep the place where a command may begin. A line that
-//! a shell refuses therefore yields too many segments, and never too few. Constructs that shells read differently (bash, dash,
-//! zsh), and everything that cannot be parsed, leave a [`Doubt`]; a line with a doubt is never allowed.
+//! The parser does not check the grammar of compound commands: reserved words only determine where a command may begin. For a
+//! line that a shell refuses, this yields too many segments, but never too few. Constructs that shells read differently (bash,
+//! dash, zsh), and everything that cannot be parsed, leave a [`Doubt`]; a line with a doubt is never allowed.
 //!
 //! | module | holds |
 //! |---|---|
@@ -46,12 +46,12 @@ pub(crate) use word::Word;
 
 use crate::limits::LINE_BYTES;
 
-/// A line, taken apart.
+/// A line that was split into commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// Its commands; one within another comes after it.
+    /// Its commands; an inner command comes after the one that contains it.
     pub(crate) segments: Vec<Segment>,
-    /// The reasons why it cannot be parsed in full.
+    /// The reasons why it cannot be fully parsed.
     pub(crate) doubts: Vec<Doubt>,
 }
 
@@ -64,13 +64,13 @@ pub(crate) struct Segment {
     pub(crate) redirects: Vec<Redirect>,
     /// True if it sets a variable, which may change what it or a later command does.
     pub(crate) assigns: bool,
-    /// The assignments before its name, as they are written there.
+    /// The assignments before its name, as they are written.
     pub(crate) assigned: Vec<Word>,
     /// True if shells disagree on whether it is a command.
     pub(crate) is_odd: bool,
-    /// The command that runs this one.
+    /// The command that runs this one, if there is one.
     pub(crate) within: Option<Within>,
-    /// True if it does nothing but run the commands within it.
+    /// True if it only runs the commands within it.
     pub(crate) is_transparent: bool,
     /// True if it runs another command that is among its words.
     pub(crate) is_wrapper: bool,
@@ -78,23 +78,23 @@ pub(crate) struct Segment {
     is_cut: bool,
     /// True if words that are not in the line follow its words.
     pub(crate) is_open: bool,
-    /// The text of its standard input, where the line holds it.
+    /// The text of its standard input, if the line contains it.
     input: Option<Word>,
-    /// How deep it is nested.
+    /// The nesting depth.
     depth: usize,
 }
 
-/// A command's place within another one.
+/// The place of a command within another one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Within {
-    /// The number of the other one among the segments.
+    /// The other command's number among the segments.
     pub(crate) segment: usize,
-    /// The word of the other one that it begins with; none if it comes from a text.
+    /// The other command's word at which this one begins; `None` if it comes from a text.
     pub(crate) word: Option<usize>,
 }
 
 impl Segment {
-    /// The last component of its name.
+    /// The last path component of its name.
     pub(crate) fn base_name(&self) -> &str {
         let name = self.words.first().map_or("", |word| &word.text);
         name.rsplit('/').next().unwrap_or(name)
@@ -107,7 +107,7 @@ impl Segment {
     }
 }
 
-/// Takes a line apart.
+/// Splits a line into its commands.
 pub(crate) fn parse(line: &str) -> Line {
     let mut parsed = Line::default();
     if line.len() > LINE_BYTES {
@@ -122,7 +122,7 @@ pub(crate) fn parse(line: &str) -> Line {
     parsed
 }
 
-/// Takes the words of a program and its arguments apart, which no shell reads: `${NAME}` stands for a variable all the same.
+/// Parses the words of a program and its arguments, which no shell reads; `${NAME}` is a variable nevertheless.
 pub(crate) fn parse_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Line {
     let word = |text: &str| Word { is_dynamic: text.contains("${"), ..Word::plain(text.to_owned()) };
     let words: Vec<Word> = words.into_iter().map(word).collect();
@@ -131,12 +131,13 @@ pub(crate) fn parse_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Line 
     parsed
 }
 
-/// The words to which a shell expands a word with braces, at most `most`; true if there are more.
+/// The words to which a shell expands a word with braces, at most `most`; also returns true if there are more.
 pub(crate) fn expanded(word: &Word, most: usize) -> (Vec<String>, bool) {
     braces::expand(word, most)
 }
 
-/// True for control characters, for spaces that a shell takes for letters, and for characters that change how others are shown.
+/// True for control characters, for spaces that a shell treats as letters, and for characters that change how others are
+/// displayed.
 pub(crate) fn is_unseen(c: char) -> bool {
     let is_invisible = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'

@@ -1,4 +1,4 @@
-//! The paths that a line reads and writes, as far as they can be seen.
+//! The paths that a line reads and writes, as far as they can be determined.
 
 use super::{Line, Segment, Word};
 use crate::paths::resolve;
@@ -6,19 +6,19 @@ use crate::paths::resolve;
 /// A path that a line reads or writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Reached {
-    /// The absolute paths that it may be: several if the line changes its directory.
+    /// The absolute paths that it may mean; there are several if the line changes its directory.
     pub(crate) paths: Vec<String>,
-    /// True if it may be changed.
+    /// True if the line may change the file.
     pub(crate) writes: bool,
     /// True if the path is exactly the one in `paths`.
     pub(crate) is_certain: bool,
-    /// True if the shell itself opens it, and not the command.
+    /// True if the shell itself opens it, not the command.
     pub(crate) is_redirect: bool,
     /// The path as it was written.
     pub(crate) shown: String,
 }
 
-/// Files that it is safe to write to.
+/// Files that are safe to write to.
 const HARMLESS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 /// Commands that show or copy the files among their operands.
@@ -107,7 +107,7 @@ pub(crate) fn reached(line: &Line, cwd: &str, home: Option<&str>) -> Vec<Reached
     found
 }
 
-/// The directories that relative paths may begin in.
+/// The directories that relative paths may be relative to.
 struct Place<'a> {
     bases: Vec<String>,
     moves: bool,
@@ -129,7 +129,7 @@ impl Place<'_> {
     }
 }
 
-/// The absolute paths that a word may name.
+/// The absolute paths that a word may mean.
 fn paths(word: &Word, bases: &[String], home: Option<&str>) -> Vec<String> {
     let from_home = ["${HOME}", "$HOME"]
         .iter()
@@ -151,9 +151,9 @@ fn paths(word: &Word, bases: &[String], home: Option<&str>) -> Vec<String> {
     found
 }
 
-/// The directories that the line may be in, and true if it changes its directory.
+/// The directories that the line may be in; also returns true if it changes its directory.
 fn bases(line: &Line, cwd: &str, home: Option<&str>) -> (Vec<String>, bool) {
-    /// Lines that change their directory more often are rare.
+    /// The largest number of these directories; lines that change their directory more often are rare.
     const MOST: usize = 16;
     let mut bases = vec![resolve("/", cwd)];
     let mut moves = false;

@@ -10,7 +10,7 @@ pub(crate) const GAP: char = ' ';
 /// The character for a space within a word.
 pub(crate) const SPACE: char = '\u{1}';
 
-/// One way to read a command.
+/// One way in which a command can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// Its words, joined.
@@ -19,18 +19,19 @@ pub(crate) struct Reading {
     pub(crate) operands: String,
     /// Its options, one for each letter.
     pub(crate) options: Vec<String>,
-    /// The same where a word is known only when it runs.
+    /// The same, if a word is only known when it runs.
     pub(crate) open: Option<Open>,
 }
 
-/// A command of which some words are known only when it runs: each of them is any number of words, with a wildcard for it.
+/// A command of which some words are only known when it runs: each of them may be any number of words, and is replaced
+/// with a wildcard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     pub(crate) text: Wild,
     pub(crate) operands: Wild,
 }
 
-/// A word of a reading: its text, and true if it is known only when it runs.
+/// A word of a reading: its text, and true if it is only known when it runs.
 type Part<'a> = (&'a str, bool);
 
 impl Reading {
@@ -38,7 +39,7 @@ impl Reading {
         let (operands, options) = sorted(words.iter().map(|(text, _)| *text));
         let spaced = |word: &str| word.replace(char::is_whitespace, space.encode_utf8(&mut [0; 4]));
         let join = |words: &[&str]| words.iter().map(|word| spaced(word)).collect::<Vec<_>>().join(" ");
-        // A command whose name is not known is recorded as a doubt elsewhere.
+        // A command whose name is unknown is recorded as a doubt elsewhere.
         let has_open = !words[0].1 && (is_open || words.iter().any(|(_, is_unknown)| *is_unknown));
         let open = has_open.then(|| {
             let parts = |keeps_options: bool| {
@@ -73,9 +74,9 @@ impl Reading {
     }
 }
 
-/// The words that are no options, and the options, one for each letter of a short cluster.
+/// The words that are not options, and the options; a short cluster is split into its letters.
 pub(crate) fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<String>) {
-    /// Longer clusters are options of one dash: `-exec`.
+    /// A longer cluster is a single option with one dash, such as `-exec`.
     const LONGEST_CLUSTER: usize = 5;
     let (mut operands, mut options, mut has_ended) = (Vec::new(), Vec::new(), false);
     for word in words {
@@ -98,13 +99,14 @@ pub(crate) fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> (Vec<&'a str>,
     (operands, options)
 }
 
-/// A command's words, joined, as allow rules see them.
+/// A command's words, joined in the form that allow rules match.
 pub(crate) fn exact(words: &[Word]) -> String {
     let words = words.iter().map(|word| word.text.replace(char::is_whitespace, "\u{1}"));
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// All ways to read a command, and true if there are more than the limit; `bytes` are those of the line's commands before it.
+/// All ways in which a command can be read; also returns true if there are more than the limit. `bytes` is the size of the
+/// readings of the line's earlier commands.
 pub(crate) fn readings(segment: &Segment, bytes: &mut usize) -> (Vec<Reading>, bool) {
     let mut all = Readings { found: Vec::new(), bytes, is_open: segment.is_open, is_cut: false };
     let words: Vec<Part<'_>> =
@@ -130,7 +132,7 @@ pub(crate) fn readings(segment: &Segment, bytes: &mut usize) -> (Vec<Reading>, b
     (all.found, all.is_cut)
 }
 
-/// The readings that were found, within a limit on their bytes.
+/// The readings that were found, limited in their total size.
 struct Readings<'a> {
     found: Vec<Reading>,
     bytes: &'a mut usize,
@@ -141,7 +143,7 @@ struct Readings<'a> {
 impl Readings<'_> {
     fn push(&mut self, words: &[Part<'_>]) {
         *self.bytes += words.iter().map(|(text, _)| text.len() + 1).sum::<usize>();
-        // The plain one is always kept.
+        // The plain reading is always kept.
         if *self.bytes > READING_BYTES && !self.found.is_empty() {
             self.is_cut = true;
             return;
@@ -154,8 +156,8 @@ impl Readings<'_> {
 
     /// Adds the readings of a list of words.
     fn add(&mut self, words: &[Part<'_>], is_wrapper: bool) {
-        /// The most words before a subcommand of which any may be the value of an option; after them, each option has at most
-        /// one value.
+        /// The largest number of words before a subcommand of which any may be the value of an option; after them, each
+        /// option has at most one value.
         const FREE: usize = 8;
         let Some(((name, is_unknown), rest)) = words.split_first() else { return };
         if self.is_cut {
@@ -178,7 +180,7 @@ impl Readings<'_> {
             }
         }
         if is_wrapper {
-            // Each word may be where the other command begins.
+            // The other command may begin at each of these words.
             for begin in (0..rest.len()).filter(|at| !is_option(*at)) {
                 self.add(&rest[begin..], false);
             }
@@ -186,7 +188,8 @@ impl Readings<'_> {
     }
 }
 
-/// A line without quotes and operators, and where a command may begin in it: the last resort for a line that cannot be parsed.
+/// A line without quotes and operators, and the places where a command may begin in it: the last resort for a line that cannot
+/// be parsed.
 pub(crate) fn raw(line: &str) -> (String, Vec<usize>) {
     let (mut text, mut starts) = (String::with_capacity(line.len()), Vec::new());
     let line = line.replace("${IFS}", " ").replace("$IFS", " ");

@@ -6,9 +6,9 @@ use super::{Doubt, Segment, Word};
 /// A file that a command opens.
 #[derive(Clone, Debug)]
 pub(crate) struct Redirect {
-    /// Its path.
+    /// The path of the file.
     pub(crate) target: Word,
-    /// True if the command may change it.
+    /// True if the command may change the file.
     pub(crate) writes: bool,
 }
 
@@ -17,7 +17,7 @@ pub(super) struct HereDocument {
     delimiter: String,
     strips_tabs: bool,
     expands: bool,
-    /// The number of the command that reads it, once that has ended.
+    /// The number of the command that reads it, once that command has ended.
     pub(super) segment: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Parser<'_> {
                     expands: !target.is_quoted,
                     segment: None,
                 });
-                // Its text is added when it has been read.
+                // The text of the here-document is added when it has been read.
                 command.input = Some(Word::default());
             }
             "<&" | ">&" if is_descriptor(&target) => {}
@@ -98,7 +98,7 @@ impl Parser<'_> {
     }
 }
 
-/// True if the target of `>&` or `<&` is a file descriptor, and no file.
+/// True if the target of `>&` or `<&` is a file descriptor, not a file.
 fn is_descriptor(target: &Word) -> bool {
     let digits = target.text.strip_suffix('-').unwrap_or(&target.text);
     target.is_literal() && digits.bytes().all(|byte| byte.is_ascii_digit())

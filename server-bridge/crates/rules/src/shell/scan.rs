@@ -12,7 +12,7 @@ pub(super) fn scan(text: &str, depth: usize, line: &mut Line) {
     }
 }
 
-/// True for a variable whose value a shell runs, or reads commands from.
+/// True for a variable whose value a shell runs, or from which it reads commands.
 pub(super) fn runs_value(name: &str) -> bool {
     const RUN: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"];
     RUN.contains(&name) || name.starts_with("BASH_FUNC_")
@@ -34,14 +34,14 @@ pub(super) struct Parser<'a> {
     pub(super) awaited: Vec<HereDocument>,
 }
 
-/// A construct that is open.
+/// A construct that has begun and not ended.
 #[derive(PartialEq, Eq)]
 pub(super) enum Open {
     Subshell,
     Case,
 }
 
-/// A list that is being read: the command under way, and what is open around it.
+/// A list that is being read: its current command, and the open constructs around it.
 #[derive(Default)]
 pub(super) struct Frame {
     pub(super) command: Segment,
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// False, with a doubt and nothing left to read, if the nesting is too deep.
+    /// Returns false if the nesting is too deep, after recording a doubt and discarding the rest of the text.
     pub(super) fn is_shallow(&mut self) -> bool {
         let is_shallow = self.depth <= DEPTH;
         if !is_shallow {
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
         }
         self.depth -= 1;
         if !outer.is_empty() && self.chars[begin..self.at].contains(&'\n') {
-            self.doubt(Doubt::Dialect("a substitution of several lines beside a here-document"));
+            self.doubt(Doubt::Dialect("a substitution of several lines next to a here-document"));
         }
         self.awaited = outer;
     }
@@ -184,7 +184,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Ends the command under way.
+    /// Ends the current command.
     pub(super) fn finish(&mut self, frame: &mut Frame) {
         let is_empty = frame.is_at_command();
         let mut command = std::mem::take(&mut frame.command);
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
         self.line.segments.push(command);
     }
 
-    /// Notes that the line sets a variable without an assignment.
+    /// Records that the line sets a variable without an assignment.
     pub(super) fn sets_variable(&mut self) {
         if self.line.segments.len() < SEGMENTS {
             self.line.segments.push(Segment { assigns: true, depth: self.depth, ..Segment::default() });
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
             let name = std::mem::take(&mut frame.command).shown();
             self.doubt(Doubt::Defines(format!("{name}()")));
         } else {
-            // The rest may be commands in some shell.
+            // The rest may be commands in some shells.
             self.doubt(Doubt::Unexpected('('));
             self.finish(frame);
             frame.open.push(Open::Subshell);

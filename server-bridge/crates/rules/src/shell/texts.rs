@@ -5,7 +5,7 @@ use super::wrappers::SSH_VALUES;
 use super::{Doubt, Word};
 
 impl Inside<'_> {
-    /// A shell: its text, its script or its standard input.
+    /// A shell, which runs its text, its script or its standard input.
     pub(super) fn shell(&mut self) {
         let (mut at, mut takes_text, mut is_plain, mut reads_input) = (1, false, true, false);
         let words = self.segment.words.clone();
@@ -23,7 +23,7 @@ impl Inside<'_> {
                     takes_text |= text.contains('c');
                     reads_input |= text.contains('s');
                     is_plain &= text == "-c";
-                    // The name of an option comes next.
+                    // The next word is the name of an option.
                     at += usize::from(text.ends_with('o') || text.ends_with('O'));
                 }
             }
@@ -53,7 +53,7 @@ impl Inside<'_> {
         }
     }
 
-    /// `su -c TEXT`.
+    /// Reads the text of `su -c TEXT`.
     pub(super) fn text_option(&mut self) {
         let words = self.segment.words.clone();
         for (at, word) in words.iter().enumerate().skip(1) {
@@ -112,7 +112,7 @@ impl Inside<'_> {
     }
 
     pub(super) fn source(&mut self) {
-        // A name without a slash is looked for among the programs.
+        // A name without a slash is looked up among the programs.
         self.line.segments[self.number].is_wrapper = true;
         let is_elsewhere = |word: &Word| {
             word.is_dynamic || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")

@@ -9,7 +9,7 @@ use crate::limits::{DEPTH, SEGMENTS};
 /// Adds the commands within the commands of a line, to any depth.
 pub(super) fn unwrap(line: &mut Line) {
     let mut number = 0;
-    // New segments come at the end, and are looked at in their turn.
+    // New segments are appended, and are examined in their turn.
     while number < line.segments.len() {
         let segment = line.segments[number].clone();
         if !segment.words.is_empty() {
@@ -19,7 +19,7 @@ pub(super) fn unwrap(line: &mut Line) {
     }
 }
 
-/// Shells that read a text in their own way.
+/// Shells that read a text differently from the others.
 const NOT_PLAIN: &[&str] = &["zsh", "fish", "csh", "tcsh", "ksh", "mksh"];
 
 /// True for a command that runs other commands.
@@ -78,15 +78,15 @@ impl Inside<'_> {
                 self.command(begin.unwrap_or(self.words().len())..self.words().len(), false);
             }
             "mapfile" | "readarray" => self.callback(),
-            // It puts words of its input, or those after `:::`, anywhere into its command.
+            // It inserts words of its input, or those after `:::`, anywhere into its command.
             "parallel" => self.doubt(Doubt::RunsInput(self.segment.shown())),
-            // The loader of programs.
+            // The dynamic loader, which runs a program.
             _ if name.starts_with("ld-") || name == "ld.so" => {
                 self.line.segments[self.number].is_wrapper = true;
             }
             _ => {}
         }
-        // A program of the same name elsewhere may do anything.
+        // A program of the same name in another folder may do anything.
         if !first.is_literal() || first.text != name || NOT_PLAIN.contains(&name) {
             self.line.segments[self.number].is_transparent = false;
         }
@@ -102,7 +102,7 @@ impl Inside<'_> {
         }
     }
 
-    /// False, with a doubt, if there is no room for another segment within this one.
+    /// Returns false, after recording a doubt, if there is no room for another segment within this one.
     fn has_room(&mut self) -> bool {
         let doubt = if self.segment.depth >= DEPTH { Doubt::TooDeep } else { Doubt::TooMany };
         let has_room = self.segment.depth < DEPTH && self.line.segments.len() < SEGMENTS;
@@ -112,7 +112,7 @@ impl Inside<'_> {
         has_room
     }
 
-    /// Adds the command that is these words of the segment.
+    /// Adds the command that consists of these words of the segment.
     fn command(&mut self, words: std::ops::Range<usize>, assigns: bool) {
         if words.is_empty() || !self.has_room() {
             return;
@@ -144,7 +144,7 @@ impl Inside<'_> {
         }
     }
 
-    /// Adds the commands of the text that these words make when joined.
+    /// Adds the commands of the text that results from joining these words.
     pub(super) fn joined(&mut self, begin: usize, is_transparent: bool) {
         let words = &self.words()[begin.min(self.words().len())..];
         let text = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
@@ -153,7 +153,8 @@ impl Inside<'_> {
         self.text(&Word { is_dynamic, ..Word::plain(text) });
     }
 
-    /// Marks the command that was added last: words that are not in the line follow it, or replace those that contain a mark.
+    /// Marks the command that was added last: words that are not in the line follow it, or replace its words that contain a
+    /// mark.
     fn open(&mut self, follow: bool, marks: &[&str]) {
         let Some(inner) = self.line.segments.last_mut() else { return };
         inner.is_open |= follow;
@@ -174,7 +175,7 @@ impl Inside<'_> {
             }
             if text.len() > 1 && text.starts_with('-') {
                 match option(wrapper, text) {
-                    // `command -v` only looks a name up.
+                    // `command -v` only looks up a name.
                     None if wrapper.name == "command" && matches!(text, "-v" | "-V") => return,
                     None => {
                         let option = text.to_owned();
@@ -222,7 +223,7 @@ impl Inside<'_> {
         }
     }
 
-    /// A shell somewhere among the words: `docker exec web sh -c 'make'`.
+    /// Finds a shell somewhere among the words, as in `docker exec web sh -c 'make'`.
     fn carried_shell(&mut self) {
         let words = self.words();
         let is_shell = |word: &Word| SHELLS.contains(&word.text.rsplit('/').next().unwrap_or_default());
@@ -301,7 +302,7 @@ impl Inside<'_> {
         }
     }
 
-    /// True if a condition asks whether a variable is set whose name is evaluated.
+    /// True if a condition tests whether a variable is set, and evaluates the variable's name.
     fn tests_name(&self) -> bool {
         let words = self.words();
         let is_evaluated = |word: &Word| word.is_dynamic || word.text.contains('[');
@@ -363,7 +364,7 @@ impl Inside<'_> {
     }
 }
 
-/// True if the option's value is the next word; none if the option is not known.
+/// True if the option's value is the next word; `None` if the option is unknown.
 fn option(wrapper: &Wrapper, text: &str) -> Option<bool> {
     if let Some(long) = text.strip_prefix("--") {
         let (name, has_value_inside) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));

@@ -6,11 +6,11 @@ use super::scan::Parser;
 /// A word of a shell line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
-    /// Its text without quotes; expansions are as they were written.
+    /// Its text without quotes; expansions are kept as they were written.
     pub(crate) text: String,
-    /// True if it has an expansion, whose value is known only when it runs.
+    /// True if it has an expansion, whose value is only known when it runs.
     pub(crate) is_dynamic: bool,
-    /// True if any part is quoted, so that it is no reserved word.
+    /// True if any part is quoted, so that it is not a reserved word.
     pub(crate) is_quoted: bool,
     /// True if it has an unquoted pattern of file names.
     pub(crate) has_glob: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Word {
     pub(crate) has_tilde: bool,
     /// True if it sets a variable when it precedes a command.
     pub(super) is_assignment: bool,
-    /// Its characters, each with true unless it is an unquoted brace or comma; kept only for a word with braces.
+    /// Its characters, each with true unless it is an unquoted brace or comma; only kept for a word with braces.
     pub(super) letters: Vec<(char, bool)>,
 }
 
@@ -30,7 +30,7 @@ impl Word {
         Self { text, ..Self::default() }
     }
 
-    /// True if the shell puts several words in its place.
+    /// True if the shell replaces it with several words.
     pub(crate) fn has_braces(&self) -> bool {
         !self.letters.is_empty()
     }
@@ -40,7 +40,7 @@ impl Word {
         !(self.is_dynamic || self.has_glob || self.is_odd || self.has_tilde || self.has_braces())
     }
 
-    /// True if what the shell puts in its place is known only when it runs: any number of words.
+    /// True if the shell replaces it with an unknown number of words, which are only known when it runs.
     pub(crate) fn is_unknown(&self) -> bool {
         self.is_dynamic || self.has_glob || (self.has_braces() && self.text.contains(".."))
     }
@@ -68,7 +68,7 @@ impl Word {
         self.text.extend(written);
     }
 
-    /// True if what was read so far may precede the `=` of an assignment.
+    /// True if the text read so far may precede the `=` of an assignment.
     fn may_be_assigned(&self) -> bool {
         let name = self.text.strip_suffix('+').unwrap_or(&self.text);
         let name =
@@ -85,7 +85,7 @@ impl Parser<'_> {
     /// Reads a word. It is empty only if an operator comes next.
     pub(super) fn word(&mut self) -> Word {
         let mut word = Word::default();
-        // Where the unquoted braces and commas are, in bytes.
+        // The positions of the unquoted braces and commas, in bytes.
         let mut unquoted: Vec<usize> = Vec::new();
         let (mut has_equals, mut has_bracket) = (false, false);
         while let Some(c) = self.peek() {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         self.doubt(Doubt::Unterminated("a single quote"));
     }
 
-    /// Reads a text with expansions, to the quote that ends it, or to the end of a here-document.
+    /// Reads a text with expansions, up to the quote that ends it, or to the end of a here-document.
     pub(super) fn expanding(&mut self, word: &mut Word, end: Option<char>) {
         while let Some(c) = self.peek() {
             match c {

@@ -13,7 +13,7 @@ pub(super) struct Wrapper {
     pub(super) long_values: &'static [&'static str],
     /// The number of its own operands before the other command.
     pub(super) operands: usize,
-    /// True if it does nothing but run the other command, as long as it has no option outside `values` and `long_values`.
+    /// True if it only runs the other command, unless it has an option outside `values` and `long_values`.
     pub(super) is_transparent: bool,
     /// True if assignments may precede the other command.
     pub(super) takes_assignments: bool,
@@ -60,7 +60,7 @@ const SUDO: Wrapper = Wrapper {
     ..NONE
 };
 
-/// All of them.
+/// All known wrappers.
 pub(super) const WRAPPERS: &[Wrapper] = &[
     SUDO,
     Wrapper { name: "doas", flags: "Lns", values: "uCa", ..NONE },
@@ -180,7 +180,7 @@ pub(super) const TEXT_OPTION: &[&str] = &["su", "runuser", "script", "flock"];
 /// Short options of `ssh` with a value.
 pub(super) const SSH_VALUES: &str = "BbcDEeFIiJLlmOopPQRSWw";
 
-/// Builtins that run substitutions in the names of variables that they get.
+/// Builtins that run substitutions in the names of variables that they are given.
 pub(super) const EVALUATORS: &[&str] = &[
     "[",
     "[[",
@@ -200,7 +200,7 @@ pub(super) const EVALUATORS: &[&str] = &[
     "wait",
 ];
 
-/// Options of `find` and `fd` after which a command comes.
+/// Options of `find` and `fd` that are followed by a command.
 pub(super) const EXEC_OPTIONS: &[&str] =
     &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
 
@@ -225,7 +225,7 @@ pub(super) const CARRIERS: &[&str] = &[
     "xvfb-run",
 ];
 
-/// Commands that run another command in some other place, and that have subcommands with names of commands (`docker rm`).
+/// Commands that run another command elsewhere, and have subcommands named like commands (`docker rm`).
 pub(super) const CONTAINERS: &[&str] = &[
     "docker",
     "incus",

@@ -27,10 +27,10 @@ use crate::routing::{NONE, User};
 const REQUIRED_LAYERS: [&str; 6] =
     ["mount-namespace", "pid-namespace", "landlock", "landlock-scope", "seccomp", "no-new-privs"];
 
-/// The refusal for a runner without them.
+/// The refusal reason for a runner that lacks one of these layers.
 const NOT_CONFINED: RefusalReason = RefusalReason::Unavailable;
 
-/// The only variables of the server's environment, which may hold secrets, that the runner gets.
+/// The only variables that the runner gets from the server's environment, which may hold secrets.
 const PASSED_VARIABLES: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TERM"];
 
 /// The server's own runners.
@@ -52,7 +52,7 @@ impl LocalPlaces {
         self.links.link(&user.key, &self.tasks.tracker, start).await
     }
 
-    /// The users who have a runner here, or had one.
+    /// The keys of the users who have a runner here, or had one.
     pub(crate) fn user_keys(&self) -> Vec<String> {
         self.links.user_keys()
     }
@@ -108,7 +108,7 @@ async fn start(config: Arc<LocalConfig>, user_key: String, tasks: Tasks) -> Resu
             tasks.tracker.spawn(async move {
                 let end = plugged.ended().await;
                 tracing::info!(?end, "the local runner's link ended");
-                // Its standard streams are the only way to it: it cannot come back.
+                // The standard streams were the only way to reach it, so it cannot come back.
                 life.close(None);
                 end_child(child).await;
             });
@@ -179,7 +179,7 @@ async fn end_child(mut child: Child) {
     }
 }
 
-/// Passes a runner's own words on to the log, line by line.
+/// Copies a runner's standard error to the log, line by line.
 async fn log_lines(stderr: impl AsyncRead + Unpin, user_key: String) {
     let mut reader = BufReader::new(stderr);
     loop {

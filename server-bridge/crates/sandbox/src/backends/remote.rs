@@ -13,7 +13,7 @@ use crate::registry::{Registry, key_of};
 use crate::xbot;
 
 /// Registers the runner at the other end of `link`, and serves the link until it ends. The streams on it belong to the
-/// runner's process, whose driver goes on without the link.
+/// runner's process, whose driver continues without the link.
 pub(crate) async fn serve<L, F, Fut>(
     registry: &Arc<Registry>,
     tasks: &Tasks,
@@ -29,7 +29,7 @@ where
     let admitted = tokio::select! {
         biased;
         () = tasks.stop.cancelled() => return Ok(()),
-        // Boxed: the state for registering is needed once, and the connection would hold it for its whole life.
+        // Boxed: the state for registering is needed once, and the connection would otherwise keep it until it ends.
         admitted = Box::pin(register(&mut link, Opening::RunnerRegisters, admit)) => admitted?,
     };
     let _leave = LeaveOnDrop { registry, admitted: &admitted };

@@ -19,12 +19,12 @@ pub(super) enum Stage {
     Original,
     /// It asks to resume an earlier stream's work; no answer yet.
     Attaching,
-    /// It resumed that.
+    /// It resumed that work.
     Attached,
     /// It reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is
     /// not known yet.
     Rereading(u64),
-    /// The file is the same one.
+    /// It reads the rest of the file, which is still the same one.
     Reread(u64),
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Stage {
 pub(super) enum Fate {
     /// It resumes over the next link.
     Waits,
-    /// Nothing waits for it.
+    /// It is dropped, because nothing waits for it.
     Gone,
     /// No later link can answer it.
     Fails(SandboxError),
@@ -45,9 +45,9 @@ pub(super) enum Nature {
     Exec(ExecId),
     /// Resumes an exec that another caller started.
     Attach(ExecId),
-    /// Is carried out once, however often it is sent; with its name in words.
+    /// A change that is carried out once, however often it is sent; with its name as text.
     Change(ExecId, &'static str),
-    /// Likewise, once all of its content was sent.
+    /// A write that is carried out once, after all of its content was sent.
     Write(ExecId),
     /// Takes effect each time it is sent.
     Control(&'static str),
@@ -70,12 +70,13 @@ pub(super) struct Entry {
     pub(super) stage: Stage,
     /// Its events have no reader any more.
     pub(super) is_deaf: bool,
-    /// Its events have no reader, and the work goes on: arriving data is not drained, so that others can have it.
+    /// Its events have no reader, but the work continues: arriving data is not drained, so that other clients can get
+    /// it.
     pub(super) is_left: bool,
     pub(super) is_cancelled: bool,
     /// True if the request left this process, on any link.
     pub(super) is_sent: bool,
-    /// True if the END of its input did.
+    /// True if the END of its input left this process.
     pub(super) is_input_sent: bool,
     /// True if the runner ever sent anything on it.
     pub(super) has_arrived: bool,
@@ -86,9 +87,9 @@ pub(super) struct Entry {
     pub(super) knows_exit: bool,
     /// The file whose bytes the reader gets.
     pub(super) opened: Option<FileOpened>,
-    /// Bytes that the reader drained in all.
+    /// The number of bytes that the reader drained in total.
     pub(super) drained_bytes: u64,
-    /// The next drained bytes, this many, came over earlier links: they give no credit on this one.
+    /// This many of the next drained bytes arrived over earlier links: they give no credit on this one.
     pub(super) uncredited_bytes: u64,
     pub(super) input: Input,
     pub(super) _permit: OwnedSemaphorePermit,
@@ -145,7 +146,7 @@ impl Entry {
         }
     }
 
-    /// The reader drained this much; returns how much of it is credit for the current link.
+    /// Records that the reader drained this many bytes; returns how many of them are credit for the current link.
     pub(super) fn drained(&mut self, bytes: u64) -> u64 {
         self.drained_bytes += bytes;
         let uncredited = bytes.min(self.uncredited_bytes);
@@ -153,8 +154,8 @@ impl Entry {
         bytes - uncredited
     }
 
-    /// The runner never began the requests it did not answer: this one counts as unsent, if that is so and all of its input
-    /// is still here. A request from an earlier link is in another stage.
+    /// Counts the request as unsent if the runner has not answered it, and so never began it, and if all of its input is
+    /// still here. A request from an earlier link is in another stage.
     pub(super) fn take_back(&mut self) {
         let was_not_begun = self.stage == Stage::Original && !self.has_arrived;
         if was_not_begun && (self.is_cancelled || self.input.resume(0).is_ok()) {
@@ -289,7 +290,7 @@ impl Entry {
     }
 }
 
-/// The answer of a request that never left.
+/// The answer to a request that was never sent.
 pub(super) fn cancelled() -> SandboxError {
     SandboxError::Remote {
         kind: ErrorKind::Cancelled,

@@ -35,11 +35,11 @@ pub(crate) enum Command {
     Cancel(Arc<StreamState>),
     /// Stop the work; the answer is not wanted.
     Abandon(Arc<StreamState>),
-    /// Let the work go on; no reader here waits for an answer.
+    /// Let the work continue; no reader here waits for an answer.
     Leave(Arc<StreamState>),
     /// The exec's result arrived at its destination.
     Acknowledge(ExecId),
-    /// Use this link from now on, in place of the current one.
+    /// Use this link from now on, instead of the current one.
     Plug(Box<Plug>),
     /// End the link of this epoch, if it is the current one, with or without a last message.
     Unplug(Option<u64>, Option<Close>),
@@ -47,17 +47,17 @@ pub(crate) enum Command {
     Close(Option<Close>),
 }
 
-/// Commands on their way to a driver. That of an idle runner holds no memory, unlike tokio's channel, which has room for 32 commands
-/// from the start (2 KiB).
+/// Commands on their way to a driver. The queue of an idle runner takes no memory, unlike tokio's channel, which allocates room for
+/// 32 commands at the start (2 KiB).
 ///
-/// It is unbounded, but its content is bounded: at most 1,024 requests are in progress, each holds at most 256 KiB of unsent data,
-/// and a report of drained bytes covers at least 16 KiB of credit.
+/// The queue is unbounded, but its content is bounded: at most 1,024 requests are in progress, each has at most 256 KiB of unsent
+/// data, and a report of drained bytes covers at least 16 KiB of credit.
 pub(crate) fn commands() -> (UnboundedSender<Command>, UnboundedReceiver<Command>) {
     unbounded()
 }
 
-/// Opens streams on a runner. Outlives the runner's process; every request is `offline` then, as it is without a link,
-/// unless the runner announced that it will be back: then requests wait for it.
+/// Opens streams on a runner. A handle outlives the runner's process: then every request fails with `offline`, as it
+/// does without a link, unless the runner announced that it will be back: then requests wait for it.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkHandle {
     facts: Arc<RunnerFacts>,
@@ -65,10 +65,10 @@ pub(crate) struct LinkHandle {
     shared: Arc<Shared>,
 }
 
-/// The starter of a runner, which determines when it ends.
+/// The party that started a runner, which determines when the runner ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartedBy {
-    /// A user, on their machine: its commands go on without this server.
+    /// A user, on their machine: its commands continue without this server.
     User,
     /// This server, which ends it when it stops.
     Server,
@@ -139,7 +139,7 @@ impl LinkHandle {
     /// Moves all streams to `link`, and ends the current one.
     pub(crate) fn plug(&self, link: impl Link, epoch: u64) -> Plugged {
         let (plug, ended) = Plug::new(Box::new(link), epoch);
-        // Before the driver gets it, so that its end cannot come first.
+        // Recorded before the driver gets the link, so that the link's end cannot be recorded first.
         self.shared.presence.arrive(epoch);
         self.send(Command::Plug(Box::new(plug)));
         Plugged::new(self.clone(), epoch, ended)
@@ -155,12 +155,12 @@ impl LinkHandle {
         self.send(Command::Close(last_word));
     }
 
-    /// Sends a request. Later errors come as an event.
+    /// Sends a request. Later errors arrive as an event.
     pub(crate) fn open(&self, request: impl Into<Request>) -> Result<OpenStream, SandboxError> {
         self.open_with(request, AckMode::Auto)
     }
 
-    /// Sends a request whose reader may report itself what it drained.
+    /// Sends a request whose reader may choose to report for itself how much it drained.
     pub(crate) fn open_with(
         &self,
         request: impl Into<Request>,
@@ -218,7 +218,7 @@ impl LinkHandle {
     }
 
     pub(crate) fn send(&self, command: Command) {
-        // A driver that is gone has failed all its streams already; there is nothing left to do.
+        // A driver that has ended has already failed all its streams; there is nothing left to do.
         let _ = self.commands.unbounded_send(command);
     }
 }
@@ -263,21 +263,21 @@ impl OpenStream {
         }
     }
 
-    /// Reports that the reader drained that much; only if it reports this itself.
+    /// Reports that the reader drained that much. Only for streams that were opened with manual reports.
     pub(crate) fn drained(&self, bytes: usize) {
         if let Some(bytes) = self.state.drained(bytes) {
             self.link.send(Command::Consumed(Arc::clone(&self.state), bytes));
         }
     }
 
-    /// Lets the work go on without a reader.
+    /// Lets the work continue without a reader.
     pub(crate) fn leave(mut self) {
         if !std::mem::replace(&mut self.is_over, true) {
             self.link.send(Command::Leave(Arc::clone(&self.state)));
         }
     }
 
-    /// The side that writes; it may outlive this one and is then closed.
+    /// The writing side of this stream. It may outlive the stream, and then accepts no more data.
     pub(crate) fn writer(&self) -> StreamWriter {
         StreamWriter { link: self.link.clone(), state: Arc::clone(&self.state) }
     }
@@ -294,11 +294,11 @@ impl Drop for OpenStream {
     }
 }
 
-/// One item of a stream of data.
+/// A piece of data of a stream, or its end.
 #[derive(Debug)]
 pub(crate) enum Piece {
     Data(bytes::Bytes),
-    /// Nothing follows.
+    /// The answer; nothing follows it.
     Answer(proto::Message),
 }
 

@@ -80,7 +80,7 @@ impl Input {
         !self.is_held && !self.unsent.is_empty()
     }
 
-    /// The command took this much.
+    /// Records that the command took this many bytes.
     pub(super) fn taken(&mut self, bytes: u64) {
         let bytes = bytes.min(self.kept_bytes);
         self.kept_bytes -= bytes;

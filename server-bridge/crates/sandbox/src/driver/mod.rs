@@ -71,7 +71,7 @@ struct Transport {
     ended: oneshot::Sender<Unplugged>,
 }
 
-/// Why a life is over: the last message to its link.
+/// A life is over; contains the last message to send on its link, if there is one.
 struct Over(Option<Close>);
 
 /// A driver for a runner without a link yet, and the handle that gives it one and opens streams.
@@ -92,7 +92,7 @@ impl Driver {
         self.run_until(stop, goodbye).await;
     }
 
-    /// The same with a last message for the stop.
+    /// Like [`Driver::run`], with this last message in case of a stop.
     pub(crate) async fn run_until(mut self, stop: CancellationToken, goodbye: impl FnOnce() -> Close) {
         let Over(last_word) = tokio::select! {
             biased;
@@ -120,7 +120,7 @@ impl Driver {
         self.watch_time(cx)?;
         if let Err(error) = self.write(cx) {
             self.unplug(LinkEnd::Failed(error));
-            // Polls again: without a link, the timer stands for the wait for the next link.
+            // Polled again, because without a link the timer is used for the wait for the next link.
             cx.waker().wake_by_ref();
         }
         Ok(())
@@ -129,7 +129,7 @@ impl Driver {
     fn take_commands(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         let mut now = None;
         while let Poll::Ready(command) = self.commands.poll_next_unpin(cx) {
-            // Without any handle left, this runner is not needed any more.
+            // Once no handle is left, this runner is no longer needed.
             let command = command.ok_or(Over(None))?;
             let now = *now.get_or_insert_with(|| Instant::now().into_std());
             self.act(command, now)?;
@@ -178,7 +178,7 @@ impl Driver {
             Some(time) => self.table.await_return(time, now),
             None => self.table.lose_link(now),
         }
-        // The task that served it may be gone: then the link ends here, without a last message.
+        // The task that served it may have ended: then the link ends here, without a last message.
         let _ = ended.send(Unplugged { link, end });
     }
 

@@ -13,10 +13,10 @@ use crate::error::LinkError;
 use crate::limits::CLOSE_TIMEOUT;
 use crate::link::{Link, LinkMessage};
 
-/// Why a link is over.
+/// The reason why a link ended.
 #[derive(Debug)]
 pub(crate) enum LinkEnd {
-    /// The peer said goodbye with a reason, or hung up between frames.
+    /// The peer sent a goodbye with a reason, or closed the link between frames.
     Peer(Option<Close>),
     /// The socket failed.
     Failed(io::Error),
@@ -39,13 +39,13 @@ impl LinkEnd {
         }
     }
 
-    /// True if the runner itself goes away: its commands end with it.
+    /// True if the runner itself is going away: its commands end with it.
     pub(super) fn is_last(&self) -> bool {
         self.is_goodbye() && self.returns_within().is_none()
     }
 
-    /// The time within which a runner that goes away intends to be back, if it does; it has begun none of the requests it
-    /// did not answer.
+    /// The time within which a departing runner intends to be back, if it does. Such a runner has not begun any request
+    /// that it did not answer.
     pub(super) fn returns_within(&self) -> Option<Duration> {
         match self {
             LinkEnd::Peer(Some(close)) if self.is_goodbye() => {
@@ -178,7 +178,7 @@ impl Presence {
         self.change(|standing| *standing != Standing::Over, Standing::Online(epoch));
     }
 
-    /// The link of that epoch is over; there may be a newer one already.
+    /// Records that the link of this epoch is over; there may be a newer one already.
     pub(crate) fn leave(&self, epoch: u64, returns: bool) {
         let to = if returns { Standing::Returning } else { Standing::Away };
         self.change(|standing| *standing == Standing::Online(epoch), to);

@@ -8,8 +8,8 @@ use proto::{ExecId, Session};
 use crate::driver::stream::StreamState;
 use crate::limits::ACKNOWLEDGE_DELAY;
 
-/// Results to acknowledge after their readers took them, with the next request or when their time has come: they are not
-/// worth a separate wake-up.
+/// Results to acknowledge once their readers took them, with the next request or after a short delay: they are not worth
+/// a separate wake-up.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     answered: Vec<(ExecId, Arc<StreamState>)>,
@@ -19,7 +19,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// A result arrived whose reader may not have taken it yet.
+    /// Records the arrival of a result that its reader may not have taken yet.
     pub(super) fn arrived(&mut self, exec_id: ExecId, state: Arc<StreamState>, now: Instant) {
         self.answered.push((exec_id, state));
         self.due.get_or_insert(now + ACKNOWLEDGE_DELAY);

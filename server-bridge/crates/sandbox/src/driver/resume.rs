@@ -9,11 +9,11 @@
 //!   v                     v         read            its request, or the rest of it
 //! fails at once        no link in time, or another process: fails with what is known
 //! ```
-//! If the runner announced that it will be back, it began none of the requests it did not answer: they count as unsent, and
-//! wait together with new ones for any next link, for as long as the runner announced.
+//! If the runner announced that it will be back, it did not begin the requests that it left unanswered: they count as
+//! unsent, and wait together with new ones for any next link, for as long as the runner announced.
 //!
-//! A refused Attach of something that never arrived is followed by its request, for which another reader's Attach waits. A
-//! reader does not get an event twice, though a runner sends it again over each link.
+//! If an Attach is refused because the exec's request never arrived, that request is sent again; another reader's Attach
+//! waits for it. A reader never gets an event twice, even though the runner sends untaken events again over each link.
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ impl Away {
         }
     }
 
-    /// The runner announced that it will be back within this time.
+    /// The state after a runner announced that it will be back within this time.
     fn returning(now: Instant, time: Duration) -> Self {
         Self { short: time, longest: time, is_returning: true, ..Self::since(now) }
     }
@@ -163,7 +163,8 @@ impl Table {
         }
     }
 
-    /// Opens parked streams, as far as there is room. Execs come last: all others are answered soon and make room.
+    /// Opens parked streams, as far as there is room. Execs are opened last: all other requests are answered soon and
+    /// make room.
     pub(super) fn reopen(&mut self, now: Instant) {
         self.reopen_at = None;
         let parked = std::mem::take(&mut self.parked);
@@ -234,7 +235,7 @@ impl Table {
                 self.resume_input(id, input_bytes);
                 Ok(())
             }
-            // It is reported once.
+            // Only the first one is reported.
             (_, Message::Attached(_)) => Ok(()),
             (_, Message::ExecStarted(_)) if entry.knows_start => Ok(()),
             (_, Message::ExecExited(_)) if entry.knows_exit => Ok(()),
@@ -266,7 +267,7 @@ impl Table {
         }
     }
 
-    /// The meaning of a stream's last frame for its reader; `None` if it goes on after all.
+    /// The meaning of a stream's last frame for its reader; `None` if the stream continues after all.
     pub(super) fn last_event(
         &mut self,
         mut entry: Box<Entry>,
@@ -282,7 +283,7 @@ impl Table {
                 Stage::Original | Stage::Attaching,
                 StreamEvent::Failed(SandboxError::Remote { kind: ErrorKind::NoSuchExec, .. }),
             ) if self.is_overtaking(&entry) => {
-                // The runner does nothing for this request, so it counts as unsent.
+                // The runner will not carry out this request, so it counts as unsent.
                 entry.is_sent = false;
                 self.try_later(entry, now);
                 return None;
@@ -318,7 +319,7 @@ impl Table {
         !attach.has_arrived && !attach.is_deaf && others.any(|entry| is_its_exec(entry))
     }
 
-    /// The runner never got it.
+    /// Sends a request again that the runner never received.
     fn send_again(&mut self, mut entry: Box<Entry>, now: Instant) {
         if entry.is_deaf {
             return;

@@ -2,7 +2,7 @@
 //!
 //! The mailbox is bounded although it refuses nothing: data in it is bounded by the stream's credit, small pieces are
 //! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or [`MAX_WAITING_PIECES`]
-//! where each piece is a record of its own. Untaken events are dropped when a stream resumes over another link, which sends
+//! where each piece is a separate record. Untaken events are dropped when a stream resumes over another link, which sends
 //! them again: so lost links do not add up to more than one stream's credit.
 
 use std::collections::VecDeque;
@@ -30,11 +30,11 @@ pub(crate) enum StreamEvent {
     Message(Message),
     /// The answer; nothing follows.
     Answer(Message),
-    /// The request failed; nothing follows.
+    /// The request failed; nothing follows this event.
     Failed(SandboxError),
     /// The link has been down for a while; the stream waits for the next one.
     Interrupted,
-    /// The stream goes on, after [`StreamEvent::Interrupted`].
+    /// The stream continues, after [`StreamEvent::Interrupted`].
     Resumed,
 }
 
@@ -61,11 +61,11 @@ pub enum AckMode {
 /// The mode of reading a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
-    /// True if adjacent small pieces of data may become one: not where each frame holds a whole record.
+    /// True if adjacent small pieces of data may be merged: not if each frame contains a whole record.
     pub(super) gathers: bool,
     /// True if data counts as drained, and its result as arrived, only when the reader reports it.
     pub(super) is_manual: bool,
-    /// Where the data begins.
+    /// The offset of the first byte of data in the stream's content.
     pub(super) offset: u64,
 }
 
@@ -137,12 +137,12 @@ impl StreamState {
         self.report_bytes.store((bytes / REPORTS_PER_WINDOW).max(CONSUMED_REPORT_BYTES), Ordering::Relaxed);
     }
 
-    /// True if the reader reports itself what it drained.
+    /// True if the reader itself reports what it drained.
     pub(super) fn is_manual(&self) -> bool {
         self.is_manual
     }
 
-    /// Adds an event; `false` when the runner sends messages, or pieces, without end.
+    /// Adds an event; returns `false` if too many messages or pieces are waiting.
     pub(crate) fn push(&self, event: StreamEvent) -> bool {
         let mut mailbox = self.mailbox();
         mailbox.push(event, self.gathers);
@@ -205,7 +205,7 @@ impl StreamState {
     pub(super) fn clear(&self) -> u64 {
         let mut mailbox = self.mailbox();
         let arrived_bytes = mailbox.taken.data_bytes + mailbox.forget();
-        // It will not be taken, so that it counts as taken.
+        // The answer will not be taken any more, so it counts as taken.
         mailbox.taken.answer = true;
         arrived_bytes
     }

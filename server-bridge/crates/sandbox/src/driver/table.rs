@@ -47,7 +47,7 @@ pub(super) struct Table {
     pub(super) entries: HashMap<StreamId, Box<Entry>>,
     /// Streams that wait for a link, for room on it, or for the request of the exec that they read, in the order they were opened.
     pub(super) parked: BTreeMap<u64, Box<Entry>>,
-    /// When streams that wait although there is a link are opened again.
+    /// The time at which streams that wait even though there is a link are opened again.
     pub(super) reopen_at: Option<Instant>,
     /// Streams with unsent data; each at most once.
     pub(super) writing: VecDeque<StreamId>,
@@ -156,7 +156,7 @@ impl Table {
     pub(super) fn cancel(&mut self, state: &StreamState, is_abandoned: bool) {
         let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else {
             if is_abandoned {
-                // Its answer has arrived, and is not wanted.
+                // The answer has already arrived, and is not wanted.
                 state.clear();
             }
             return;
@@ -283,7 +283,7 @@ impl Table {
         }
         end_state(&entry.state, event);
         if !self.parked.is_empty() {
-            // There is room for one that found none.
+            // There may be room now for a stream that found none before.
             self.reopen_at = Some(now);
         }
     }
@@ -322,7 +322,7 @@ impl Table {
     }
 }
 
-/// A stream's entry, and its number where it is open.
+/// A stream's entry, and its number if it is open.
 pub(super) fn find<'a>(
     entries: &'a mut HashMap<StreamId, Box<Entry>>,
     parked: &'a mut BTreeMap<u64, Box<Entry>>,

@@ -210,7 +210,7 @@ async fn dropped_exec_is_cancelled_and_its_output_is_drained() {
     assert_eq!(
         world.runner.next().await,
         Some(Event::Writable(stream, u64::from(MAX_STREAM_CREDIT_BYTES))),
-        "what nobody read gave its credit back"
+        "unread data gives its credit back"
     );
     assert_eq!(world.runner.session.writable(stream), MAX_STREAM_CREDIT_BYTES as usize);
     for _ in 0..MAX_STREAM_CREDIT_BYTES as usize / MAX_DATA_BYTES / 4 {

@@ -14,7 +14,7 @@ pub struct ExecControl {
 }
 
 impl ExecControl {
-    /// Ends the whole tree: TERM, grace, KILL. The result comes as an event, with the output so far.
+    /// Ends the whole process tree: TERM, a grace period, KILL. The result arrives as an event, with the output so far.
     pub fn cancel(&self) {
         self.writer.cancel();
     }

@@ -20,7 +20,7 @@ use crate::error::SandboxError;
 /// An event of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExecEvent {
-    /// The process exists.
+    /// The command's process was started.
     Started {
         /// Its id on the runner's machine; informative.
         pid: u32,
@@ -33,14 +33,14 @@ pub enum ExecEvent {
     Gap {
         /// True if it was standard error; unknown for output that was not kept for a later client.
         stderr: bool,
-        /// How much.
+        /// The number of bytes that were dropped.
         bytes: u64,
     },
     /// The command's own process ended; output of it or its descendants may follow.
     Exited(ExitStatus),
     /// All output was delivered. The last event.
     Finished(ExecOutcome),
-    /// The runner has been without a connection for a while; the command goes on there.
+    /// The runner has been without a connection for a while; the command continues there.
     Interrupted,
     /// The connection is back, after [`ExecEvent::Interrupted`]; nothing is missing.
     Resumed,
@@ -63,7 +63,7 @@ pub struct ExecOutcome {
     pub sandbox_denied: bool,
     /// True if output is missing.
     pub truncated: bool,
-    /// True if a descendant still holds the output open.
+    /// True if a descendant still has the output open.
     pub still_open: bool,
     /// Bytes it wrote to standard output, delivered or not.
     pub stdout_bytes: u64,
@@ -80,14 +80,15 @@ pub struct Collected {
     pub stdout: Vec<u8>,
     /// Standard error, up to the cap.
     pub stderr: Vec<u8>,
-    /// How it ended; `truncated` also if the cap cut something off.
+    /// How it ended; `truncated` is also set if the cap cut something off.
     pub outcome: ExecOutcome,
 }
 
 /// A running command. Dropping this before its last event cancels the command if this started it, and leaves it if this
 /// attached to it; see [`Exec::leave`].
 ///
-/// A lost connection does not end it: the command goes on, and so does this if the runner is back within 10 min.
+/// A lost connection does not end it: the command continues, and so does this handle if the runner is back within 10
+/// min.
 #[derive(Debug)]
 pub struct Exec {
     exec_id: ExecId,
@@ -153,8 +154,8 @@ impl Exec {
         self.stream.link().send(Command::Acknowledge(self.exec_id));
     }
 
-    /// Lets the command go on without a reader, until a client attaches: it waits once 1 MiB of its output is in flight,
-    /// unless the runner retains it.
+    /// Lets the command continue without a reader, until a client attaches: it waits once 1 MiB of its output is in
+    /// flight, unless the runner retains it.
     pub fn leave(self) {
         self.stream.leave();
     }

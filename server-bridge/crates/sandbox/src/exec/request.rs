@@ -8,7 +8,7 @@ use proto::{ExecId, WirePath};
 use super::approval::{Approval, RunAs};
 use crate::driver::AckMode;
 
-/// A command to run.
+/// A request to run a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecRequest {
     /// Identifies this exec permanently; the same id with the same request never runs twice.
@@ -21,7 +21,7 @@ pub struct ExecRequest {
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
     /// True if standard input is written through [`crate::ExecControl::write_stdin`]; it is empty otherwise.
     pub stdin: bool,
-    /// True if standard error goes into standard output, in the order it was written.
+    /// True if standard error is merged into standard output, in the order in which it was written.
     pub merge_stderr: bool,
     /// The whole tree is ended after this long; no limit when absent.
     pub timeout: Option<Duration>,

@@ -20,7 +20,7 @@ pub enum Dialect {
 pub struct Registration {
     /// The token it presented. Compare its hash in constant time; never log it.
     pub token: String,
-    /// Its description of itself.
+    /// The runner's description of itself.
     pub facts: RunnerFacts,
     /// Absolute path of its workspace.
     pub workspace: String,
@@ -33,7 +33,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// `facts` come from the extension, which a runner of xbot's dialect does not have.
+    /// `facts` are from the extension, which a runner of xbot's dialect does not have.
     pub(crate) fn new(register: Register, facts: Option<&Facts>) -> Self {
         let (dialect, facts) = match facts {
             Some(facts) => {
@@ -70,7 +70,7 @@ pub struct Admission {
     pub epoch: u64,
     /// Its permanent token, if it presented a one-time token. Only for a runner of Sandbridge's own protocol.
     pub token: Option<String>,
-    /// The version of the runner that this server hands out, if it does.
+    /// The version of the runner that this server hands out, if it hands one out.
     pub version: Option<String>,
 }
 

@@ -23,7 +23,7 @@ use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, MAX_LEFTOVER_BYTES};
 use crate::link::{Link, LinkMessage};
 
-/// The token in a runner's first message, in either dialect; `None` if the message is no registration.
+/// The token in a runner's first message, in either dialect; `None` if the message is not a registration.
 pub fn token_of(message: &LinkMessage) -> Option<String> {
     let LinkMessage::Text(text) = message else { return None };
     match Handshake::from_text(text) {
@@ -53,9 +53,9 @@ pub(crate) struct Admitted {
 /// The side that begins: a runner that dialled, or the server that attached to a byte stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// The runner registers at once.
+    /// The runner registers immediately.
     RunnerRegisters,
-    /// The server asks for it; unread output for an earlier client comes first and is dropped.
+    /// The server asks for the registration; unread output for an earlier client arrives first and is dropped.
     ServerAttaches,
 }
 
@@ -99,7 +99,7 @@ where
     let register = next_register(link, opening).await?;
     let Some(facts) = register.sandbridge.clone() else {
         if opening == Opening::ServerAttaches {
-            let message = "the server starts no runners of another dialect; it must be sandbridge-runner";
+            let message = "the server's own runner speaks another dialect; it must be sandbridge-runner";
             return Err(refused(RefusalReason::ProtocolVersion, message.to_owned()));
         }
         *dialect = Dialect::Xbot;
@@ -173,7 +173,7 @@ async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Regist
         leftover_bytes += message.len();
         if leftover_bytes > MAX_LEFTOVER_BYTES {
             return Err(LinkError::Malformed(
-                "no registration within the data that was left over".to_owned(),
+                "too much leftover output arrived before the registration".to_owned(),
             ));
         }
     }
@@ -205,7 +205,7 @@ async fn send<L: Link>(link: &mut L, handshake: &Handshake) -> io::Result<()> {
     link.send(LinkMessage::Text(handshake.to_text())).await
 }
 
-/// Sends the runner the reason why it is not registered, if possible, and closes.
+/// Sends the runner the reason why it was not registered, if possible, and closes the link.
 async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Dialect) {
     let refusal = match error {
         LinkError::Refused { reason, message } => Some((*reason, message.clone())),

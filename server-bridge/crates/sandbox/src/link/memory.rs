@@ -18,7 +18,7 @@ pub struct MemoryLink {
     receiver: mpsc::Receiver<LinkMessage>,
 }
 
-/// Two ends of a link; each holds at most 64 messages that the other has not read.
+/// Two ends of a link; each queues at most 64 messages that the other has not read.
 pub fn memory_link() -> (MemoryLink, MemoryLink) {
     let (to_right, from_left) = mpsc::channel(MEMORY_LINK_MESSAGES);
     let (to_left, from_right) = mpsc::channel(MEMORY_LINK_MESSAGES);

@@ -1,6 +1,6 @@
 //! Links to runners: each carries whole messages, and turns them into bytes in its own way.
 //!
-//! A link over a WebSocket comes from the web layer; the two that are made here need no HTTP.
+//! A link over a WebSocket is created by the web layer; the two kinds that are created here need no HTTP.
 
 pub(crate) mod memory;
 pub(crate) mod stdio;
@@ -15,7 +15,7 @@ use futures_util::{Sink, Stream};
 pub enum LinkMessage {
     /// A handshake's JSON, or a message of xbot's dialect.
     Text(String),
-    /// A binary frame.
+    /// A binary frame of Sandbridge's own protocol.
     Binary(Bytes),
     /// Asks a WebSocket peer for a sign of life; only xbot's dialect needs it.
     Ping,

@@ -17,9 +17,9 @@ use crate::error::SandboxError;
 #[derive(Debug)]
 pub(super) struct Call {
     id: String,
-    /// The whole message.
+    /// The complete message.
     pub(super) text: String,
-    /// Its share of the budget until it has left.
+    /// Its share of the budget until the request has been sent.
     pub(super) account: Option<MessageAccount>,
     answer: Waiter,
 }
@@ -154,7 +154,7 @@ impl Pending {
         let head: Head<'_> = serde_json::from_str(&text)?;
         let waiter = head.id.as_deref().and_then(|id| self.waiting.remove(id));
         let Some(waiter) = waiter.filter(|waiter| !waiter.is_closed()) else {
-            tracing::debug!(kind = ?head.r#type, id = ?head.id, "a message that nobody waits for");
+            tracing::debug!(kind = ?head.r#type, id = ?head.id, "a message that no request waits for");
             return Ok(());
         };
         let kind = head.r#type.into_owned();
@@ -162,8 +162,9 @@ impl Pending {
             Some(account) => Ok(Answer { kind, text, account }),
             None => Err(SandboxError::Remote {
                 kind: ErrorKind::Busy,
-                message: "too much data of runners without streaming is under way; try again in a moment"
-                    .to_owned(),
+                message:
+                    "runners without streaming are transferring too much data at once; try again in a moment"
+                        .to_owned(),
             }),
         };
         // A request that stopped waiting this very moment does not want it.
@@ -173,7 +174,7 @@ impl Pending {
 }
 
 impl Call {
-    /// Adds it to the waiting ones; returns the text to send.
+    /// Adds the call to those that wait for an answer; returns the text to send.
     pub(super) fn wait_in(self, pending: &mut Pending) -> (String, Option<MessageAccount>) {
         pending.enter(self.id, self.answer);
         (self.text, self.account)

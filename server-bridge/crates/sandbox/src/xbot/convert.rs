@@ -2,7 +2,7 @@
 
 use proto::message::FileKind;
 
-/// Bits of Go's FileMode beside the nine of permissions.
+/// Bits of Go's FileMode in addition to the nine permission bits.
 mod go {
     pub(super) const DIRECTORY: u32 = 1 << 31;
     pub(super) const SYMLINK: u32 = 1 << 27;
@@ -32,7 +32,7 @@ pub(super) fn permissions(mode: u32) -> u32 {
     mode & 0o777 | bit(go::SET_UID, 0o4000) | bit(go::SET_GID, 0o2000) | bit(go::STICKY, 0o1000)
 }
 
-/// Permission bits of Unix as Go's FileMode, whose own bits for set-uid and the like are elsewhere.
+/// Permission bits of Unix as Go's FileMode, which keeps set-uid and similar bits elsewhere.
 pub(super) fn go_mode(mode: u32) -> u32 {
     let bit = |unix: u32, go: u32| if mode & unix == 0 { 0 } else { go };
     mode & 0o777 | bit(0o4000, go::SET_UID) | bit(0o2000, go::SET_GID) | bit(0o1000, go::STICKY)

@@ -1,7 +1,7 @@
 //! The task of one xbot runner's link: owns the socket, the keepalive and the pending calls.
 //!
-//! It never stops reading: a pong that is queued after a request's answer could come too late. Outgoing messages have their
-//! own queue.
+//! It never stops reading: a pong that is queued behind a request's answer could be read too late. Outgoing messages have a
+//! separate queue.
 
 use std::collections::HashMap;
 use std::io;
@@ -154,7 +154,7 @@ impl<L: Link> Driver<L> {
 }
 
 impl Running {
-    /// Handles a command of a handle; without any handle left this link is not needed any more.
+    /// Handles a command of a handle; once no handle is left, this link is no longer needed.
     fn act(&mut self, command: Option<Command>) -> Result<(), LinkEnd> {
         match command {
             None => return Err(LinkEnd::Wanted(None)),
@@ -171,7 +171,8 @@ impl Running {
                     open.cancel.cancel();
                 }
             }
-            // Answers come whole and once: there is no credit to give, nothing to acknowledge, and no second link.
+            // Each answer arrives once and complete: there is no credit to give, nothing to acknowledge, and no second
+            // link.
             Some(Command::Consumed(..) | Command::Acknowledge(_) | Command::Plug(_)) => {}
         }
         Ok(())

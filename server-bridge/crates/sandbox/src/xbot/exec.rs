@@ -9,9 +9,9 @@
 //! | cancel | the server stops waiting; the command may continue |
 //! | a signal, a narrower profile | refused |
 //!
-//! Its answer is not reliable: `timed_out` is false if the limit ended the command and true if the command had ended and a
-//! descendant held the output, so the clock here decides. And if such a descendant makes the runner wait without end, the
-//! deadline here ends the exec.
+//! The runner's answer is not reliable: `timed_out` is false if the limit ended the command and true if the command had
+//! ended and a descendant held the output, so the clock here decides. And if such a descendant makes the runner wait
+//! without end, the deadline here ends the exec.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -118,7 +118,7 @@ pub(super) async fn read_dir(job: &Job, read: &request::ReadDir) -> Result<Messa
             return Ok(DirRead { entries: total }.into());
         }
         let piece = accounted(codec::encode(&DirBatch { entries })?, Arc::clone(&account));
-        // Each piece is a record of its own.
+        // Each piece is a separate record.
         job.stream.push(StreamEvent::Data(Channel::Main, piece));
     }
 }
@@ -192,7 +192,7 @@ fn refused(kind: ErrorKind, message: &str) -> SandboxError {
     proto::WireError::new(kind, message).into()
 }
 
-/// Makes base64 of bytes that come in pieces.
+/// Encodes bytes that arrive in pieces as base64.
 #[derive(Default)]
 struct Encoder {
     text: String,

@@ -32,9 +32,9 @@ pub(super) struct Job {
     pub(super) request: Request,
     pub(super) stream: Arc<StreamState>,
     pub(super) input: mpsc::UnboundedReceiver<Input>,
-    /// Nothing waits for it any more.
+    /// Cancelled once nothing waits for the job any more.
     pub(super) cancel: CancellationToken,
-    /// The link has ended.
+    /// Cancelled once the link has ended.
     pub(super) over: CancellationToken,
     pub(super) place: Arc<str>,
     pub(super) workspace: Arc<Workspace>,
@@ -44,11 +44,11 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Carries it out and informs the handle of the result; returns the job's id.
+    /// Carries out the request and informs the handle of the result; returns the job's id.
     pub(super) async fn run(mut self) -> StreamId {
         let (cancel, over) = (self.cancel.clone(), self.over.clone());
         let ended = tokio::select! {
-            // An answer that came before the link ended counts.
+            // An answer that arrived before the link ended counts.
             biased;
             ended = self.serve() => ended,
             () = cancel.cancelled() => Err(self.given_up()),
@@ -113,7 +113,7 @@ impl Job {
             if total_bytes > XBOT_CONTENT_BYTES {
                 return Err(self.too_large(total_bytes));
             }
-            // As base64, or as JSON that needs no escapes.
+            // The size as base64, or as JSON without escapes.
             if !account.take((piece.len() as u64).div_ceil(3) * 4) {
                 let message =
                     format!("too much data is on its way to runner {}; try again in a moment", self.place);
@@ -174,7 +174,7 @@ impl Job {
     }
 }
 
-/// A request's name in words, such as `mkdir all`.
+/// A request's name as separate words, such as `mkdir all`.
 fn words(number: u16) -> String {
     let name = Request::TABLE.iter().find(|(other, ..)| *other == number).map_or("", |(_, name, _)| name);
     let mut words = String::new();
@@ -187,7 +187,7 @@ fn words(number: u16) -> String {
     words
 }
 
-/// Bytes that hold a share of the budget until their last piece is gone.
+/// Bytes that keep a share of the budget until their last piece is dropped.
 pub(super) fn accounted(bytes: Vec<u8>, account: Arc<MessageAccount>) -> Bytes {
     struct Owner(Vec<u8>, #[expect(dead_code, reason = "held for its drop")] Arc<MessageAccount>);
     impl AsRef<[u8]> for Owner {

@@ -1,6 +1,6 @@
-//! xbot's runners: the JSON text dialect of an older system, behind the same handle as every other link.
+//! xbot's runners: the JSON text dialect of an older system, with the same handle as every other link.
 //!
-//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` sees to that. From then on each of our requests is one
+//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` detects this. From then on each of our requests is one
 //! text message with an id, and so is each answer, in any order. Each request of a [`crate::Sandbox`] becomes one or a few of them here; requests
 //! without a form in the dialect are refused with a typed error, never dropped silently.
 //!
@@ -22,8 +22,8 @@
 //! | `exec`, `files` | the translation of such requests |
 //!
 //! The limits of such a runner: nothing there is confined, its guard against escapes from the workspace is a comparison of strings, nothing
-//! resumes, output comes when a command has ended and not before, a running command cannot be ended from here, and text that is not UTF-8 arrives
-//! with replacement characters.
+//! resumes, output only arrives when a command has ended, a running command cannot be ended from here, and text that is not UTF-8 arrives with
+//! replacement characters.
 
 mod calls;
 mod convert;

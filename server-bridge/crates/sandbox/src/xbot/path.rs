@@ -8,7 +8,7 @@ use proto::limits::MAX_PATH_BYTES;
 
 use crate::error::SandboxError;
 
-/// The reported place of a runner's files.
+/// The workspace of a runner, as it was reported at the registration.
 #[derive(Debug)]
 pub(super) struct Workspace {
     /// `None` if the runner was started with a relative path: only it can resolve that.

@@ -38,9 +38,9 @@ pub(super) struct Answered<B> {
 
 #[derive(Debug, Serialize)]
 pub(super) struct ExecBody {
-    /// The line, if `shell` is set.
+    /// The shell line, if `shell` is set.
     pub(super) command: String,
-    /// The program and its arguments, the program first, if it is not.
+    /// The program, followed by its arguments, if `shell` is not set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) args: Vec<String>,
     pub(super) shell: bool,
@@ -58,7 +58,7 @@ pub(super) struct ExecBody {
 pub(super) struct ExecResult {
     pub(super) stdout: String,
     pub(super) stderr: String,
-    /// -1 for a signal, a time limit, or a descendant that held the output beyond it.
+    /// -1 for a signal, a time limit, or a descendant that kept the output open beyond it.
     pub(super) exit_code: i32,
     /// Set only in the last of these cases.
     pub(super) timed_out: bool,
@@ -69,7 +69,7 @@ pub(super) struct PathBody<'a> {
     pub(super) path: &'a str,
 }
 
-/// A path to be made. An absent `perm` would mean mode 0000.
+/// A directory to be created. An absent `perm` would mean mode 0000.
 #[derive(Debug, Serialize)]
 pub(super) struct MakeBody<'a> {
     pub(super) path: &'a str,
@@ -94,7 +94,7 @@ pub(super) struct FileContent<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct FileInfo {
     pub(super) size: u64,
-    /// Go's FileMode.
+    /// The mode as Go's FileMode.
     pub(super) mode: u32,
     pub(super) mod_time: String,
     pub(super) is_dir: bool,
@@ -132,7 +132,7 @@ pub(super) struct Fault {
     pub(super) code: String,
 }
 
-/// Words that end an error's text, and their meaning: most failures come as EIO.
+/// Texts at the end of an error's message, and their meaning: most failures are reported as EIO.
 const MEANINGS: &[(&str, ErrorKind)] = &[
     ("no such file or directory", ErrorKind::NotFound),
     ("file exists", ErrorKind::AlreadyExists),

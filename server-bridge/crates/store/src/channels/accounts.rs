@@ -11,41 +11,41 @@ use crate::{Store, UserId};
 /// An account on a messenger.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelAccount {
-    /// The id, never given twice.
+    /// The id, which is never reused.
     pub id: i64,
-    /// Its owner.
+    /// The account's owner.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// Its owner's name.
+    /// The owner's name.
     pub owner: String,
-    /// Its name, unique among its owner's.
+    /// The account's name, unique among those of its owner.
     pub name: String,
-    /// The messenger.
+    /// The kind of messenger.
     pub kind: String,
-    /// Its settings, as JSON.
+    /// The account's settings, as JSON.
     pub document_json: String,
-    /// True if it is to be connected.
+    /// True if the server should connect it.
     pub is_enabled: bool,
-    /// True if every user may link to it: its owner wants that, and is an administrator.
+    /// True if every user may link to it. Only an administrator's account can be shared.
     pub is_shared: bool,
     /// A number that each change of the account increments.
     pub revision: i64,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
-/// An account to add, or the new settings of one.
+/// An account to add, or new settings for an existing one.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelDraft<'a> {
-    /// Its name.
+    /// The account's name, up to 64 bytes.
     pub name: &'a str,
-    /// The messenger.
+    /// The kind of messenger.
     pub kind: &'a str,
-    /// Its settings, as JSON.
+    /// The account's settings, as JSON, up to 64 KiB.
     pub document_json: &'a str,
-    /// Its secrets, as JSON; `None` keeps those that it has.
+    /// The account's secrets, as JSON, up to 64 KiB; `None` keeps the stored ones.
     pub secrets_json: Option<&'a str>,
-    /// True to connect it.
+    /// True if the server should connect it.
     pub is_enabled: bool,
     /// True if every user may link to it.
     pub is_shared: bool,
@@ -59,13 +59,13 @@ macro_rules! accounts {
     };
 }
 
-/// The owner of an account's secrets.
+/// The place that an account's secrets are sealed for.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("channel/{user}/{name}")
 }
 
 impl Store {
-    /// The accounts that a user may link to: their own, and those that administrators share; by name.
+    /// The accounts that a user may link to: the user's own, and those that administrators share; by name.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -77,10 +77,10 @@ impl Store {
         Ok(accounts.bind(user).fetch_all(self.database.reader()).await?)
     }
 
-    /// The account of this name that a user may link to: their own one before a shared one.
+    /// The account of this name that a user may link to; the user's own takes precedence over a shared one.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's that is not shared.
+    /// [`Error::NotFound`], also for another user's account that is not shared.
     pub async fn channel(&self, user: UserId, name: &str) -> Result<ChannelAccount> {
         let accounts = query_as(concat!(
             accounts!(),
@@ -99,7 +99,7 @@ impl Store {
         Ok(accounts.bind(id).fetch_optional(self.database.reader()).await?)
     }
 
-    /// The accounts of all users that are to be connected.
+    /// The enabled accounts of all users.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -113,7 +113,7 @@ impl Store {
         Ok(accounts.bind(self.database.node_id()).fetch_all(self.database.reader()).await?)
     }
 
-    /// The secrets of an account, as JSON; `None` if it has none, or the key that sealed them is lost.
+    /// An account's secrets, as JSON; `None` if it has none, or if the key that sealed them was lost.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -127,7 +127,7 @@ impl Store {
         Ok(sealed.flatten().and_then(|sealed| open(sealed).ok()))
     }
 
-    /// Adds an account, or changes the one with this name. Its links and its messages stay.
+    /// Adds an account, or changes the one with this name, which keeps its links and messages.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 20 accounts, 64 bytes of name, 64 KiB of settings or of secrets, and for the name of an account on
@@ -172,15 +172,14 @@ impl Store {
         .fetch_optional(&mut transaction)
         .await?;
         if put.is_none() {
-            let rule =
-                "has the name of one on another messenger; choose another name, or remove that one first";
+            let rule = "has the same name as one on another messenger; choose another name, or remove that one first";
             return Err(invalid(rule.to_owned()));
         }
         transaction.commit().await?;
         self.channel(user, name).await
     }
 
-    /// Removes an account with its links and everything on its way; the chats stay. Returns its id if it was there.
+    /// Removes an account with its links and all pending messages; the chats stay. Returns its id if it existed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -192,7 +191,7 @@ impl Store {
             .await?)
     }
 
-    /// Where an account's messenger goes on.
+    /// The position in the messenger's stream of events from which an account continues; `None` before the first event.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -201,7 +200,7 @@ impl Store {
         Ok(cursor.bind(account).fetch_optional(self.database.reader()).await?)
     }
 
-    /// Removes what is older than that and over: events, sent messages, codes, and people who were never linked.
+    /// Removes everything that ended or expired before this time: events, sent messages, codes, and people who were never linked.
     ///
     /// # Errors
     /// [`Error::Database`].

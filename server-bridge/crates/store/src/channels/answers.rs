@@ -7,58 +7,58 @@ use crate::error::Result;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChannelAccount, Message, MessageId, Store, UserId};
 
-/// An answer to wait for.
+/// An answer that the server is to send once it is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewAnswer {
-    /// Where it is sent.
+    /// The conversation to which it is sent.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
-    /// What the messenger needs for an answer, as JSON.
+    /// The messenger's data for a reply, as JSON.
     pub reply_json: String,
-    /// Its user.
+    /// The user whose message is answered.
     pub user: UserId,
-    /// The message that shows it.
+    /// The message of the chat that shows the answer.
     pub message: MessageId,
 }
 
-/// An answer that is not sent yet.
+/// An answer that was not sent yet.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelAnswer {
     /// The id; later answers have larger ones.
     pub id: i64,
-    /// The event that it answers.
+    /// The inbox event that it answers.
     pub inbox_id: i64,
-    /// The account.
+    /// The account that sends it.
     pub account_id: i64,
-    /// Where it is sent.
+    /// The conversation to which it is sent.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
-    /// What the messenger needs for an answer, as JSON.
+    /// The messenger's data for a reply, as JSON.
     pub reply_json: String,
-    /// Its user.
+    /// The user whose message is answered.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// The message that shows it.
+    /// The message of the chat that shows the answer.
     #[sqlx(rename = "message_id")]
     pub message: MessageId,
     /// True if its turn or its command has ended.
     pub is_complete: bool,
     /// True if its turn was stopped.
     pub is_cancelled: bool,
-    /// Why its turn did not end well.
+    /// The reason why its turn failed; `None` if it did not.
     pub error: Option<String>,
 }
 
 /// A messenger's conversation that uses a chat.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct HeldConversation {
-    /// The account.
+    /// The account on the messenger.
     pub account_id: i64,
     /// The conversation's id on the messenger.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
 }
 
@@ -100,7 +100,7 @@ impl NewAnswer {
 }
 
 impl Store {
-    /// The answers after this one that are complete, `limit` at most.
+    /// The complete answers with ids above `after`, at most `limit`.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -116,7 +116,7 @@ impl Store {
         .await?)
     }
 
-    /// The answers that wait for the turn that a message belongs to.
+    /// The unsent answers to the turn that a message belongs to.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -152,7 +152,7 @@ impl Store {
         .await?)
     }
 
-    /// Has the answers of a message's turn that go to a conversation reply to a newer event there.
+    /// Makes the answers of a message's turn that are sent to a conversation reply to a newer event there.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -171,7 +171,7 @@ impl Store {
         Ok(())
     }
 
-    /// True if an answer is waited for that this message shows.
+    /// True if the answer that this message shows is yet to be sent.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -180,7 +180,7 @@ impl Store {
         Ok(query_scalar(sql).bind(message).fetch_one(self.database.reader()).await?)
     }
 
-    /// The messages of a turn from the one that shows its first answer on, in their order.
+    /// The messages of a turn in order, beginning with the one that shows its first answer.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -196,7 +196,7 @@ impl Store {
         .await?)
     }
 
-    /// Replaces an answer by the messages that are sent for it: all or nothing, and once.
+    /// Replaces an answer by the messages that are sent for it, in one transaction; does nothing if that was done before.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

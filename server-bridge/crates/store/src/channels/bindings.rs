@@ -13,30 +13,30 @@ use crate::groups::EntryKind;
 use crate::limits::CHANNEL_ID_MAX_BYTES;
 use crate::sql::{Scope, query, query_as, query_scalar};
 
-/// A conversation that is bound to a group.
+/// A messenger's conversation that is bound to a group.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelBinding {
-    /// The account.
+    /// The account on the messenger.
     pub account_id: i64,
-    /// The conversation.
+    /// The conversation's id on the messenger.
     pub conversation: String,
-    /// The group.
+    /// The id of the group.
     #[sqlx(rename = "group_id")]
     pub group: i64,
     /// 16 random hexadecimal digits. The send ids of messages from the conversation begin with them.
     pub mark: String,
-    /// The last entry of the log that was put into the outbox.
+    /// The last entry of the log for which a message was put into the outbox.
     pub shown_entry: i64,
-    /// The last gate that was put into the outbox.
+    /// The last gate for which a message was put into the outbox.
     pub shown_gate: i64,
-    /// Since when it belongs to the group, in Unix milliseconds.
+    /// When it was bound to the group, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
-/// An entry of the log, as far as a binding shows it.
+/// An entry of the log in the form in which a binding shows it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct EntryToShow {
-    /// The id.
+    /// The entry's id.
     pub id: i64,
     /// The kind of its author.
     pub kind: EntryKind,
@@ -50,37 +50,37 @@ pub struct EntryToShow {
     pub is_own: bool,
 }
 
-/// What a binding shows now, and did not show before.
+/// The new part of a group's log that a binding shows now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShownLog<'a> {
-    /// The last entry of the log that it has shown then.
+    /// The last entry that the binding has shown after this.
     pub entry: i64,
-    /// The last gate.
+    /// The last gate that the binding has shown after this.
     pub gate: i64,
-    /// The messages.
+    /// The messages that show the new part.
     pub outgoing: &'a [NewOutgoing],
-    /// The rows of the questions whose end they tell.
+    /// The outbox rows of the questions whose end these messages report.
     pub told: &'a [i64],
 }
 
-/// A question of a gate that was shown, and that no longer waits for an answer.
+/// A gate's question that was shown and no longer waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct EndedQuestion {
-    /// The row of its message, the last one of several.
+    /// The outbox row of its message; of its last message if there are several.
     pub outbox_id: i64,
-    /// The place of that message in the question.
+    /// The position of that message among those of the question.
     pub part: i64,
-    /// True if there are buttons below it.
+    /// True if the message has buttons.
     pub has_buttons: bool,
-    /// The gate.
+    /// The id of the gate.
     pub gate: i64,
     /// The name of its chain.
     pub chain: String,
-    /// The question.
+    /// The text of the question.
     pub question: String,
     /// The answer; `None` if the run ended without one.
     pub reply: Option<String>,
-    /// Who answered.
+    /// The name of the person who answered.
     pub answered_by: Option<String>,
 }
 
@@ -92,8 +92,8 @@ macro_rules! bindings {
 }
 
 impl Store {
-    /// Binds a conversation to a group, and ends any other binding of it. The log is shown from its newest entry on; open gates are shown
-    /// too.
+    /// Binds a conversation to a group, and ends any other binding of the conversation. Only entries that are newer than the binding are shown, but
+    /// also gates that are already open.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an id beyond 256 bytes; [`crate::Error::Database`], also if the group was deleted.
@@ -139,7 +139,7 @@ impl Store {
             .await?)
     }
 
-    /// The bindings of a group, also those of accounts that are off; the oldest first.
+    /// The bindings of a group, including those of disabled accounts; the oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -178,7 +178,7 @@ impl Store {
         .await?)
     }
 
-    /// The entries that a binding has not shown, the oldest first, `limit` at most, each with the first `most` characters of its text.
+    /// The entries that a binding has not shown, the oldest first, at most `limit`, each with the first `most` characters of its text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -202,7 +202,7 @@ impl Store {
         .await?)
     }
 
-    /// The questions of its group's gates that a binding has shown, that no longer wait for an answer, and whose end was not told.
+    /// The gate questions that a binding has shown, that no longer wait for an answer, and whose end was not reported.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -222,8 +222,8 @@ impl Store {
         .await?)
     }
 
-    /// Records what a binding shows now, with the messages that show it: all or nothing, and once. The answers below the questions whose
-    /// end is told end. Returns false if the binding has ended, or showed more meanwhile.
+    /// Records what a binding shows now together with the messages that show it, in one transaction. The questions whose end is reported take no
+    /// more answers. Returns false if the binding has ended, or if a concurrent call showed more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -267,9 +267,9 @@ impl Store {
         Ok(true)
     }
 
-    /// Ends a binding, with messages that say so. Returns true if it was there.
+    /// Ends a binding and adds messages that report this. Returns true if it existed.
     ///
-    /// It is the group's: any of its owners ends it, at any node, as the deletion of the group does.
+    /// The binding belongs to the group, so any of the group's owners can end it, at any node, just as they can delete the group.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -286,7 +286,7 @@ impl Store {
         .bind(&binding.mark)
         .fetch_optional(&mut transaction)
         .await?;
-        // It may have another id by now.
+        // The messenger may have given the conversation another id by now.
         let Some(conversation) = conversation else { return Ok(false) };
         for one in outgoing {
             let one = NewOutgoing { conversation: conversation.clone(), ..one.clone() };

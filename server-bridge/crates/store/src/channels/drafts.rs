@@ -23,7 +23,7 @@ pub struct ShownDraft {
     pub is_passed: bool,
 }
 
-/// A draft without an answer that would replace it.
+/// A draft that no answer will replace.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OrphanDraft {
     /// The id of its row in the outbox.
@@ -32,13 +32,13 @@ pub struct OrphanDraft {
     pub conversation: String,
     /// True if the conversation is a group.
     pub is_group: bool,
-    /// Its user.
+    /// The user for whom the answer was written.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
 }
 
 impl Store {
-    /// The answers whose turns are running, `limit` at most.
+    /// The answers whose turns are running, at most `limit`.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -75,8 +75,8 @@ impl Store {
             .await?)
     }
 
-    /// Ends the draft of a complete answer. A draft that was not sent yet is dropped; one that may be visible is returned, for the answer to
-    /// replace it.
+    /// Ends the draft of a complete answer. Drops a draft that was not sent yet; returns one that may be visible, so that the answer can replace
+    /// it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,8 +1,8 @@
-//! What arrived from messengers: a row for each event, written before the messenger is told that it was taken.
+//! Events from messengers: each is written as a row before it is acknowledged to the messenger.
 //!
 //! ```text
-//!   new ──▶ begun (what is posted for it is on record) ──▶ done (kept to know a repetition)
-//!    └────────────────────────────────────────────────────▲
+//!   new ──▶ begun (the message to post is recorded) ──▶ done (kept to detect repetitions)
+//!    └───────────────────────────────────────────────────▲
 //! ```
 
 use sqlx::FromRow;
@@ -22,20 +22,20 @@ use crate::{ChatId, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum InboxState {
-    /// Nothing was done for it.
+    /// It was only recorded.
     New,
-    /// What is posted for it is on record.
+    /// The message to post for it is recorded.
     Begun,
-    /// Everything was done for it.
+    /// It was completely processed.
     Done,
 }
 
 /// An event to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// The messenger's id of it: of one account there is one event with this id.
+    /// The messenger's id of the event, unique within an account.
     pub platform_id: String,
-    /// Its conversation.
+    /// The conversation in which it happened.
     pub conversation: String,
     /// The messenger's id of its sender.
     pub person: String,
@@ -43,50 +43,50 @@ pub struct NewEvent {
     pub event_json: String,
 }
 
-/// What became of events.
+/// The result of recording events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenEvents {
-    /// How many are new, and on record now.
+    /// The number of new events that were recorded.
     pub added: u64,
-    /// The lines whose events were dropped, each once, because 200 events of the line are already waiting.
+    /// The lanes whose events were dropped, each once, because 200 events of the lane are already waiting.
     pub full: Vec<ChannelLane>,
 }
 
-/// What one person says in one conversation with one account, which is worked on in its order.
+/// The events of one person in one conversation with one account. They are processed in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, FromRow)]
 pub struct ChannelLane {
-    /// The account.
+    /// The account on the messenger.
     pub account_id: i64,
-    /// The conversation.
+    /// The conversation's id on the messenger.
     pub conversation: String,
-    /// The messenger's id of the person; empty for what is sent.
+    /// The messenger's id of the person; empty for outgoing messages.
     pub person: String,
 }
 
-/// An event on record.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelEvent {
     /// The id; later events have larger ones.
     pub id: i64,
-    /// The messenger's id of it.
+    /// The messenger's id of the event.
     pub platform_id: String,
-    /// Its state.
+    /// The event's state.
     pub state: InboxState,
     /// The event, as JSON.
     pub event_json: String,
-    /// The user for whom it is posted, once that is decided.
+    /// The user for whom a message is posted, once that is decided.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
-    /// The chat that it is posted to, once that is decided; `None` again if that chat was deleted.
+    /// The chat to which the message is posted, once that is decided; `None` again if that chat was deleted.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
-    /// What is posted, as JSON, once that is decided.
+    /// The message to post, as JSON, once that is decided.
     pub post_json: Option<String>,
 }
 
 impl Store {
-    /// Records events of an account and where its messenger goes on, both or nothing. Events whose ids are on record are left out, and
-    /// those of a person who has 200 waiting in the conversation.
+    /// Records an account's events and the position from which its messenger continues, in one transaction. Skips events that are already recorded,
+    /// and those of a person who has 200 events waiting in the conversation.
     ///
     /// # Errors
     /// [`Error::Invalid`] for ids beyond 256 bytes or an event beyond 2 MiB, and if 10,000 events are already waiting.
@@ -110,7 +110,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if waiting >= CHANNEL_EVENTS_WAITING && !events.is_empty() {
-            let rule = format!("is one too many: {waiting} are already waiting; it is taken later");
+            let rule = format!("is one too many: {waiting} are already waiting; it is accepted later");
             return Err(Error::Invalid { what: "event", rule });
         }
         let mut taken = TakenEvents::default();
@@ -164,8 +164,8 @@ impl Store {
         Ok(taken)
     }
 
-    /// Who has events that are not done, of all accounts that are enabled; `limit` at most. The accounts take turns, and within one
-    /// account those come first that wait longest.
+    /// The lanes with unprocessed events, of all enabled accounts; at most `limit`. The accounts take turns, and within an account the lane that
+    /// has waited longest is first.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -184,7 +184,7 @@ impl Store {
         .await?)
     }
 
-    /// The oldest event of these after the event `after` that is not done.
+    /// The lane's oldest unprocessed event after the event `after`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -201,7 +201,7 @@ impl Store {
         .await?)
     }
 
-    /// Records what is posted for an event, and where, before that happens.
+    /// Records the message to post for an event, and its chat, before it is posted.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -218,8 +218,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records that everything was done for an event, with the answer that is waited for and the messages that are sent: all or
-    /// nothing, and once.
+    /// Marks an event as processed, and adds the answer to wait for and the messages to send, in one transaction; does nothing if that was done
+    /// before.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -250,7 +250,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// The chat that a user talks to from a conversation: the one on record, or a new one.
+    /// The chat that a user talks to from a conversation; creates one if none is recorded.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -281,7 +281,7 @@ impl Store {
         Ok(made)
     }
 
-    /// Has a user talk to another chat from a conversation.
+    /// Switches the chat that a user talks to from a conversation.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -306,7 +306,7 @@ impl Store {
         Ok(())
     }
 
-    /// True if a user talks to this chat from a messenger.
+    /// True if the chat's user talks to it from a messenger.
     ///
     /// # Errors
     /// [`Error::Database`].

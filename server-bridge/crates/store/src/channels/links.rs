@@ -1,4 +1,4 @@
-//! Who a person on a messenger is here; the codes that link; groups.
+//! The links between people on messengers and users, the codes that create links, and the groups in which accounts answer.
 
 use sqlx::FromRow;
 
@@ -14,33 +14,33 @@ use crate::{Store, UserId};
 /// A person on a messenger.
 #[derive(Clone, Copy, Debug)]
 pub struct Person<'a> {
-    /// The messenger's id of them.
+    /// The messenger's id of the person.
     pub id: &'a str,
-    /// The name that it shows.
+    /// The name that the messenger shows.
     pub name: &'a str,
     /// The direct conversation with them.
     pub conversation: &'a str,
 }
 
-/// A person on a messenger who is a user.
+/// A link between a person on a messenger and a user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelLink {
-    /// The id.
+    /// The link's id.
     pub id: i64,
-    /// The account.
+    /// The id of the account.
     pub account_id: i64,
-    /// The account's name.
+    /// The name of the account.
     pub account: String,
-    /// The messenger.
+    /// The kind of messenger.
     pub kind: String,
-    /// The user.
+    /// The user with whom the person is linked.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// The user's name.
+    /// The name of that user.
     pub user_name: String,
     /// The messenger's id of the person.
     pub person: String,
-    /// The name that it shows.
+    /// The name that the messenger shows.
     pub person_name: String,
     /// The direct conversation with them.
     pub conversation: String,
@@ -50,16 +50,16 @@ pub struct ChannelLink {
     pub notices_since_ms: Option<i64>,
 }
 
-/// What became of a code.
+/// The result of redeeming a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redeemed {
-    /// The person is this user from now on.
+    /// The person is now linked with this user.
     Linked(UserId),
-    /// The person is linked with another user already; the code ended.
+    /// The person is already linked with another user; the code was used up.
     Taken,
-    /// There is no such code: it is wrong, used, over, or was tried too often.
+    /// The code is not valid: it is wrong, used, expired, or was tried too often.
     Wrong,
-    /// The person tried too many codes; this one was not looked at.
+    /// The person tried too many codes, so this one was not checked.
     TooMany,
 }
 
@@ -71,7 +71,8 @@ const LINKS: &str = "SELECT l.id, l.account_id, a.name AS account, a.kind, l.use
      ORDER BY a.name, l.id";
 
 impl Store {
-    /// Gives a user a code for an account; an earlier one ends. `prefix` says whose it is, the hash is that of the whole code.
+    /// Stores a code that links a person with a user, in place of an earlier one. `prefix` is the part of the code that identifies the user; the
+    /// hash is that of the whole code.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -99,7 +100,7 @@ impl Store {
         Ok(())
     }
 
-    /// Links a person by a code, which ends by that. A wrong code counts against the person, and against the codes with its prefix.
+    /// Links a person by a code, which is then used up. A wrong code counts against the person, and against the codes with its prefix.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an id beyond 256 bytes; [`crate::Error::Database`].
@@ -169,7 +170,7 @@ impl Store {
         Ok(if linked.rows_affected() > 0 { Redeemed::Linked(user) } else { Redeemed::Taken })
     }
 
-    /// Ends a code that others have seen. Returns true if there was one.
+    /// Invalidates a code that other people have seen. Returns true if it existed.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -182,7 +183,7 @@ impl Store {
         Ok(gone.rows_affected() > 0)
     }
 
-    /// The user that a person is linked with, as long as that user may use the account.
+    /// The user with whom a person is linked, if that user may still use the account.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -196,7 +197,7 @@ impl Store {
         Ok(user.filter(|user| account.is_shared || *user == account.user))
     }
 
-    /// A user's links; with `of_accounts` also those of others with the user's accounts.
+    /// A user's links; with `of_accounts` also other users' links with the user's accounts.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -204,8 +205,8 @@ impl Store {
         Ok(query_as(LINKS).bind(user).bind(of_accounts).fetch_all(self.database.reader()).await?)
     }
 
-    /// True if something may be sent to a user: a person is linked with them who may use the account, and the account answers in the
-    /// group, if it is one.
+    /// True if messages may be sent to a user: the user may use the account and has a link with it, and, if the conversation is a group, the
+    /// account answers there.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -231,8 +232,8 @@ impl Store {
         .await?)
     }
 
-    /// Removes a link of the user, or one with an account of the user, with everything that is on its way to its user by that account.
-    /// Returns true if it was there.
+    /// Removes a link of the user, or a link with one of the user's accounts, and cancels everything that the account has yet to send to the linked
+    /// user. Returns true if it existed.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -262,7 +263,7 @@ impl Store {
         Ok(true)
     }
 
-    /// True if a person who is not linked is to be told so now: once an hour.
+    /// True if a person without a link should be told so now; at most once an hour.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -283,8 +284,7 @@ impl Store {
         Ok(told.is_some())
     }
 
-    /// Makes an account answer in a messenger's group, or stops that. Either way, the conversation's binding to a group of people and
-    /// agents ends.
+    /// Makes an account answer in a messenger's group, or stops that. Either way, ends the conversation's binding to a group of people and agents.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -321,7 +321,7 @@ impl Store {
         Ok(query_scalar(sql).bind(account).bind(conversation).fetch_one(self.database.reader()).await?)
     }
 
-    /// Gives a conversation another id: its chats, its group and what is on its way go along.
+    /// Changes a conversation's id, and moves its chats, its group and its pending messages to the new id.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -345,8 +345,8 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Forgets a conversation that the account was removed from: the account no longer answers there, its binding to a group of people
-    /// and agents ends, and nothing more is sent to it.
+    /// Closes a conversation that the account was removed from: the account no longer answers there, its binding to a group of people and agents
+    /// ends, and nothing more is sent to it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -11,19 +11,19 @@ use crate::homes::at_home;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// A conversation that gets the server's notices.
+/// A conversation that gets the server's notices, with its link.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct NoticeLink {
-    /// The link.
+    /// The id of the link.
     pub id: i64,
-    /// The account.
+    /// The id of the account.
     pub account_id: i64,
-    /// The account's owner.
+    /// The owner of the account.
     #[sqlx(rename = "owner_id")]
     pub owner: UserId,
     /// The direct conversation with the administrator.
     pub conversation: String,
-    /// The administrator.
+    /// The administrator who gets the notices.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The time since which it gets notices, in Unix milliseconds.
@@ -41,8 +41,8 @@ impl Store {
         Ok(link.fetch_optional(self.database.reader()).await?)
     }
 
-    /// Sends the server's notices to the conversation of this link of an administrator, and to no other of theirs; or stops that. Returns
-    /// false, without any change, if the user has no such link, or if notices are turned on for a user who is not an administrator.
+    /// Sends the server's notices to the conversation of this link of an administrator and to none of the administrator's other links; or stops
+    /// them. Returns false, without any change, if the user has no such link, or if notices are turned on for a user who is not an administrator.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -77,8 +77,8 @@ impl Store {
         Ok(true)
     }
 
-    /// The conversations that get notices, of accounts whose owners have their home at this node; only those of administrators who may use
-    /// the account.
+    /// The conversations that get notices, of accounts whose owners have their home at this node. Only administrators who may use the account get
+    /// them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -125,8 +125,8 @@ impl Store {
         Ok(told.into_iter().collect())
     }
 
-    /// Records subjects as reported in a conversation, together with the message that reports them, in one transaction. `message` builds it
-    /// from the indexes of the subjects that are new there. Returns true if there were any.
+    /// Records subjects as reported in a conversation, together with the message that reports them, in one transaction. `message` builds the
+    /// message from the indexes of the subjects that are new there. Returns true if there were any.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

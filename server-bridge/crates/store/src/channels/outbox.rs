@@ -1,9 +1,9 @@
-//! What is sent to messengers.
+//! Messages to messengers.
 //!
 //! ```text
-//!   ready ──▶ sending (a try is on record) ──▶ sent | failed
+//!   ready ──▶ sending (an attempt is recorded) ──▶ sent | failed
 //!     ▲           │
-//!     └───────────┘  not taken: later; outcome unknown: again with the same key
+//!     └───────────┘  refused for now: later; outcome unknown: again with the same key
 //! ```
 
 use sqlx::FromRow;
@@ -19,89 +19,89 @@ use crate::{MessageId, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum OutState {
-    /// It is to be sent.
+    /// It is waiting to be sent.
     Ready,
-    /// It is being sent; after a start of the server: the outcome of the try is unknown.
+    /// It is being sent. After a restart of the server, the outcome of the attempt is unknown.
     Sending,
-    /// The messenger took it.
+    /// The messenger accepted it.
     Sent,
-    /// It is not sent.
+    /// It will not be sent.
     Failed,
 }
 
 /// A message to send.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewOutgoing {
-    /// Where.
+    /// The conversation to which it is sent.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
-    /// What the messenger needs for an answer, as JSON.
+    /// The messenger's data for a reply, as JSON.
     pub reply_json: String,
-    /// The user whom it is for; `None` for a person who is not linked.
+    /// The user it is for; `None` for a person who is not linked.
     pub user: Option<UserId>,
-    /// What it belongs to.
+    /// The source of the message, such as the event that it answers.
     pub source: String,
-    /// Its place in that: of one place there is one message.
+    /// The message's position among those of its source. A position is used once.
     pub part: i64,
-    /// The same at each try: 64 hexadecimal digits.
+    /// The key that every attempt sends, so that the messenger can detect a repetition: 64 hexadecimal digits.
     pub send_key: String,
     /// The message, as JSON.
     pub payload_json: String,
-    /// The message of the chat that asks this question.
+    /// The chat's message that asks the question; `None` if the message contains no such question.
     pub ask: Option<MessageId>,
-    /// The gate of a chain that asks this question.
+    /// The gate of a chain that asks the question; `None` if the message contains no such question.
     pub gate: Option<i64>,
-    /// The row whose message this one replaces.
+    /// The outbox row whose message this one replaces; `None` for a new message.
     pub edit_of: Option<i64>,
-    /// The answers to choose from below it.
+    /// The answers to choose from that are shown below it.
     pub presses: Vec<NewPress>,
 }
 
-/// A message on record.
+/// A recorded message.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Outgoing {
     /// The id; later messages have larger ones.
     pub id: i64,
-    /// The account.
+    /// The account that sends it.
     pub account_id: i64,
-    /// Where it is sent.
+    /// The conversation to which it is sent.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
-    /// What the messenger needs for an answer, as JSON.
+    /// The messenger's data for a reply, as JSON.
     pub reply_json: String,
-    /// The user whom it is for.
+    /// The user it is for; `None` for a person who is not linked.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
-    /// What it belongs to.
+    /// The source of the message, such as the event that it answers.
     pub source: String,
-    /// The same at each try.
+    /// The key that every attempt sends, so that the messenger can detect a repetition.
     pub send_key: String,
     /// The message, as JSON.
     pub payload_json: String,
-    /// Its state.
+    /// The message's state.
     pub state: OutState,
-    /// How often it was tried.
+    /// The number of attempts.
     pub tries: i64,
     /// True if it may have arrived twice.
     pub is_unsure: bool,
-    /// The row whose message this one replaces.
+    /// The outbox row whose message this one replaces; `None` for a new message.
     pub edit_of: Option<i64>,
     /// The messenger's id of the message that this one replaces.
     pub edited_id: Option<String>,
-    /// The messenger's id of it.
+    /// The messenger's id of this message, once it was sent.
     pub platform_id: Option<String>,
 }
 
-/// How many messages of an account are how far.
+/// The numbers of an account's messages, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
 pub struct OutboxCounts {
-    /// To be sent.
+    /// Messages that are waiting to be sent.
     pub waiting: i64,
-    /// Not sent, in the last 8 days. Drafts do not count, since their answers are sent in any case.
+    /// Messages that failed in the last 8 days. Drafts do not count, since their answers are sent in any case.
     pub failed: i64,
-    /// May have arrived twice, in the last 8 days.
+    /// Messages that may have arrived twice, in the last 8 days.
     pub unsure: i64,
 }
 
@@ -152,7 +152,7 @@ impl NewOutgoing {
 }
 
 impl Store {
-    /// Adds messages to send, all or nothing; those whose place is taken are left out.
+    /// Adds messages to send, in one transaction; skips those whose position is already used.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -164,8 +164,8 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// The conversations that have something to be sent, of all accounts that are enabled, `limit` at most. The accounts take
-    /// turns, and within one account those come first that wait longest.
+    /// The conversations that have messages to send, of all enabled accounts, at most `limit`. The accounts take turns, and within an account the
+    /// conversation that has waited longest is first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -184,7 +184,7 @@ impl Store {
         .await?)
     }
 
-    /// The oldest message of a conversation that is to be sent.
+    /// The oldest message of a conversation that is waiting to be sent.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -199,7 +199,7 @@ impl Store {
         .await?)
     }
 
-    /// One message.
+    /// The message with this id.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -210,7 +210,7 @@ impl Store {
             .await?)
     }
 
-    /// Records a try before it is made; returns false if the message is no longer to be sent.
+    /// Records an attempt before it is made; returns false if the message is no longer waiting to be sent.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -226,7 +226,8 @@ impl Store {
         Ok(begun.rows_affected() > 0)
     }
 
-    /// Records that a try was not taken, so that it does not count: the message is to be sent again, with this for the answer.
+    /// Returns a message to the waiting ones because the messenger refused the attempt for now. The attempt does not count. The next one uses
+    /// `reply_json`.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -241,7 +242,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that the messenger took a message, and under which id.
+    /// Records that the messenger accepted a message, and the id it gave.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -258,7 +259,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a message is not sent, and why. The answers below it end.
+    /// Records that a message will not be sent, and why. Its answers can no longer be chosen.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -279,7 +280,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// How many messages for a user wait to be sent by an account.
+    /// The number of messages for a user that an account has yet to send.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,5 @@
-//! The answers below questions: each has a token, of which the hash is stored, and one of a question's answers is taken once.
+//! The answers that people can choose below a question: each has a token, of which only the hash is stored. One answer to each question is
+//! accepted.
 
 use sqlx::FromRow;
 
@@ -9,24 +10,24 @@ use crate::{MessageId, Store, UserId};
 /// An answer to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPress {
-    /// The SHA-256 of its token, in hex.
+    /// The SHA-256 of the answer's token, in hex.
     pub token_sha256: String,
-    /// Its number, from 1; numbers go on from question to question within a conversation.
+    /// The answer's number, from 1; within a conversation, each question continues the numbers of the previous one.
     pub place: i64,
-    /// What its button says.
+    /// The label of its button.
     pub label: String,
-    /// The answer that it gives, as JSON.
+    /// The answer to record, as JSON.
     pub reply_json: String,
-    /// How long it can be given, in Unix milliseconds.
+    /// When it expires, in Unix milliseconds.
     pub expires_at_ms: i64,
 }
 
-/// An answer on record, with its question.
+/// A recorded answer to choose from, with its question.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Press {
-    /// The row of the question.
+    /// The outbox row of the question.
     pub outbox_id: i64,
-    /// The account.
+    /// The account on the messenger.
     pub account_id: i64,
     /// The conversation of the question.
     pub conversation: String,
@@ -35,34 +36,34 @@ pub struct Press {
     pub user: Option<UserId>,
     /// The messenger's id of the question's message.
     pub platform_id: Option<String>,
-    /// The message of the chat that asks.
+    /// The chat's message that asks the question; `None` for the question of a gate.
     #[sqlx(rename = "ask_message_id")]
     pub ask: Option<MessageId>,
-    /// What its button says.
+    /// The label of its button.
     pub label: String,
-    /// The answer that it gives, as JSON.
+    /// The answer to record, as JSON.
     pub reply_json: String,
-    /// How long it can be given, in Unix milliseconds.
+    /// When it expires, in Unix milliseconds.
     pub expires_at_ms: i64,
-    /// When one of the question's answers was taken, or the question ended.
+    /// When one of the question's answers was chosen, or the question ended; `None` before.
     pub used_at_ms: Option<i64>,
 }
 
 /// A question that was sent.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OpenAsk {
-    /// Its row.
+    /// The outbox row of the question.
     pub outbox_id: i64,
-    /// The account.
+    /// The account on the messenger.
     pub account_id: i64,
-    /// Its conversation.
+    /// The conversation of the question.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
     /// The user who was asked.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
-    /// The message of the chat that asks.
+    /// The chat's message that asks the question.
     #[sqlx(rename = "ask_message_id")]
     pub ask: Option<MessageId>,
 }
@@ -75,7 +76,7 @@ macro_rules! presses {
     };
 }
 
-/// Questions to one user: those of a group's gates are for all of its people, and end in another way.
+/// Selects questions to one user. The questions of a group's gates are for all of its people, and end in another way.
 macro_rules! open_asks {
     () => {
         "SELECT o.id AS outbox_id, o.account_id, o.conversation, o.is_group, o.user_id, o.ask_message_id
@@ -84,7 +85,7 @@ macro_rules! open_asks {
     };
 }
 
-/// The person has read the question `o` in full, and more than that is not on its way.
+/// True if the person got the question `o` in full, with all of its messages.
 macro_rules! is_shown {
     () => {
         "o.state = 'sent' AND NOT EXISTS (SELECT 1 FROM channel_outbox x WHERE x.account_id = o.account_id
@@ -111,7 +112,7 @@ impl NewPress {
 }
 
 impl Store {
-    /// The answer with this token, once all earlier parts of its question were sent, and its own one may have arrived.
+    /// The answer with this token, once all earlier parts of its question were sent and its own part may have arrived.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -127,8 +128,8 @@ impl Store {
             .await?)
     }
 
-    /// The answer with this number in a conversation with a user, below a question that was sent in full and waits for an answer;
-    /// `None` also if two such questions have the number.
+    /// The answer with this number below a question to a user in a conversation that was sent in full and waits for an answer. `None` also if two
+    /// such questions have the number.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -156,7 +157,7 @@ impl Store {
         Ok(found.pop().filter(|_| found.is_empty()))
     }
 
-    /// The largest number below the newest question that a user was asked in a conversation; 0 if none is on record.
+    /// The largest answer number of the newest question to a user in a conversation; 0 if none is recorded.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -173,7 +174,7 @@ impl Store {
         .await?)
     }
 
-    /// True if this is the number of an answer below any question on record that a user was asked in a conversation.
+    /// True if any recorded question to a user in a conversation has an answer with this number.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -216,7 +217,7 @@ impl Store {
         .await?)
     }
 
-    /// The rows of the questions that a message asks and that wait for an answer.
+    /// The open questions of a message, by their outbox rows.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -227,7 +228,7 @@ impl Store {
             .await?)
     }
 
-    /// All questions that wait for an answer, `limit` at most.
+    /// All questions that wait for an answer, at most `limit`.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -238,7 +239,7 @@ impl Store {
             .await?)
     }
 
-    /// Ends the answers below a question; returns true if this call ended them.
+    /// Closes a question to further answers; returns true if this call closed it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

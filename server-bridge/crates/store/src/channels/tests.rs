@@ -205,7 +205,7 @@ async fn of_the_answers_below_a_question_one_is_taken() {
     };
     store.add_outgoing(account.id, ada, std::slice::from_ref(&ask)).await.unwrap();
     store.add_outgoing(account.id, ada, &[ask]).await.unwrap();
-    assert!(store.open_ask(account.id, "c", ada).await.unwrap().is_none(), "nobody has read it");
+    assert!(store.open_ask(account.id, "c", ada).await.unwrap().is_none(), "it was not sent in full");
     assert!(store.channel_press("h1").await.unwrap().is_none());
     let row = store.next_outgoing(&ChannelLane { person: String::new(), ..lane(&account) }).await.unwrap();
     store.mark_sent(row.unwrap().id, "s").await.unwrap();
@@ -497,7 +497,7 @@ async fn the_bindings_of_a_group_are_listed_and_each_ends_once_with_its_farewell
         (vec!["c".to_owned(), "e".to_owned()], vec!["d".to_owned()])
     );
     let bound = store.channel_binding(account.id, "c").await.unwrap().unwrap();
-    // It moves after it was read: the farewell goes where it is now.
+    // The conversation moves after the binding was read: the farewell is sent to its new id.
     store.move_conversation(&account, "c", "f").await.unwrap();
     assert!(store.unbind_conversation(&bound, &[outgoing(0)]).await.unwrap());
     assert!(!store.unbind_conversation(&bound, &[outgoing(1)]).await.unwrap(), "it has ended");

@@ -23,7 +23,7 @@ impl World {
         Self { store, user, chat, message }
     }
 
-    /// A turn of these items, and their ids.
+    /// Adds a turn with these items; returns their ids.
     async fn turn(&self, items: &[&str]) -> (TurnId, Vec<ItemId>) {
         let turn = self.store.queue_turn(self.user, &self.chat, None, self.message, items[0]).await.unwrap();
         self.store.begin_turn(turn, "m").await.unwrap();
@@ -76,7 +76,7 @@ async fn a_compaction_counts_while_its_last_item_is_there_and_else_the_one_befor
         ("two", later[0])
     );
     assert_eq!(context.items.len(), 1);
-    // As seen from a point before the second turn.
+    // The context up to a turn before the second one.
     let context = world.context(first).await;
     assert_eq!(context.compaction.clone().unwrap().summary, "one");
     assert_eq!(texts(&context), ["c"]);

@@ -20,8 +20,8 @@ use crate::limits::{
 use crate::patience;
 use crate::sql::{Pool, begin_to_the_end};
 
-/// The steps from an empty database to this version's schema. The first is the sum of SQLite's steps up to its number; each later
-/// one has a counterpart of the same number there.
+/// The steps from an empty database to this version's schema. The first one combines SQLite's steps up to its number; each later one has a
+/// counterpart with the same number there.
 pub(super) static MIGRATOR: Migrator = sqlx::migrate!("./migrations-postgres");
 
 /// The lock under which the schema is brought up to date: `sandbrid` in ASCII.
@@ -49,17 +49,17 @@ const PARAMETERS: [&str; 18] = [
     "options",
 ];
 
-/// Connects to the server and brings the schema up to date. With `stand_still`, the server ends a change that is idle for so long, and
-/// its locks with it.
+/// Connects to the server and brings the schema up to date. With `stand_still`, the server ends a change that is idle for this long, which releases
+/// its locks.
 pub(super) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<Database> {
     let options = options(url)?;
-    // A pool keeps retrying an unreachable server; this reports at once what is wrong.
+    // A pool keeps retrying an unreachable server, so this connects once first, to report the error at once.
     let place = place(&options);
     let unreachable = |source| Error::Unreachable { place: place.clone(), source };
     let mut first = options.connect().await.map_err(unreachable)?;
     look(&mut first).await?;
     migrate(&mut first).await?;
-    // Everything read and changed is on the server already.
+    // The server has already applied everything, so an error while closing loses nothing.
     let _ = first.close().await;
     let reading = options.clone().options([("default_transaction_read_only", "on")]);
     let writing = match stand_still {
@@ -105,7 +105,7 @@ pub(crate) fn is_address(text: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Several statements that all read the same consistent state.
+/// A transaction whose statements all read the same consistent state.
 pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     loop {
@@ -116,7 +116,7 @@ pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postg
     }
 }
 
-/// Makes the server end statements that run longer on this connection.
+/// Makes the server end statements that run longer than this on this connection.
 pub(super) async fn end_after(connection: &mut PoolConnection<Postgres>, timeout: Duration) -> Result<()> {
     // 0 would mean no limit.
     let set = format!("SET statement_timeout = {}", timeout.as_millis().max(1));
@@ -124,7 +124,7 @@ pub(super) async fn end_after(connection: &mut PoolConnection<Postgres>, timeout
     Ok(())
 }
 
-/// The server's location for people: without the password.
+/// The server's location without the password, for logs and errors.
 pub(crate) fn place(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or_else(|| options.get_username());
     match options.get_socket() {
@@ -133,7 +133,7 @@ pub(crate) fn place(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Refuses a server that this program cannot write to, or that is too old.
+/// Refuses a server that accepts no changes, or that is too old.
 async fn look(connection: &mut PgConnection) -> Result<()> {
     let unfit = |why: String| Err(Error::DatabaseUrl { why });
     let found = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), pg_is_in_recovery()";
@@ -144,10 +144,10 @@ async fn look(connection: &mut PgConnection) -> Result<()> {
         return unfit(format!("the server is PostgreSQL {found}, and {POSTGRES_OLDEST} or newer is needed"));
     }
     if encoding != "UTF8" {
-        return unfit(format!("the database has the encoding {encoding}; make one with ENCODING 'UTF8'"));
+        return unfit(format!("the database has the encoding {encoding}; create one with ENCODING 'UTF8'"));
     }
     if is_replica {
-        return unfit("the server is a replica, which takes no changes; name the primary".to_owned());
+        return unfit("the server is a replica, which accepts no changes; connect to the primary".to_owned());
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ async fn migrate(connection: &mut PgConnection) -> Result<()> {
     Ok(transaction.commit().await?)
 }
 
-/// Refuses to work beside a live node whose program is too old for this schema, or too new for this program.
+/// Fails if a live node's program is too old for this schema, or too new for this program.
 async fn check_nodes(transaction: &mut PgConnection) -> Result<()> {
     let has_nodes: bool =
         sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'nodes')").fetch_one(&mut *transaction).await?;
@@ -187,7 +187,7 @@ fn pool(connections: u32) -> PgPoolOptions {
         .max_connections(connections)
         .acquire_timeout(Duration::from_millis(POSTGRES_ACQUIRE_TIMEOUT_MS))
         .test_before_acquire(false)
-        // After a pause the server may have been restarted: a dead connection is replaced unnoticed.
+        // The server may have been restarted during a pause: a dead connection is then replaced without an error.
         .before_acquire(|connection, about| {
             Box::pin(async move {
                 if about.idle_for >= POSTGRES_IDLE_CHECK || away::is_suspect(about.age) {

@@ -1,8 +1,8 @@
-//! A database in a file of SQLite.
+//! A database in an SQLite file.
 //!
-//! Writes take turns on one connection and begin as writes (`BEGIN IMMEDIATE`), so neither this process nor another
-//! that has the same file open can make one fail half-way: it waits its turn. Reads go side by side and never wait.
-//! Searches read everything, so they have connections and a deadline of their own.
+//! Writes take turns on one connection and begin as writes (`BEGIN IMMEDIATE`), so no other writer, in this process or in another one that has the
+//! same file open, can make a write fail half-way: it waits its turn. Reads run in parallel and never wait. Searches read everything, so they have
+//! their own connections and a deadline.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
@@ -27,7 +27,7 @@ use crate::limits::{
 };
 use crate::sql::Pool;
 
-/// The steps from an empty database to this version's schema. A shipped step never changes; a change is a new file.
+/// The steps from an empty database to this version's schema. A released step never changes; each change is a new file.
 static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
 
 /// The schema after all steps, for a new database: the steps one by one take ten times as long. A test compares both, and
@@ -46,7 +46,7 @@ pub(super) async fn open(path: &Path) -> Result<Database> {
     Ok(Database { writer: Pool::Sqlite(writer), reader, searcher, node: None })
 }
 
-/// An empty database of its own in memory, gone with its last handle.
+/// An empty database in memory, which is deleted with its last handle.
 pub(super) async fn open_in_memory() -> Result<Database> {
     let options = common(SqliteConnectOptions::new().in_memory(true));
     // The database lives in its one connection, which therefore must never be replaced.
@@ -56,10 +56,10 @@ pub(super) async fn open_in_memory() -> Result<Database> {
     Ok(Database { reader: writer.clone(), writer, searcher: None, node: None })
 }
 
-/// Ends statements that run past this time on this connection.
+/// Makes statements on this connection fail once they have run for this long.
 pub(super) async fn end_after(connection: &mut PoolConnection<Sqlite>, timeout: Duration) -> Result<()> {
     let deadline = Instant::now() + timeout;
-    // It stays until the next search replaces it, so it also ends a statement that nobody waits for any more.
+    // The handler stays until the next search replaces it, so it also ends a statement whose caller has stopped waiting.
     connection
         .lock_handle()
         .await?
@@ -72,7 +72,7 @@ fn common(options: SqliteConnectOptions) -> SqliteConnectOptions {
         .foreign_keys(true)
         .synchronous(SqliteSynchronous::Normal)
         .busy_timeout(Duration::from_millis(BUSY_TIMEOUT_MS))
-        // What was deleted does not stay on free pages.
+        // Deleted data does not stay on free pages.
         .pragma("secure_delete", "ON")
         .disable_statement_logging()
 }
@@ -86,8 +86,8 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .test_before_acquire(false)
 }
 
-/// Opens the first connection. The switch of a new file to WAL is the one step that does not wait for other openers, but
-/// fails at once as busy; so it is repeated until the busy timeout.
+/// Opens the first connection. Switching a new file to WAL is the only step that does not wait for other openers, but fails at once as busy; so it
+/// is repeated until the busy timeout.
 async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     let deadline = Instant::now() + Duration::from_millis(BUSY_TIMEOUT_MS);
     loop {
@@ -100,21 +100,20 @@ async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     }
 }
 
-/// True if another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
+/// True if another connection blocks the operation. SQLite's extended codes contain the plain one, 5, in their low byte.
 fn is_busy(error: &sqlx::Error) -> bool {
     const SQLITE_BUSY: u32 = 5;
     let code = error.as_database_error().and_then(|database| database.code()?.parse::<u32>().ok());
     code.is_some_and(|code| code & 0xff == SQLITE_BUSY)
 }
 
-/// Runs the missing steps in one write transaction: of two processes that open a new database at once, the second
-/// waits and finds the work done.
+/// Runs the missing steps in one write transaction: of two processes that open a new database at once, the second waits and finds the work done.
 async fn migrate(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     if is_empty(&mut transaction).await? {
         sqlx::raw_sql(AssertSqlSafe(format!("{SCHEMA}{}", steps_taken()))).execute(&mut *transaction).await?;
     }
-    // `run`, without the generics that keep its future from changing threads.
+    // The same as `run`, but without the generics that keep its future from moving between threads.
     MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
     Ok(transaction.commit().await?)
 }
@@ -140,7 +139,7 @@ fn steps_taken() -> String {
     )
 }
 
-/// The newest step to the schema that this program carries.
+/// The number of the newest schema step that this program contains.
 pub(crate) fn newest_step() -> i64 {
     MIGRATOR.iter().map(|step| step.version).max().unwrap_or(0)
 }
@@ -156,8 +155,8 @@ pub(super) fn migration_error(error: MigrateError) -> Error {
 /// Creates the file with mode 0600, or removes others' access to an existing one. SQLite gives its `-wal` and `-shm`
 /// companions the mode of the database.
 fn private_file(path: &Path) -> io::Result<()> {
-    /// Closing any descriptor of a database file drops every lock this process holds on it, so nobody here may open
-    /// the file as a database between its creation and the close.
+    /// Closing any descriptor of a database file drops every lock that this process has on it, so no thread here may open the file as a database
+    /// between its creation and the close.
     static CREATING: Mutex<()> = Mutex::new(());
     let _guard = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {

@@ -1,7 +1,7 @@
-//! The data of a conversation, table by table, and its treatment in a copy.
+//! The tables with a conversation's data, and how a copy treats each of them.
 //!
-//! A table or a column that is not listed here fails a test, so that none is forgotten. Here `$1` is the copy that the user
-//! will see, `$2` the conversation that is being made, `$3` the row or the conversation that is copied, `s` the table itself.
+//! A table or a column that is not listed here makes a test fail, so that none is forgotten. In the statements, `$1` is the copy that the user will
+//! see, `$2` the conversation that is being made, `$3` the row or the conversation that is copied, and `s` the table itself.
 
 use sqlx::AssertSqlSafe;
 
@@ -11,23 +11,23 @@ pub(super) struct Belonging {
     pub(super) fate: Fate,
 }
 
-/// The treatment in a copy.
+/// How a copy treats the rows of a table.
 pub(super) enum Fate {
-    /// They are copied.
+    /// The rows are copied.
     Copied {
         /// Each column, and its value in the copy.
         columns: &'static [(&'static str, &'static str)],
-        /// Columns that start afresh there.
+        /// Columns that get their default value in the copy.
         #[cfg_attr(not(test), expect(dead_code, reason = "a column that is named nowhere fails a test"))]
         anew: &'static [&'static str],
-        /// Which rows.
+        /// The end of the statement, which selects the rows.
         rows: &'static str,
     },
     /// The rows stay with the original, for this reason.
-    Stays(#[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads it"))] &'static str),
+    Stays(#[cfg_attr(not(test), expect(dead_code, reason = "documents the choice"))] &'static str),
 }
 
-/// All of them.
+/// All tables with rows that belong to conversations.
 pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "chats", fate: CHATS },
     Belonging { table: "turns", fate: TURNS },
@@ -43,28 +43,28 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "prompt_counts", fate: PROMPT_COUNTS },
     Belonging { table: "chat_todos", fate: CHAT_TODOS },
     Belonging { table: "sub_agents", fate: SUB_AGENTS },
-    Belonging { table: "background_messages", fate: Fate::Stays("no sub-agent in the copy is at work") },
+    Belonging { table: "background_messages", fate: Fate::Stays("no sub-agent in the copy is running") },
     Belonging { table: "permission_rules", fate: PERMISSION_RULES },
-    Belonging { table: "streamed", fate: Fate::Stays("what an answer under way has said so far") },
+    Belonging { table: "streamed", fate: Fate::Stays("the text so far of an answer in progress") },
     Belonging { table: "asks", fate: Fate::Stays("nothing in the copy waits for an answer") },
-    Belonging { table: "approval_rules", fate: Fate::Stays("what was allowed for good is asked for again") },
-    Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, and takes none back") },
-    Belonging { table: "checkpoint_contents", fate: Fate::Stays("as the checkpoints") },
+    Belonging { table: "approval_rules", fate: Fate::Stays("the copy asks for permanent permissions again") },
+    Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, so it restores none") },
+    Belonging { table: "checkpoint_contents", fate: Fate::Stays("like the checkpoints") },
     Belonging {
         table: "sends",
-        fate: Fate::Stays("an id under which something was said once, in the original"),
+        fate: Fate::Stays("the id of a message that was sent once, to the original"),
     },
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
-    Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may go on with something else") },
+    Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may continue with something else") },
     Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory is in no chat") },
     Belonging { table: "memory_items", fate: Fate::Stays("a user's or an agent's memory is in no chat") },
     Belonging { table: "memory_replacements", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
-    Belonging { table: "job_runs", fate: Fate::Stays("with the automations") },
+    Belonging { table: "job_runs", fate: Fate::Stays("like the automations") },
     Belonging {
         table: "channel_chats",
-        fate: Fate::Stays("a messenger's conversation goes on with the original"),
+        fate: Fate::Stays("a messenger's conversation continues with the original"),
     },
     Belonging { table: "channel_inbox", fate: Fate::Stays("it was posted once, to the original") },
     Belonging { table: "channel_answers", fate: Fate::Stays("the original's answer is sent") },
@@ -73,10 +73,10 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "group_calls", fate: Fate::Stays("it was posted once, to the original") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
-    Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },
+    Belonging { table: "copied_rows", fate: Fate::Stays("it exists only while a copy is made") },
 ];
 
-/// The small tables, copied at the end, when everything they refer to exists: in this order.
+/// The small tables, in the order in which they are copied at the end, when everything that they refer to exists.
 pub(super) const AT_THE_END: &[&str] = &[
     "turn_todos",
     "begun_calls",
@@ -90,8 +90,8 @@ pub(super) const AT_THE_END: &[&str] = &[
     "permission_rules",
 ];
 
-/// `$4` title, `$5` now, `$6` the parent's copy, `$7` the last copied turn: the agent's directory is the one at the start of
-/// the next turn.
+/// `$4` is the title, `$5` the time now, `$6` the parent's copy, `$7` the last copied turn. The agent's directory is the one at the start of the
+/// next turn.
 const CHATS: Fate = Fate::Copied {
     columns: &[
         ("id", "$2"),
@@ -119,7 +119,7 @@ const CHATS: Fate = Fate::Copied {
     rows: "WHERE s.id = $3",
 };
 
-/// Their cost was counted once; the messages that show them are set when those exist.
+/// The cost of the turns was counted once, for the original. The messages that show them are set once those exist.
 const TURNS: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -183,7 +183,7 @@ const BEGUN_CALLS: Fate = Fate::Copied {
         WHERE s.turn_id IN (SELECT o.id FROM turns o WHERE o.chat_id = $3)",
 };
 
-/// A turn of an earlier version only has its first message on record.
+/// A turn from an earlier version has only its first message recorded.
 const MESSAGES: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -202,7 +202,7 @@ const MESSAGES: Fate = Fate::Copied {
     rows: "WHERE s.id = $3",
 };
 
-/// `$4` is its name.
+/// `$4` is the offload's name.
 const OFFLOADS: Fate = Fate::Copied {
     columns: &[("chat_id", "$2"), ("id", "s.id"), ("text", "s.text"), ("blob", "s.blob")],
     anew: &[],
@@ -226,7 +226,7 @@ const OFFLOADED_READS: Fate = Fate::Copied {
     rows: "JOIN offloads o ON o.chat_id = $2 AND o.id = s.offload_id WHERE s.chat_id = $3 ORDER BY s.number",
 };
 
-/// A compaction whose end is not copied does not count there; nor does an attempt after it.
+/// A compaction whose last item is not copied is left out, and so is an attempt after it.
 const COMPACTIONS: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -280,8 +280,7 @@ const PROMPT_COUNTS: Fate = Fate::Copied {
     rows: "JOIN copied_rows i ON i.copy_id = $1 AND i.kind = 'item' AND i.old_id = s.item_id WHERE s.chat_id = $3",
 };
 
-/// If a turn that is not copied (`$4` is the last one that is) changed them, the earlier ones, which [`EARLIER_TODOS`]
-/// copies.
+/// The task list as of the last copied turn, `$4`. If a later turn changed the list, [`EARLIER_TODOS`] copies the earlier one instead.
 const CHAT_TODOS: Fate = Fate::Copied {
     columns: &[
         ("chat_id", "$2"),
@@ -331,12 +330,11 @@ const SUB_AGENTS: Fate = Fate::Copied {
     rows: "WHERE s.chat_id = $3",
 };
 
-/// The statement that copies rows of a table, and returns the new id if `returning` names it. It is built only from the
-/// tables above.
+/// The statement that copies rows of a table, with the clause `returning` for the new id. It is built only from the tables above.
 pub(super) fn copying(table: &str, returning: &str) -> AssertSqlSafe<String> {
     let known = BELONGINGS.iter().find(|belonging| belonging.table == table).map(|belonging| &belonging.fate);
     let Some(Fate::Copied { columns, rows, .. }) = known else {
-        unreachable!("it is asked of tables that are copied");
+        unreachable!("only called for tables that are copied");
     };
     let (names, values): (Vec<&str>, Vec<&str>) = columns.iter().copied().unzip();
     let (names, values) = (names.join(", "), values.join(", "));

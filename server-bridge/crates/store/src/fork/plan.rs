@@ -1,4 +1,4 @@
-//! The content of a copy, looked up at once.
+//! Plans a copy: looks up its whole content in one consistent read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use crate::error::Result;
 use crate::sql::{Transaction, query_as};
 use crate::{ChatId, Store, TurnId};
 
-/// One of the conversations that are copied together.
+/// The content to copy of one conversation.
 pub(super) struct Plan {
     pub(super) chat: ChatId,
     pub(super) title: String,
     /// The index of its parent's plan.
     pub(super) parent: Option<usize>,
     pub(super) turns: Vec<Row<i64>>,
-    /// The last of them.
+    /// The last copied turn.
     pub(super) last: i64,
     pub(super) items: Vec<Row<i64>>,
     pub(super) messages: Vec<Row<i64>>,
@@ -42,9 +42,9 @@ struct Item {
 }
 
 impl Store {
-    /// The content to copy of a conversation and of its named sub-agents, and theirs; parents first.
+    /// Plans the copy of a conversation, of its named sub-agents, and of theirs in turn; parents first.
     pub(super) async fn plan_fork(&self, chat: &ChatId, up_to: TurnId) -> Result<Vec<Plan>> {
-        // One consistent state, no matter what is written in the meantime.
+        // One consistent state, whatever is written in the meantime.
         let mut transaction = self.database.snapshot().await?;
         let mut plans = vec![plan(&mut transaction, chat.clone(), up_to, None).await?];
         let roots: HashSet<i64> = plans[0].turns.iter().map(|turn| turn.id).collect();
@@ -64,7 +64,7 @@ impl Store {
             for (chat, title) in named {
                 let beneath = Some((at, &roots));
                 let plan = plan(&mut transaction, chat, TurnId(i64::MAX), beneath).await?;
-                // A sub-agent that was first called in a part that is left out does not exist yet.
+                // A sub-agent whose first call is not copied does not exist yet at that point.
                 if !plan.turns.is_empty() {
                     plans.push(Plan { title, ..plan });
                 }
@@ -76,7 +76,7 @@ impl Store {
     }
 }
 
-/// `beneath` is the index of its parent's plan, and the copied turns of the user's own chat.
+/// Plans one conversation. `beneath` is the index of its parent's plan, and the copied turns of the user's own chat.
 async fn plan(
     transaction: &mut Transaction,
     chat: ChatId,
@@ -92,7 +92,7 @@ async fn plan(
     .fetch_all(&mut *transaction)
     .await?;
     if let Some((_, roots)) = beneath {
-        // An earlier version did not record a turn's top turn.
+        // A turn without a top turn is from an earlier version, which did not record it.
         turns.retain(|turn| turn.root_turn_id.is_none_or(|root| roots.contains(&root)));
     }
     let copied: HashSet<i64> = turns.iter().map(|turn| turn.id).collect();
@@ -128,7 +128,7 @@ async fn plan(
     })
 }
 
-/// Those that were not taken back. Messages without a turn are copied up to the beginning of the first turn that is not.
+/// The messages that were not undone. Messages without a turn are copied up to the beginning of the first turn that is not copied.
 async fn messages(transaction: &mut Transaction, chat: &ChatId, up_to: TurnId) -> Result<Vec<Item>> {
     Ok(query_as(
         "SELECT m.id, m.turn_id, CAST(OCTET_LENGTH(m.text) + COALESCE(OCTET_LENGTH(m.document_json), 0) AS BIGINT) AS size_bytes

@@ -41,7 +41,7 @@ async fn every_table_and_column_of_a_conversation_is_copied_or_named_as_not_copi
         }
     }
     let named: BTreeSet<String> = BELONGINGS.iter().map(|belonging| belonging.table.to_owned()).collect();
-    assert_eq!(owned, named, "say in `belongings` what becomes of a table in a fork");
+    assert_eq!(owned, named, "list every table in `belongings`");
     for Belonging { table, fate } in BELONGINGS {
         match fate {
             Fate::Stays(why) => assert!(!why.is_empty()),
@@ -50,7 +50,7 @@ async fn every_table_and_column_of_a_conversation_is_copied_or_named_as_not_copi
                     copied.iter().map(|(name, _)| *name).chain(anew.iter().copied()).collect();
                 let known = columns(&store, table).await;
                 let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
-                assert_eq!(said, known, "say in `belongings` what becomes of a column of {table} in a fork");
+                assert_eq!(said, known, "list every column of {table} in `belongings`");
             }
         }
     }
@@ -180,7 +180,7 @@ async fn a_fork_shows_its_model_what_the_original_does() {
     assert_eq!(store.todos(user, &fork).await.unwrap(), to_do("look"));
     assert_eq!(store.chat_model(user, &fork).await.unwrap().as_deref(), Some("mine/swift"));
     assert_eq!(store.chat_memory(user, &fork, "other").await.unwrap(), "told");
-    // Without the second turn nothing is edited, masked or on the task list; the summary still is of the first one.
+    // Without the second turn, nothing is edited, masked or on the task list; the summary is still that of the first turn.
     let part = store.fork_chat(user, &chat, Some(first)).await.unwrap().id;
     assert_eq!(context(&store, user, &part).await, "Some(\"a summary\") [] None [] [] [] 0 None");
     assert_eq!(store.todos(user, &part).await.unwrap(), []);
@@ -237,21 +237,21 @@ async fn a_forks_named_sub_agents_know_what_they_knew() {
     let card = store.message(user, copy.message.unwrap()).await.unwrap();
     assert!(
         card.chat == fork && card.document_json.unwrap().contains(copy.chat.as_str()),
-        "its card leads to it"
+        "the card links to the copy"
     );
     assert_eq!(
         store.fresh_reads(&fork, &copy.chat, "laptop").await.unwrap().len(),
         1,
-        "it is told what changed"
+        "the copy is notified of changes"
     );
     let deep = known(&copy.chat, "y").await.unwrap();
     assert_eq!(context(&store, user, &deep.chat).await, context(&store, user, &below).await);
     assert_eq!(
         store.sub_agents(user, &fork).await.unwrap().len(),
         2,
-        "who has no name is never called again"
+        "a sub-agent without a name is never called again"
     );
-    // They have nothing of the turns that are left out.
+    // The copied sub-agents have no items from turns that are left out.
     let part = store.fork_chat(user, &chat, Some(first)).await.unwrap().id;
     let items = async |chat: &ChatId| store.turn_items(user, chat, TurnId(i64::MAX)).await.unwrap().len();
     assert_eq!((items(&known(&part, "x").await.unwrap().chat).await, items(&child).await), (2, 4));

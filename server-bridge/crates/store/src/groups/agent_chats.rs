@@ -18,8 +18,8 @@ impl Store {
             .await?)
     }
 
-    /// The names of the tools that the agent of this chat may have, as a JSON list; `None` for an agent that may have all of its owner's,
-    /// and for a user's own chat.
+    /// The names of the tools that the agent of this chat may use, as a JSON list; `None` for an agent that may use all of its owner's tools, and
+    /// for a user's own chat.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -43,10 +43,10 @@ impl Store {
             .await?)
     }
 
-    /// The chat that an agent works in, brought up to its current settings; it is created if needed. The approval mode is `approval`.
+    /// The chat that an agent works in, updated to the agent's current settings; it is created if needed. `approval` is its approval mode.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the agent is gone.
+    /// [`Error::NotFound`] if the agent was removed.
     pub async fn agent_chat(&self, agent: &GroupAgent, title: &str, approval: &str) -> Result<ChatId> {
         let mut transaction = self.database.write(Scope::User(agent.owner)).await?;
         let known: Option<Option<ChatId>> =

@@ -1,4 +1,4 @@
-//! Calls of agents: a row is written together with what asks, and ends together with the answer's entry.
+//! Calls of agents: a call's row is written together with the entry or message that makes the call, and ends together with the answer's entry.
 //!
 //! ```text
 //!   queued ⇄ waiting (for the machine) ─▶ running (posted to the agent's chat) ─▶ done | failed | stopped
@@ -19,15 +19,15 @@ use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum CallState {
-    /// Its agent is to be asked.
+    /// It waits to be posted to its agent's chat.
     Queued,
-    /// Its agent's machine cannot be used now.
+    /// It waits because its agent's machine cannot be used now.
     Waiting,
     /// It was posted to its agent's chat.
     Running,
     /// Its agent answered.
     Done,
-    /// Its agent could not answer.
+    /// Its agent could not answer, or took too long.
     Failed,
     /// A person stopped it.
     Stopped,
@@ -46,7 +46,7 @@ impl CallState {
         }
     }
 
-    /// True if nothing more happens to it.
+    /// True if the state is final.
     pub fn has_ended(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Stopped)
     }
@@ -57,61 +57,61 @@ crate::sql::bind_as_word!(CallState);
 /// A call to make.
 #[derive(Clone, Copy, Debug)]
 pub struct NewCall<'a> {
-    /// The group.
+    /// The group's id.
     pub group: i64,
-    /// The agent.
+    /// The id of the agent that is called.
     pub agent: i64,
-    /// Who asks.
+    /// The person who makes the call.
     pub user: UserId,
-    /// Their name.
+    /// The person's name.
     pub user_name: &'a str,
-    /// What the agent is asked.
+    /// The text of the request.
     pub request: &'a str,
     /// For a step of a chain: the run, the step counted from 0, the attempt counted from 1.
     pub step: Option<(i64, i64, i64)>,
-    /// How long it may take once it is posted, in milliseconds.
+    /// The time that the call may take once it is posted, in milliseconds.
     pub limit_ms: Option<i64>,
 }
 
-/// A call.
+/// A recorded call.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupCall {
     /// The id; later calls have larger ones.
     pub id: i64,
-    /// Its group.
+    /// The id of its group.
     pub group_id: i64,
-    /// Its agent.
+    /// The id of the agent that is called.
     pub agent_id: i64,
     /// The agent's handle.
     pub handle: String,
-    /// The agent's place.
+    /// The place where the agent works.
     pub runner: String,
-    /// Who asks; `None` if the user was removed.
+    /// The person who made the call; `None` if the user was removed.
     #[sqlx(rename = "asked_by_id")]
     pub user: Option<UserId>,
-    /// Their name.
+    /// The person's name.
     pub asked_by: String,
-    /// The entry that asks.
+    /// The entry that made the call.
     pub entry_id: Option<i64>,
-    /// The run of a chain.
+    /// The run of the chain that made the call; `None` for other calls.
     pub run_id: Option<i64>,
-    /// The step, counted from 0.
+    /// The step of the chain, counted from 0.
     pub step: Option<i64>,
-    /// The attempt, counted from 1.
+    /// The attempt at the step, counted from 1.
     pub attempt: Option<i64>,
-    /// How long it may take once it is posted, in milliseconds.
+    /// The time that the call may take once it is posted, in milliseconds.
     pub limit_ms: Option<i64>,
-    /// What the agent is asked.
+    /// The text of the request.
     pub request: String,
-    /// What is posted to the agent's chat, once that is decided.
+    /// The text that is posted to the agent's chat, once that is decided.
     pub posted_text: Option<String>,
-    /// Its state.
+    /// The call's state.
     pub state: CallState,
-    /// Why it waits or failed.
+    /// The reason why it waits or failed.
     pub reason: String,
-    /// What the agent answered.
+    /// The agent's answer.
     pub output: String,
-    /// True once somebody wants it stopped.
+    /// True once someone asked to stop it.
     pub is_unwanted: bool,
     /// The chat that it was posted to.
     #[sqlx(rename = "chat_id")]
@@ -119,11 +119,11 @@ pub struct GroupCall {
     /// The message that shows the answer there.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
-    /// The tokens that it used.
+    /// The tokens that it used, recorded at its end.
     pub tokens: i64,
-    /// Their cost, in millionths of a US dollar.
+    /// The cost of those tokens, in millionths of a US dollar.
     pub cost_micros: i64,
-    /// When it was made, in Unix milliseconds.
+    /// When it was created, in Unix milliseconds.
     pub created_at_ms: i64,
     /// When it was posted, in Unix milliseconds.
     pub posted_at_ms: Option<i64>,
@@ -131,32 +131,32 @@ pub struct GroupCall {
     pub ended_at_ms: Option<i64>,
     /// The state of the turn that answers it.
     pub turn_status: Option<TurnStatus>,
-    /// Why that turn failed.
+    /// The reason why that turn failed.
     pub turn_error: Option<String>,
     /// The tokens that the turn and its sub-agents' turns have used so far.
     pub turn_tokens: i64,
-    /// Their cost.
+    /// The cost of those tokens, in millionths of a US dollar.
     pub turn_cost_micros: i64,
-    /// How an agent asks; `None` if a person does.
+    /// How an agent made the call; `None` if a person made it.
     pub mode: Option<CallMode>,
-    /// The handle of the agent that asks, or that answered.
+    /// The handle of the agent that made the call or whose answer it passes on; `None` if a person made it.
     pub by_agent: Option<String>,
-    /// The call that this agent was at when it asked.
+    /// The call that this agent was working on at that time.
     pub parent_id: Option<i64>,
-    /// What a person asked for: `call/12`, or `turn/7` in an agent's own chat; `None` for the person's own call.
+    /// The person's request that led to this call: `call/12`, or `turn/7` in an agent's own chat; `None` for the person's own call.
     pub origin: Option<String>,
 }
 
-/// How a call ends.
+/// The end of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallEnd<'a> {
-    /// Done, failed or stopped.
+    /// The final state: done, failed or stopped.
     pub state: CallState,
-    /// Why it failed or was stopped.
+    /// The reason why it failed or was stopped.
     pub reason: &'a str,
-    /// What the agent answered; an entry of the log unless it is empty.
+    /// The agent's answer; it becomes an entry of the log unless it is empty.
     pub output: &'a str,
-    /// What the server says in the log instead, unless it is empty.
+    /// The server's message for the log if there is no answer; none if it is empty.
     pub note: &'a str,
 }
 
@@ -184,7 +184,7 @@ macro_rules! calls {
 pub(super) use calls;
 
 impl NewCall<'_> {
-    /// Records the call within a change; `None` if the step's attempt has one already.
+    /// Records the call within a transaction; `None` if the step's attempt already has one.
     pub(super) async fn insert(
         &self,
         transaction: &mut Transaction,
@@ -228,7 +228,7 @@ impl NewCall<'_> {
 }
 
 impl Store {
-    /// The calls to work on: the first open one of each agent, for which its later ones wait, and those to be stopped.
+    /// The calls to work on: the first open call of each agent, for which the agent's later ones wait, and those to be stopped.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -262,7 +262,7 @@ impl Store {
         .await?)
     }
 
-    /// The calls of a run of a chain, in their order.
+    /// The calls of a run of a chain, in order.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -273,7 +273,7 @@ impl Store {
             .await?)
     }
 
-    /// A call.
+    /// The call with this id.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -303,7 +303,7 @@ impl Store {
         Ok(waits.rows_affected() == 1)
     }
 
-    /// Records why a call that was posted does not end yet; returns true if that is new.
+    /// Records why a posted call has not ended yet; returns true if the reason is new.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -319,8 +319,8 @@ impl Store {
         Ok(noted.rows_affected() == 1)
     }
 
-    /// Records what is posted for a call and where, before it is posted, and the last entry that the text shows. Nothing changes if that
-    /// is on record.
+    /// Records the text to post for a call and its chat, before it is posted, and the last entry that the text includes. Changes nothing if the
+    /// text is already recorded.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -365,7 +365,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends a call, together with the entry of its answer: all or nothing, and once. Returns true if this ended it.
+    /// Ends a call and adds the entry of its answer, in one transaction. Returns true if this ended the call.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -389,7 +389,7 @@ impl Store {
         if ended.rows_affected() == 0 {
             return Ok(false);
         }
-        // Files that are still on their way to it end with it.
+        // Files that are still being passed to the call end with it.
         let ends_as = if state == CallState::Failed { "failed" } else { "stopped" };
         query(
             "UPDATE group_handovers SET state = $1, error = $2, ended_at_ms = $3 WHERE call_id = $4 AND ended_at_ms IS NULL",
@@ -405,7 +405,7 @@ impl Store {
             "" => entry,
             output => NewEntry { kind: EntryKind::Agent, author: &call.handle, text: output, ..entry },
         };
-        // Who handed its task over is not heard: the other one answers.
+        // An agent that handed its task over gets no entry; the agent that took the task answers.
         if !is_handed_over(&mut transaction, call.id).await? {
             let posted = match entry.text {
                 "" => None,
@@ -418,7 +418,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Has an open call stopped; returns true if it was open.
+    /// Asks to stop an open call; returns true if it was open.
     ///
     /// # Errors
     /// [`Error::Database`].

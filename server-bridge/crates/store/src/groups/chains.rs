@@ -1,4 +1,4 @@
-//! Chains, their runs and gates. What a run does next follows from its rows; crate `chains` says it.
+//! Chains, their runs and gates. Crate `chains` derives a run's next action from these rows.
 
 use sqlx::FromRow;
 
@@ -17,9 +17,9 @@ use crate::{Store, UserId};
 /// A chain of a group.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupChain {
-    /// Its name, unique in its group.
+    /// The chain's name, unique in its group.
     pub name: String,
-    /// Its definition, as JSON.
+    /// The chain's definition, as JSON.
     pub document_json: String,
     /// When it was last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
@@ -30,18 +30,18 @@ pub struct GroupChain {
 pub struct ChainRun {
     /// The id; later runs have larger ones.
     pub id: i64,
-    /// Its group.
+    /// The id of its group.
     pub group_id: i64,
     /// The chain's name when it began.
     pub chain: String,
-    /// The chain as it was when the run began, as JSON.
+    /// The chain's definition when the run began, as JSON.
     pub document_json: String,
-    /// What its steps work on.
+    /// The input of the run.
     pub request: String,
-    /// Who began it; `None` if the user was removed.
+    /// The person who began it; `None` if the user was removed.
     #[sqlx(rename = "begun_by_id")]
     pub user: Option<UserId>,
-    /// Their name.
+    /// The person's name.
     pub begun_by: String,
     /// `running`, `asking`, `done` or `stopped`.
     pub state: String,
@@ -54,25 +54,25 @@ pub struct ChainRun {
 /// A run to begin.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRunOfChain<'a> {
-    /// The group.
+    /// The group's id.
     pub group: i64,
     /// The chain's name.
     pub chain: &'a str,
-    /// The chain as it is now, as JSON.
+    /// The chain's current definition, as JSON.
     pub document_json: &'a str,
-    /// What its steps work on.
+    /// The input of the run.
     pub request: &'a str,
-    /// Who begins it.
+    /// The person who begins it.
     pub user: UserId,
-    /// Their name.
+    /// The person's name.
     pub user_name: &'a str,
-    /// Chosen by the client; the same id of the same person is the same run.
+    /// An id chosen by the client. A person who sends the same id again gets the same run.
     pub send_id: Option<&'a str>,
-    /// The gate with which the run begins, if a person is asked first.
+    /// The gate with which the run begins, if a person is asked before the first step.
     pub gate: Option<NewGate<'a>>,
 }
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// Every step is done.
@@ -81,12 +81,12 @@ pub enum RunEnd {
     Stopped,
 }
 
-/// A gate.
+/// A recorded gate: a question to people at which a run waits.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GateRow {
-    /// The id.
+    /// The gate's id.
     pub id: i64,
-    /// Its run.
+    /// The id of its run.
     pub run_id: i64,
     /// The step, counted from 0.
     pub step: i64,
@@ -94,13 +94,13 @@ pub struct GateRow {
     pub attempt: i64,
     /// `review`, `failure` or `budget`.
     pub kind: String,
-    /// The question, for people.
+    /// The question to show to people.
     pub question: String,
-    /// The answer; `None` while it waits.
+    /// The answer; `None` while the gate is open.
     pub reply: Option<String>,
-    /// The text of the answer.
+    /// The text that was given with the answer.
     pub text: String,
-    /// Who answered.
+    /// The name of the person who answered.
     pub answered_by: Option<String>,
 }
 
@@ -113,7 +113,7 @@ pub struct NewGate<'a> {
     pub attempt: i64,
     /// `review`, `failure` or `budget`.
     pub kind: &'a str,
-    /// The question, for people.
+    /// The question to show to people.
     pub question: &'a str,
 }
 
@@ -130,7 +130,7 @@ macro_rules! gate_columns {
 }
 
 impl NewGate<'_> {
-    /// Opens the gate within a transaction, unless there already is one for this step, attempt and kind.
+    /// Opens the gate within a transaction, unless there is already one for this step, attempt and kind.
     async fn insert(&self, transaction: &mut Transaction, run: i64, now_ms: i64) -> Result<()> {
         query(
             "INSERT INTO group_gates (run_id, step, attempt, kind, question, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -184,7 +184,7 @@ impl Store {
     /// Adds a chain to a group, or changes the one with this name. Runs that have begun keep the old steps.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 64 bytes of name, 1 MiB of definition and 100 chains.
+    /// [`Error::Invalid`] beyond 64 bytes of name, 1 MiB of definition or 100 chains.
     pub async fn put_chain(&self, group: i64, name: &str, document_json: &str) -> Result<()> {
         check_length("name", name, JOB_NAME_MAX_BYTES)?;
         check_length("chain", document_json, CHAIN_MAX_BYTES)?;
@@ -213,7 +213,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a chain; its runs go on. Returns true if it was there.
+    /// Removes a chain; its runs continue. Returns true if it existed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -226,7 +226,7 @@ impl Store {
         Ok(gone.rows_affected() == 1)
     }
 
-    /// Begins a run; a known send id begins no second one. Returns its id.
+    /// Begins a run and returns its id; with a known send id, returns the id of the existing run.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 20 open runs of the group.
@@ -253,7 +253,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if open >= CHAIN_RUNS_OPEN {
-            let rule = format!("has {open} runs of chains in progress, which is the most; stop one first");
+            let rule = format!("has {open} runs of chains in progress, which is the limit; stop one first");
             return Err(Error::Invalid { what: "group", rule });
         }
         let id = query_scalar(
@@ -298,7 +298,7 @@ impl Store {
         .await?)
     }
 
-    /// The runs of a group, the newest first, older than `before`.
+    /// The runs of a group that are older than `before`, the newest first.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -328,7 +328,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("run", run.to_string()))
     }
 
-    /// Makes a call for a step; nothing happens if its attempt has one.
+    /// Makes a call for a step; does nothing if the step's attempt already has a call.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -343,7 +343,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// The gates of a run, in their order.
+    /// The gates of a run, in order.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -388,7 +388,7 @@ impl Store {
         .ok_or_else(|| Error::not_found("gate", gate.to_string()))
     }
 
-    /// Opens a gate; nothing happens if there is one of this step, attempt and kind.
+    /// Opens a gate; does nothing if there is already one for this step, attempt and kind.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -399,7 +399,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Answers a gate, once; returns false if it was answered before, or its run has ended.
+    /// Answers a gate, once; returns false if it was already answered, or if its run has ended.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 1 MiB of text.
@@ -431,8 +431,7 @@ impl Store {
         Ok(answered.rows_affected() == 1)
     }
 
-    /// Ends a run, together with what the server says of it in the log; what it still asks of agents is stopped. Returns true if this ended
-    /// it.
+    /// Ends a run, adds the server's message about it to the log, and stops the run's open calls. Returns true if this ended the run.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -1,4 +1,4 @@
-//! The log of a group: nothing in it is changed or removed.
+//! The log of a group. Entries are only added, never changed or removed.
 
 use sqlx::FromRow;
 
@@ -35,22 +35,22 @@ impl EntryKind {
 
 crate::sql::bind_as_word!(EntryKind);
 
-/// An entry.
+/// A recorded entry of a group's log.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupEntry {
     /// The id; later entries have larger ones.
     pub id: i64,
-    /// Its group.
+    /// The id of its group.
     pub group_id: i64,
     /// The kind of its author.
     pub kind: EntryKind,
     /// The person's name or the agent's handle; empty for the server.
     pub author: String,
-    /// The text.
+    /// The text of the entry.
     pub text: String,
-    /// The handles of the agents that it asks, as a JSON list.
+    /// The handles of the agents that it mentions, as a JSON list.
     pub asks_json: String,
-    /// The call that it answers.
+    /// The call that it answers; `None` for other entries.
     pub call_id: Option<i64>,
     /// When it was posted, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -59,19 +59,19 @@ pub struct GroupEntry {
 /// An entry to post.
 #[derive(Clone, Copy, Debug)]
 pub struct NewEntry<'a> {
-    /// The group.
+    /// The group's id.
     pub group: i64,
     /// The kind of its author.
     pub kind: EntryKind,
     /// The person's name or the agent's handle; empty for the server.
     pub author: &'a str,
-    /// The person.
+    /// The id of the person; `None` for other authors.
     pub user: Option<UserId>,
     /// The text, at most 1 MiB.
     pub text: &'a str,
-    /// The handles of the agents that it asks, as a JSON list.
+    /// The handles of the agents that it mentions, as a JSON list.
     pub asks_json: &'a str,
-    /// Chosen by the client; the same id of the same person is the same entry.
+    /// An id chosen by the client. A person who sends the same id again gets the same entry.
     pub send_id: Option<&'a str>,
 }
 
@@ -82,7 +82,7 @@ macro_rules! entry_columns {
 }
 
 impl<'a> NewEntry<'a> {
-    /// What the server says.
+    /// A message of the server.
     pub(super) fn of_server(group: i64, text: &'a str) -> Self {
         let kind = EntryKind::Server;
         Self { group, kind, author: "", user: None, text, asks_json: "[]", send_id: None }
@@ -114,11 +114,11 @@ impl<'a> NewEntry<'a> {
 }
 
 impl Store {
-    /// Posts an entry with the calls that it makes. A known send id posts nothing again. Returns the entry, the ids of its calls, and
-    /// true if it is new.
+    /// Posts an entry with the calls that it makes; with a known send id, nothing is posted. Returns the entry, the ids of its calls, and true if
+    /// it is new.
     ///
     /// # Errors
-    /// [`crate::Error::Invalid`] beyond 1 MiB of text or 100 open calls of an agent.
+    /// [`crate::Error::Invalid`] beyond 1 MiB of text, or beyond 100 open calls of an agent.
     pub async fn post_entry(
         &self,
         entry: NewEntry<'_>,
@@ -167,7 +167,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Entries of a group after this one, the oldest first, and whether there are more: at most `limit`, with 8 MiB of text.
+    /// The entries of a group after `after`, the oldest first, at most `limit` and 8 MiB of text; and true if there are more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -196,7 +196,7 @@ impl Store {
         Ok((entries, more))
     }
 
-    /// The newest entries of a group after this one, the newest first, each with the beginning of its text: `most` characters.
+    /// The newest entries of a group after `after`, the newest first, each with the first `most` characters of its text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -219,7 +219,7 @@ impl Store {
         .await?)
     }
 
-    /// The last entries of a group before this one, the oldest first, and whether there are more: at most `limit`, with 8 MiB of text.
+    /// The last entries of a group before `before`, the oldest first, at most `limit` and 8 MiB of text; and true if there are more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

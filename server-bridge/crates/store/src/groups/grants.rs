@@ -1,4 +1,4 @@
-//! Who may ask an agent that is not their own.
+//! Grants: they let people ask agents that are not their own.
 
 use sqlx::FromRow;
 
@@ -13,7 +13,7 @@ use crate::{Store, UserId};
 pub enum GrantMode {
     /// Its owner is asked before each change.
     Ask,
-    /// In its own approval mode.
+    /// It works in its own approval mode.
     Own,
 }
 
@@ -29,17 +29,17 @@ impl GrantMode {
 
 crate::sql::bind_as_word!(GrantMode);
 
-/// A grant.
+/// A grant for one agent to one person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupGrant {
-    /// The agent.
+    /// The id of the agent.
     pub agent_id: i64,
-    /// Who may ask it.
+    /// The person who may ask it.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// Their name.
+    /// The person's name.
     pub name: String,
-    /// How it works for them.
+    /// How the agent works for that person.
     pub mode: GrantMode,
 }
 
@@ -82,7 +82,7 @@ impl Store {
         Ok(put.rows_affected() == 1)
     }
 
-    /// Takes a grant back; what the person asked of the agent is stopped. Returns true if there was one.
+    /// Revokes a grant, and stops the person's open calls of the agent. Returns true if there was one.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -105,7 +105,7 @@ impl Store {
         Ok(gone.rows_affected() == 1)
     }
 
-    /// The grant of a person for an agent, as it is now.
+    /// The current grant of a person for an agent.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -116,8 +116,8 @@ impl Store {
             .fetch_optional(self.database.latest())
             .await?)
     }
-    /// True if a person may ask an agent now: both are in the group, the person as more than a reader, and the agent is the person's own or
-    /// granted to them.
+    /// True if a person may ask an agent now: both are in the group, the person with more than read access, and the agent belongs to the person or
+    /// is granted to them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,6 +1,7 @@
-//! Files on their way from the agent of one step to the agent of the next one: a row is written before they are read, and ends once.
+//! Hand-overs: files that are passed from the agent of one step to the agent of the next one. A row is written before the files are read, and ends
+//! once.
 //!
-//! A row is one call's, and ends at the latest with it (`calls`).
+//! Each row belongs to one call, and ends with it at the latest (`calls`).
 
 use sqlx::FromRow;
 
@@ -11,32 +12,32 @@ use crate::Store;
 use crate::error::{Error, Result};
 use crate::sql::{Scope, query, query_as, query_scalar};
 
-/// Files on their way.
+/// A recorded hand-over of files.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct HandOver {
-    /// The id; later ones have larger ones.
+    /// The id; later hand-overs have larger ones.
     pub id: i64,
-    /// The call that gets the files.
+    /// The call whose agent gets the files.
     pub call_id: i64,
-    /// The step that made them, counted from 0.
+    /// The step that made the files, counted from 0.
     pub from_step: i64,
-    /// The place that they come from.
+    /// The place that the files are copied from.
     pub from_runner: String,
-    /// The place that they go to.
+    /// The place that the files are copied to.
     pub to_runner: String,
-    /// Part of the name that they have until they are complete.
+    /// The token in the files' temporary name, which they have until they are complete.
     pub token: String,
     /// `running`, `done`, `failed` or `stopped`.
     pub state: String,
-    /// The directory that holds them, relative to the workspace; empty until they have arrived.
+    /// The directory with the files, relative to the workspace; empty until they have arrived.
     pub directory: String,
     /// The number of files.
     pub files: i64,
-    /// Their content, in bytes.
+    /// The size of the files' contents, in bytes.
     pub size_bytes: i64,
-    /// The SHA-256 of their listing, in hexadecimal digits.
+    /// The SHA-256 of the files' listing, in hexadecimal digits.
     pub sha256: Option<String>,
-    /// Why it failed.
+    /// The reason why it failed.
     pub error: String,
     /// When it began, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -47,26 +48,26 @@ pub struct HandOver {
 /// Files to hand over.
 #[derive(Clone, Copy, Debug)]
 pub struct NewHandOver<'a> {
-    /// The step that made them, counted from 0.
+    /// The step that made the files, counted from 0.
     pub from_step: i64,
-    /// The place that they come from.
+    /// The place that the files are copied from.
     pub from_runner: &'a str,
-    /// The place that they go to.
+    /// The place that the files are copied to.
     pub to_runner: &'a str,
-    /// Part of the name that they have until they are complete; random.
+    /// The token in the files' temporary name, which they have until they are complete; random.
     pub token: &'a str,
 }
 
 /// Files that have arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandedOver {
-    /// The directory that holds them, relative to the workspace.
+    /// The directory with the files, relative to the workspace.
     pub directory: String,
     /// The number of files.
     pub files: i64,
-    /// Their content, in bytes.
+    /// The size of the files' contents, in bytes.
     pub size_bytes: i64,
-    /// The SHA-256 of their listing, in hexadecimal digits.
+    /// The SHA-256 of the files' listing, in hexadecimal digits.
     pub sha256: String,
 }
 
@@ -78,11 +79,11 @@ macro_rules! columns {
 }
 
 impl Store {
-    /// Records that files go to a call's agent, before anything is read. A call has one row: if it is there and has not ended, only its
+    /// Records that files are passed to a call's agent, before any file is read. A call has one row: if it exists and has not ended, only its
     /// places change.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the call is gone, or is none of a run.
+    /// [`Error::NotFound`] if the call does not exist, has ended without a hand-over, or does not belong to a run.
     pub async fn begin_handover(&self, call: &GroupCall, new: NewHandOver<'_>) -> Result<HandOver> {
         let mut transaction = self.database.write(Scope::Group(call.group_id)).await?;
         query(
@@ -109,7 +110,7 @@ impl Store {
         row.ok_or_else(|| Error::not_found("call", call.id.to_string()))
     }
 
-    /// The files that go to a call's agent, if there are any.
+    /// The hand-over to a call's agent, if there is one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -120,7 +121,7 @@ impl Store {
             .await?)
     }
 
-    /// True if the files of a hand-over with this token are not on their way any more.
+    /// True if the hand-over with this token has ended.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -133,7 +134,7 @@ impl Store {
         .await?)
     }
 
-    /// What was handed over in a run, and is on its way, in the order of its beginning.
+    /// The hand-overs of a run, both ended and in progress, in the order in which they began.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -144,7 +145,7 @@ impl Store {
             .await?)
     }
 
-    /// Records that files have arrived, together with what the server says of it in the log; once. Returns true if this ended it.
+    /// Records that files have arrived, and adds the server's message about it to the log, once. Returns true if this ended the hand-over.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -1,4 +1,4 @@
-//! What becomes of a group whose last owner is removed from the server.
+//! Passes on a group whose last owner is removed from the server.
 
 use sqlx::FromRow;
 
@@ -8,23 +8,23 @@ use crate::UserId;
 use crate::error::Result;
 use crate::sql::{Transaction, query, query_as};
 
-/// A group that only one person owns.
+/// A group whose only owner is the user to remove.
 #[derive(FromRow)]
 struct Owned {
     id: i64,
-    /// That person's name.
+    /// The owner's name.
     owner: String,
 }
 
-/// The one who owns it next.
+/// The next owner of the group.
 #[derive(FromRow)]
 struct Heir {
     user_id: UserId,
     name: String,
 }
 
-/// Makes somebody else the owner of each group that only this user owns, within the change that removes the user: of those who may do most
-/// in it the one who has been in it longest; the log says so. A group without other people is deleted.
+/// Gives each group that only this user owns another owner, within the change that removes the user: the person with the most access, and among
+/// equals the one who joined first. The log reports it. A group without other people is deleted.
 pub(crate) async fn pass_on(transaction: &mut Transaction, user: UserId, now_ms: i64) -> Result<()> {
     let owned: Vec<Owned> = query_as(
         "SELECT p.group_id AS id, u.name AS owner FROM group_people p JOIN users u ON u.id = p.user_id

@@ -1,4 +1,4 @@
-//! People and agents.
+//! The people and agents of a group.
 
 use sqlx::FromRow;
 
@@ -10,17 +10,17 @@ use crate::memory_items::{Gone, forget_agents};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// What a person may do in a group. Each includes the ones below it.
+/// A person's access to a group. Each level includes the lower ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Access {
-    /// They read.
+    /// They can read.
     Reader,
-    /// They post, ask agents and begin chains.
+    /// They can also post, ask agents and begin chains.
     Member,
-    /// They add and remove people and agents, and change chains.
+    /// They can also add and remove people and agents, and change chains.
     Editor,
-    /// They delete the group and change what others may do.
+    /// They can also delete the group and change other people's access.
     Owner,
 }
 
@@ -41,47 +41,47 @@ crate::sql::bind_as_word!(Access);
 /// A person of a group.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupPerson {
-    /// The user.
+    /// The person's user id.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// Their name.
+    /// The person's name.
     pub name: String,
-    /// What they may do.
+    /// The person's access.
     pub access: Access,
 }
 
-/// An agent of a group.
+/// A recorded agent of a group.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupAgent {
-    /// The id, never given twice.
+    /// The id, which is never reused.
     pub id: i64,
-    /// Its group.
+    /// The id of its group.
     pub group_id: i64,
     /// The handle, without `@`.
     pub handle: String,
     /// The user whose machine it works on.
     #[sqlx(rename = "owner_id")]
     pub owner: UserId,
-    /// Their name.
+    /// That user's name.
     pub owner_name: String,
-    /// A runner's name, `__docker__` or `none`.
+    /// The place where it works: a runner's name, `__docker__` or `none`.
     pub runner: String,
     /// Its approval mode.
     pub approval: String,
-    /// Its model, if it has one of its own.
+    /// Its model; `None` for its owner's choice for new chats.
     pub model: Option<String>,
-    /// What it is told about itself.
+    /// The description of its role that its model is given.
     pub persona: String,
-    /// The names of the tools that it may have, as a JSON list; `None` for all of its owner's.
+    /// The names of the tools that it may use, as a JSON list; `None` for all of its owner's.
     pub tools_json: Option<String>,
     /// Its folder, relative to the workspace of its machine; empty for the whole workspace.
     pub folder: String,
     /// The chat that it works in, once it has one.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
-    /// The last entry that it was shown.
+    /// The last entry that was shown to it.
     pub seen_id: i64,
-    /// True once it was removed.
+    /// True if it was removed.
     pub is_removed: bool,
 }
 
@@ -90,19 +90,19 @@ pub struct GroupAgent {
 pub struct AgentDraft<'a> {
     /// The handle, without `@`.
     pub handle: &'a str,
-    /// A runner's name, `__docker__` or `none`.
+    /// The place where it works: a runner's name, `__docker__` or `none`.
     pub runner: &'a str,
     /// Its approval mode.
     pub approval: &'a str,
     /// Its model; `None` for its owner's choice for new chats.
     pub model: Option<&'a str>,
-    /// What it is told about itself.
+    /// The description of its role that its model is given.
     pub persona: &'a str,
-    /// The names of the tools that it may have, as a JSON list in which `*` stands for any text; `None` keeps the current ones, which for a
-    /// new agent are all of its owner's.
+    /// The names of the tools that it may use, as a JSON list in which `*` matches any text. `None` keeps the current list; a new agent may then
+    /// use all of its owner's tools.
     pub tools_json: Option<&'a str>,
-    /// Its folder, relative to the workspace of its machine, empty for the whole workspace; `None` keeps the current one, which for a new
-    /// agent is the whole workspace.
+    /// Its folder, relative to the workspace of its machine; empty for the whole workspace. `None` keeps the current folder; a new agent then gets
+    /// the whole workspace.
     pub folder: Option<&'a str>,
 }
 
@@ -129,7 +129,7 @@ impl Store {
         .await?)
     }
 
-    /// Adds a person to a group, or changes what they may do.
+    /// Adds a person to a group, or changes the person's access.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 100 people, and if the group would have no owner.
@@ -145,7 +145,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if others >= GROUP_PEOPLE {
-            let rule = format!("has {others} people, which is the most; remove one first");
+            let rule = format!("has {others} people, which is the limit; remove one first");
             return Err(Error::Invalid { what: "group", rule });
         }
         query(
@@ -166,8 +166,8 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a person with their grants, their agents and the agents' memories. The person's requests, and the work of their agents, are
-    /// stopped. Returns true if the person was in the group.
+    /// Removes a person with their grants, their agents and the agents' memories. Stops the person's requests and the work of the agents. Returns
+    /// true if the person was in the group.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the group would have no owner.
@@ -229,7 +229,7 @@ impl Store {
         .await?)
     }
 
-    /// An agent, even a removed one.
+    /// The agent with this id, even a removed one.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -241,7 +241,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("agent", agent.to_string()))
     }
 
-    /// The agent that works in a chat.
+    /// The group's agent that works in a chat, if there is one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -252,7 +252,7 @@ impl Store {
             .await?)
     }
 
-    /// Adds an agent to a group, or changes the settings of the one that this user has there under the handle; returns its id.
+    /// Adds an agent to a group, or changes the settings of the agent that this user already has there under the handle; returns its id.
     ///
     /// # Errors
     /// [`Error::Taken`] if another user's agent has the handle; [`Error::Invalid`] beyond 50 agents, 16 KiB of persona and 16 KiB of tools.
@@ -282,7 +282,7 @@ impl Store {
                 return Err(Error::Taken { what: "agent", name: handle.to_owned() });
             }
             Some((id, _)) => {
-                // If the folder or the machine has changed, its chat moves to the new folder.
+                // If the folder or the machine has changed, the agent's chat moves to the new folder.
                 query(
                     "UPDATE chats SET cwd = (SELECT COALESCE($1, a.folder) FROM group_agents a WHERE a.id = $2)
                      WHERE id = (SELECT a.chat_id FROM group_agents a
@@ -318,7 +318,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
                 if agents >= GROUP_AGENTS {
-                    let rule = format!("has {agents} agents, which is the most; remove one first");
+                    let rule = format!("has {agents} agents, which is the limit; remove one first");
                     return Err(Error::Invalid { what: "group", rule });
                 }
                 query_scalar(
@@ -339,7 +339,7 @@ impl Store {
                 .bind(folder.unwrap_or(""))
                 .fetch_optional(&mut transaction)
                 .await?
-                // Its owner was removed meanwhile.
+                // The owner was removed meanwhile.
                 .ok_or_else(|| Error::not_found("group", group.to_string()))?
             }
         };
@@ -373,7 +373,7 @@ impl Store {
     }
 }
 
-/// Refuses to leave a group without an owner, within a change.
+/// Fails if no owner would be left in a group without this user; within a change.
 async fn check_other_owner(transaction: &mut Transaction, group: i64, user: UserId) -> Result<()> {
     let (is_owner, others): (bool, i64) = query_as(
         "SELECT EXISTS (SELECT 1 FROM group_people WHERE group_id = $1 AND user_id = $2 AND access = 'owner'),
@@ -384,13 +384,13 @@ async fn check_other_owner(transaction: &mut Transaction, group: i64, user: User
     .fetch_one(&mut *transaction)
     .await?;
     if is_owner && others == 0 {
-        let rule = "would have no owner; make somebody else an owner first, or delete the group".to_owned();
+        let rule = "would have no owner; make someone else an owner first, or delete the group".to_owned();
         return Err(Error::Invalid { what: "group", rule });
     }
     Ok(())
 }
 
-/// Has the open calls stopped that a condition on the group `$1` and `$2` names, within a change.
+/// Asks to stop the open calls that match a condition on the group `$1` and on `$2`, within a change.
 pub(super) async fn unwant(
     transaction: &mut Transaction,
     which: &'static str,
@@ -407,7 +407,7 @@ pub(super) async fn unwant(
     Ok(())
 }
 
-/// Notes that a group changed, within a change.
+/// Records that a group changed, within a change.
 pub(super) async fn touch(transaction: &mut Transaction, group: i64, now_ms: i64) -> Result<()> {
     query("UPDATE groups SET updated_at_ms = $1 WHERE id = $2")
         .bind(now_ms)

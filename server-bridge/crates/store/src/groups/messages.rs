@@ -1,12 +1,12 @@
-//! What agents say to each other: an entry is written together with the call that it makes, once for each key.
+//! Messages between agents: an entry is written together with the call that it makes, once for each key.
 //!
 //! ```text
-//!   wait:        the agent waits for the end of the call, and is given the answer
-//!   background:  the agent goes on; the end of the call makes a call of mode `answer` to it
-//!   hand_off:    the agent's own call ends without an entry; the end of this one counts for it
+//!   wait:        the agent waits for the end of the call, and gets the answer
+//!   background:  the agent continues; the end of the call makes a call of mode `answer` to it
+//!   hand_off:    the agent's own call ends without an entry; the end of the new call counts as its end
 //! ```
-//! All that agents say because of one thing that a person asked for has the same origin: `call/12`, or `turn/7` in the agent's own chat.
-//! No agent waits for one that waits for it: a call that would close such a circle is not made.
+//! All messages that result from one request of a person have the same origin: `call/12`, or `turn/7` in the agent's own chat. Agents never wait
+//! for each other: a call that would close such a circle is not made.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,17 +21,17 @@ use crate::limits::{AGENT_MESSAGES, ENTRY_MAX_BYTES, beginning};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId};
 
-/// How an agent asks another one.
+/// How an agent calls another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum CallMode {
     /// It waits for the answer.
     Wait,
-    /// It hears of the answer later.
+    /// It continues, and gets the answer later, as another call.
     Background,
-    /// It hands its task over.
+    /// It hands its task over to the other agent.
     HandOff,
-    /// It is given the answer that it did not wait for.
+    /// It passes on an answer that the agent did not wait for.
     Answer,
 }
 
@@ -49,35 +49,35 @@ impl CallMode {
 
 crate::sql::bind_as_word!(CallMode);
 
-/// Who asked for the turn that an agent is in.
+/// The origin of the turn that an agent is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asker {
-    /// A call of the group.
+    /// A call in the group.
     Call(Box<GroupCall>),
     /// The agent's owner, in the agent's chat.
     Owner,
-    /// Nobody any more: what the turn was asked for has ended.
+    /// Unknown, or the request behind the turn has ended.
     Nobody,
 }
 
-/// Something that an agent says in its group.
+/// A message from an agent to its group.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentMessage<'a> {
-    /// The group.
+    /// The group's id.
     pub group: i64,
     /// The agent's handle.
     pub handle: &'a str,
-    /// What a person asked for.
+    /// The origin: the person's request that led to this message.
     pub origin: &'a str,
-    /// The same key of the same origin is the same message.
+    /// A key that is unique within the origin; a message with a known key is not posted again.
     pub key: &'a str,
     /// The text, at most 1 MiB.
     pub text: &'a str,
-    /// The handles of the agents that it asks, as a JSON list.
+    /// The handles of the agents that it mentions, as a JSON list.
     pub asks_json: &'a str,
     /// The call that it makes, if any.
     pub asks: Option<Asks<'a>>,
-    /// What the server says in the log, once, if the agents have said all that they may.
+    /// The server's message for the log, posted once, when the agents have reached the limit of messages without a person.
     pub notice: &'a str,
 }
 
@@ -86,28 +86,28 @@ pub struct AgentMessage<'a> {
 pub struct Asks<'a> {
     /// The call; its user is the person who asked for the turn.
     pub call: NewCall<'a>,
-    /// How it is asked.
+    /// How the call is made.
     pub mode: CallMode,
-    /// The agent that asks.
+    /// The agent that makes the call.
     pub by_agent: i64,
-    /// The call that the agent is at.
+    /// The call that this agent is working on.
     pub parent: Option<i64>,
 }
 
-/// What became of a message.
+/// The result of posting a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// It is in the log, with this call.
+    /// It is in the log; with the id of its call, if it makes one.
     Posted(Option<i64>),
-    /// The agents have said all that they may without a person.
+    /// The agents have reached the limit of messages without a person.
     TooMany,
-    /// The other agent waits for this one.
+    /// The other agent waits for this one, so the call was not made.
     Circle,
-    /// The task was handed over before.
+    /// The agent already handed its task over.
     HandedOver,
 }
 
-/// A call, as far as it says who waits for whom.
+/// The part of a call that shows which agent waits for which.
 #[derive(FromRow)]
 struct Link {
     id: i64,
@@ -178,7 +178,7 @@ impl AgentMessage<'_> {
     }
 }
 
-/// Says which message of which origin an entry is.
+/// Records an entry's origin and key.
 async fn mark(transaction: &mut Transaction, entry: i64, origin: &str, key: &str) -> Result<()> {
     query("UPDATE group_entries SET origin = $1, message_key = $2 WHERE id = $3")
         .bind(origin)
@@ -196,7 +196,7 @@ pub(super) async fn is_handed_over(transaction: &mut Transaction, call: i64) -> 
     Ok(handed.bind(call).fetch_one(&mut *transaction).await?)
 }
 
-/// True if `agent` cannot answer before the call `until` ends: its first open call waits for it, directly or not.
+/// True if `agent` cannot answer before the call `until` ends, because its first open call waits for that, directly or not.
 async fn waits_for(transaction: &mut Transaction, group: i64, agent: i64, until: i64) -> Result<bool> {
     let links: Vec<Link> = query_as(
         "SELECT id, agent_id, parent_id, mode, ended_at_ms IS NOT NULL AS has_ended FROM group_calls
@@ -220,7 +220,7 @@ async fn waits_for(transaction: &mut Transaction, group: i64, agent: i64, until:
         if link.id == until {
             return Ok(true);
         }
-        // An open one waits for those before it.
+        // An open call waits for the earlier calls of its agent.
         next.extend(heads.get(&link.agent_id).filter(|_| !link.has_ended).copied());
         let waits = |child: &&Link| match child.mode {
             Some(CallMode::Wait) => !link.has_ended,
@@ -232,7 +232,7 @@ async fn waits_for(transaction: &mut Transaction, group: i64, agent: i64, until:
     Ok(false)
 }
 
-/// Lets an agent hear of the end of a call that it did not wait for.
+/// Passes the end of a call on to an agent that did not wait for it.
 pub(super) async fn hear(
     transaction: &mut Transaction,
     call: i64,
@@ -274,8 +274,8 @@ async fn one(transaction: &mut Transaction, call: i64) -> Result<GroupCall> {
 }
 
 impl Store {
-    /// Finds who asked for a turn of an agent's chat; for a sub-agent's turn, for its top turn. The message's text has to be the call's own,
-    /// so that nobody can pose as a call by choosing its send id.
+    /// Finds the origin of a turn in an agent's chat; for a sub-agent's turn, that of its top turn. The message's text must be the same as the
+    /// call's, so that a client cannot impersonate a call by choosing its send id.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -304,7 +304,7 @@ impl Store {
         Ok(if is_own && is_open { Asker::Call(Box::new(call)) } else { Asker::Nobody })
     }
 
-    /// Posts what an agent says, with the call that it makes: all or nothing, and once for each key.
+    /// Posts an agent's message with the call that it makes, in one transaction, and once for each key.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 1 MiB of text or 100 open calls of an agent; [`Error::NotFound`] if that agent was removed.
@@ -330,7 +330,7 @@ impl Store {
         Ok(passed)
     }
 
-    /// The call whose end counts for this one: itself, or the last one that its task was handed over to.
+    /// The call whose end counts as the end of this one: the call itself, or the last one that its task was handed over to.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -349,7 +349,7 @@ impl Store {
         }
     }
 
-    /// Has the agent that waits for a call hear of its end later; returns false if it has ended.
+    /// Lets the agent that waits for a call continue, to get the answer later; returns false if the call has ended.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -378,8 +378,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Open calls that nobody waits for any more, each with its group: what asked for them was stopped, or its agent ended while it
-    /// waited.
+    /// Open calls whose result is no longer needed, each with its group: the request that led to them was stopped, or the agent that made them
+    /// ended while it waited.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -410,7 +410,7 @@ impl Store {
         .await?)
     }
 
-    /// The tokens that a run's agents had others use, and their cost in millionths of a US dollar.
+    /// The tokens that other agents used at the request of a run's agents, and their cost in millionths of a US dollar.
     ///
     /// # Errors
     /// [`Error::Database`].

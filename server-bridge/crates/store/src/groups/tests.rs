@@ -125,7 +125,7 @@ async fn a_group_whose_last_owner_is_removed_belongs_to_who_may_do_most_and_was_
     );
     let said = store.entries_before(group, i64::MAX, 10).await.unwrap().0;
     assert_eq!(said.last().unwrap().text, "ada was removed from this server. eve owns the group now.");
-    // One that another person owns too stays as it is.
+    // A group that another person owns too keeps its owners.
     store.put_group_person(group, bob.id, Access::Owner).await.unwrap();
     store.remove_user("eve").await.unwrap();
     assert_eq!((access(&bob).await, access(&dan).await), (Access::Owner, Access::Editor));
@@ -157,7 +157,7 @@ async fn an_entry_and_its_calls_are_posted_once() {
     let (entry, calls, is_new) = world.post(&world.ada, Some("s1"), &[world.coder, world.writer]).await;
     assert!(is_new && calls.len() == 2);
     assert_eq!(world.post(&world.ada, Some("s1"), &[world.coder]).await, (entry, calls.clone(), false));
-    // Another person's id is their own.
+    // Send ids of different people are independent.
     let (of_bob, ..) = world.post(&world.bob, Some("s1"), &[]).await;
     assert_ne!(of_bob, entry);
     let ids: Vec<_> = world.at_work().await.iter().map(|call| call.id).collect();
@@ -231,14 +231,14 @@ async fn who_may_ask_an_agent_is_who_has_a_grant_and_posts_in_its_group() {
     store.put_grant(group, coder, bob.id, GrantMode::Ask).await.unwrap();
     assert!(may(coder, &bob).await && !may(writer, &ada).await);
     store.put_group_person(group, bob.id, Access::Reader).await.unwrap();
-    assert!(!may(coder, &bob).await && !may(writer, &bob).await, "a reader asks nobody");
+    assert!(!may(coder, &bob).await && !may(writer, &bob).await, "a reader may not ask agents");
     store.put_group_person(group, bob.id, Access::Member).await.unwrap();
     assert!(may(coder, &bob).await);
     store.remove_grant(group, coder, bob.id).await.unwrap();
     assert!(!may(coder, &bob).await);
     store.put_grant(group, coder, bob.id, GrantMode::Own).await.unwrap();
     store.remove_group_agent(group, coder).await.unwrap();
-    assert!(!may(coder, &bob).await && !may(coder, &ada).await, "it is gone");
+    assert!(!may(coder, &bob).await && !may(coder, &ada).await, "the agent was removed");
     store.remove_group_person(group, bob.id).await.unwrap();
     assert!(!may(writer, &bob).await);
 }
@@ -347,7 +347,7 @@ async fn what_a_removed_user_said_stays_under_their_name() {
     world.store.remove_user("bob").await.unwrap();
     let entries = world.store.entries_before(world.group, i64::MAX, 10).await.unwrap().0;
     assert_eq!(entries.last().unwrap().author, "bob");
-    assert!(world.at_work().await.is_empty(), "their agent is gone, and its calls");
+    assert!(world.at_work().await.is_empty(), "their agent and its calls were removed");
 }
 
 #[tokio::test]

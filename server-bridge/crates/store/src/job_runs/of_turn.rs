@@ -1,4 +1,4 @@
-//! From a turn to the run of a job whose message it answers, for the hooks of that run.
+//! Finds the run of a job whose message a turn answers, for the hooks of that run.
 
 use sqlx::FromRow;
 
@@ -10,13 +10,13 @@ use crate::{JobKind, Store, TurnId, UserId};
 /// The run whose message a turn answers.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct RunOfTurn {
-    /// The run.
+    /// The id of the run.
     pub id: i64,
     /// The slot of a schedule, or a delivery's key.
     pub slot: String,
     /// The message that it posted.
     pub text: String,
-    /// The delivery as it came, if it is kept.
+    /// The delivery in its original form, if it is kept.
     pub payload: Option<String>,
     /// The delivery's event, if its sender named one.
     pub event: Option<String>,
@@ -32,7 +32,7 @@ pub fn run_send_id(run: i64) -> String {
 }
 
 impl Store {
-    /// The run whose message a user's turn answers; `None` if no run posted it. It is found as soon as the message is on record.
+    /// The run whose message a user's turn answers; `None` if no run posted the message. The run is found as soon as the message is recorded.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -49,7 +49,7 @@ impl Store {
         .await?)
     }
 
-    /// Records why a run was stopped whose message was posted.
+    /// Records the reason why a run was stopped after its message was posted.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -113,7 +113,7 @@ async fn a_turn_knows_the_run_that_posted_its_message_and_only_that_one() {
         let answer = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
         (said.id, store.queue_turn(ada, &chat, Some(said.id), answer, "{}").await.unwrap())
     };
-    // Its message is on record before the run says so.
+    // The message is recorded before the run refers to it.
     let (said, of_run) = turn(&run_send_id(first)).await;
     let found = store.run_of_turn(ada, of_run).await.unwrap().unwrap();
     assert_eq!((found.id, found.name.as_str(), found.event.as_deref()), (first, "nightly", Some("push")));

@@ -1,4 +1,4 @@
-//! Passages whose words an older version of the analysis made: their words are replaced, and the passages stay as they are.
+//! Replaces the words of passages that an older version of the analysis made; the passages themselves stay as they are.
 
 use search::limits::ANALYSIS;
 use sqlx::FromRow;
@@ -12,7 +12,7 @@ use crate::{ChunkId, DocumentId, Store, UserId};
 /// A document whose words are out of date.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OutdatedDocument {
-    /// The id.
+    /// The document's id.
     pub id: DocumentId,
     /// The owner of its collection.
     pub user_id: UserId,
@@ -20,14 +20,14 @@ pub struct OutdatedDocument {
     pub version: i64,
 }
 
-/// New words of a passage.
+/// The new words of a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewWords {
-    /// The passage.
+    /// The passage's id.
     pub id: ChunkId,
-    /// As [`NewPassage::words`](super::NewPassage::words).
+    /// The words in order, as in [`NewPassage::words`](super::NewPassage::words).
     pub words: String,
-    /// As [`NewPassage::others`](super::NewPassage::others).
+    /// The stems and whole identifiers, as in [`NewPassage::others`](super::NewPassage::others).
     pub others: String,
 }
 
@@ -47,7 +47,7 @@ impl Store {
         Ok(document.fetch_optional(self.database.latest()).await?)
     }
 
-    /// At most `limit` passages of a version after `after`.
+    /// The passages of a document's version after `after`, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -67,7 +67,7 @@ impl Store {
         Ok(passages.fetch_all(self.database.latest()).await?)
     }
 
-    /// Replaces the words of passages; of passages that no longer exist, nothing is stored.
+    /// Replaces the words of passages; skips passages that no longer exist.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

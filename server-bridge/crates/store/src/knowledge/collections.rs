@@ -11,16 +11,16 @@ use crate::limits::{
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{CollectionId, Store, UserId};
 
-/// A collection, as shown to a user who may search it.
+/// A collection, in the form in which it is shown to a user who may search it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Collection {
-    /// The id.
+    /// The collection's id.
     pub id: CollectionId,
-    /// Its owner.
+    /// The user who owns it.
     pub user_id: UserId,
-    /// Its owner's name.
+    /// The name of its owner.
     pub owner: String,
-    /// Its name, unique among its owner's.
+    /// The collection's name, unique among its owner's collections.
     pub name: String,
     /// True if every user may search it.
     pub is_for_all: bool,
@@ -28,9 +28,9 @@ pub struct Collection {
     pub place: String,
     /// The path of the folder on that runner.
     pub path: String,
-    /// The word of its [`SyncState`].
+    /// The state of its last scan, as the word of a [`SyncState`].
     pub sync_state: String,
-    /// The reason for that state, in words; empty if there is none.
+    /// The reason for that state; empty if there is none.
     pub sync_note: String,
     /// When the folder was last scanned, in Unix milliseconds; 0 if it has not been scanned.
     pub synced_at_ms: i64,
@@ -51,14 +51,14 @@ pub enum SyncState {
     Synced,
     /// The runner could not be reached.
     Offline,
-    /// The folder, or most of it, is gone; its documents stay until their owner confirms that.
+    /// The folder, or most of it, is missing. The documents stay until their owner confirms that they are to be removed.
     Gone,
     /// The folder could not be read for another reason.
     Failed,
 }
 
 impl SyncState {
-    /// Its word.
+    /// The name of the state in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Never => "never",
@@ -91,7 +91,7 @@ const COLLECTION: &str = concat!(
 );
 
 impl Store {
-    /// The collections that a user may search, their own first.
+    /// The collections that a user may search, the user's own first.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -102,7 +102,7 @@ impl Store {
     /// A collection that a user may search.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is none.
+    /// [`Error::NotFound`] if it does not exist, or the user may not search it.
     pub async fn collection(&self, user: UserId, id: CollectionId) -> Result<Collection> {
         let found = query_as(COLLECTION).bind(user).bind(id).fetch_optional(self.database.reader()).await?;
         found.ok_or_else(|| not_found(id))
@@ -153,7 +153,7 @@ impl Store {
         Ok(CollectionId(id))
     }
 
-    /// Removes a user's own collection with all of its documents; returns true if it was there.
+    /// Removes a user's own collection with all of its documents; returns true if it existed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -169,7 +169,7 @@ impl Store {
     /// The names of the users that a user's own collection is shared with.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn collection_readers(&self, user: UserId, id: CollectionId) -> Result<Vec<String>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, id).await?;
@@ -182,10 +182,10 @@ impl Store {
         Ok(names)
     }
 
-    /// Shares a user's own collection with others, or ends that; takes effect with the next statement.
+    /// Shares a user's own collection with others, or stops sharing it; takes effect with the next statement.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn share_collection(
         &self,
         user: UserId,

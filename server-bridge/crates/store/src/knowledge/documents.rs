@@ -1,4 +1,4 @@
-//! Documents, and the pages of their present version.
+//! Documents, and the pages of their current version.
 
 use sqlx::FromRow;
 
@@ -12,23 +12,23 @@ use crate::{CollectionId, DocumentId, Store, UserId};
 /// A document of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Document {
-    /// The id.
+    /// The document's id.
     pub id: DocumentId,
-    /// Its collection.
+    /// The id of its collection.
     pub collection_id: CollectionId,
-    /// Its name, unique in the collection: a file's name, or its path below the folder.
+    /// The document's name, unique in the collection: a file's name, or its path below the folder.
     pub name: String,
-    /// The word of its [`DocumentState`].
+    /// The state of its indexing, as the word of a [`DocumentState`].
     pub state: String,
     /// A remark on that state; empty if there is none.
     pub note: String,
     /// The version that is searched; 0 before there is one.
     pub version: i64,
-    /// The kind of that version: `pdf`.
+    /// The kind of the current version, such as `pdf`.
     pub kind: String,
     /// The number of its pages.
     pub pages: i64,
-    /// The hash of its content, in hex.
+    /// The hash of its indexed content, in hex.
     pub sha256: String,
     /// The size of its newest content, in bytes.
     pub size_bytes: i64,
@@ -41,16 +41,16 @@ pub struct Document {
 /// The state of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentState {
-    /// New content waits to be indexed; the version before it is searched until then.
+    /// New content waits to be indexed; until then, searches find the previous version.
     Waiting,
-    /// Its newest content is searched.
+    /// Searches find its newest content.
     Ready,
-    /// Its newest content cannot be indexed; the version before it is searched, if there is one.
+    /// Its newest content cannot be indexed; searches find the previous version, if there is one.
     Failed,
 }
 
 impl DocumentState {
-    /// Its word.
+    /// The name of the state in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -63,11 +63,11 @@ impl DocumentState {
 /// A page of a document.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Page {
-    /// Its number, from 1.
+    /// The page's number, from 1.
     pub page: i64,
-    /// The name of its sheet; empty for other documents.
+    /// The name of the page's sheet; empty for documents without sheets.
     pub title: String,
-    /// Its text.
+    /// The text of the page.
     pub text: String,
 }
 
@@ -98,14 +98,14 @@ impl Store {
     /// A document of a collection that a user may search.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is none.
+    /// [`Error::NotFound`] if it does not exist, or the user may not search it.
     pub async fn document(&self, user: UserId, id: DocumentId) -> Result<Document> {
         let found = query_as(const_format(" AND d.id = $2")).bind(user).bind(id);
         let found = found.fetch_optional(self.database.reader()).await?;
         found.ok_or_else(|| not_found(id))
     }
 
-    /// Pages of a document that a user may search: at most `limit`, from number `page` on. Pages without text are left out.
+    /// Pages of a document that a user may search, at most `limit`, beginning with the number `page`. Pages without text are left out.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -127,10 +127,10 @@ impl Store {
         Ok(pages.fetch_all(self.database.reader()).await?)
     }
 
-    /// All documents of a user's own collection, in no order; a scan of the folder is compared with them.
+    /// All documents of a user's own collection, in no particular order; a scan compares them with the folder.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn folder_documents(&self, user: UserId, collection: CollectionId) -> Result<Vec<Document>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, collection).await?;
@@ -141,7 +141,7 @@ impl Store {
     /// Removes documents of a user's own collection with their index; returns the number that were removed.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn remove_documents(
         &self,
         user: UserId,

@@ -1,4 +1,4 @@
-//! The queue of indexing. A job stays in the queue until its result is stored, so a restarted server continues with it.
+//! The queue of indexing jobs. A job stays in the queue until its result is stored, so a restarted server continues with it.
 
 use sqlx::FromRow;
 
@@ -20,50 +20,50 @@ pub struct IndexJob {
     pub id: JobId,
     /// The owner of the collection.
     pub user_id: UserId,
-    /// The collection.
+    /// The id of the collection.
     pub collection_id: CollectionId,
     /// The runner of the collection's folder; empty for an upload.
     pub place: String,
     /// The path of the folder.
     pub path: String,
-    /// Its document; `None` for a scan of the folder.
+    /// The id of its document; `None` for a scan of the folder.
     pub document_id: Option<DocumentId>,
     /// The document's name; empty for a scan of the folder.
     pub name: String,
-    /// The hash of the document's present version, in hex; empty if there is none.
+    /// The hash of the document's current version, in hex; empty if there is none.
     pub sha256: String,
     /// True if documents that are missing from the folder are to be removed, however many there are.
     pub accepts_missing: bool,
-    /// How often it was begun, including this time.
+    /// The number of times it was begun, including this time.
     pub attempts: i64,
 }
 
-/// The jobs that are done one after the other: those of a user's uploads, or of the folders of one of their runners.
+/// A series of jobs that are done one after the other: those of a user's uploads, or of the folders on one of the user's runners.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromRow)]
 pub struct Lane {
     /// The owner of the collections.
     pub user_id: UserId,
-    /// The runner; empty for uploads.
+    /// The name of the runner; empty for uploads.
     pub place: String,
 }
 
-/// The work that waits for a user.
+/// The work in the queue, as one user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct IndexQueue {
-    /// The number of their own jobs.
+    /// The number of the user's own jobs.
     pub waiting: i64,
-    /// The jobs of other users that may come before their last one: users take turns.
+    /// The number of other users' jobs that may be done before the user's last one, since users take turns.
     pub ahead: i64,
 }
 
 /// A file that a scan of a folder found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSeen {
-    /// Its path below the folder.
+    /// The file's path below the folder.
     pub name: String,
-    /// Its size, in bytes.
+    /// The file's size, in bytes.
     pub size_bytes: i64,
-    /// When it was last changed, in Unix milliseconds.
+    /// When the file was last changed, in Unix milliseconds.
     pub modified_ms: i64,
 }
 
@@ -76,8 +76,8 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, if 1,000 documents wait,
-    /// or if the user's documents have 4 GiB.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user; [`Error::Invalid`] if it mirrors a folder, if 1,000
+    /// documents wait, or if the user's documents have 4 GiB.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -88,7 +88,7 @@ impl Store {
             .await?;
         if of_folder {
             return Err(invalid(
-                "goes to a collection of a folder: put the file into that folder".to_owned(),
+                "cannot go to a collection of a folder; put the file into that folder".to_owned(),
             ));
         }
         check_queue(&mut transaction, user, 1).await?;
@@ -115,7 +115,7 @@ impl Store {
         if added.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("upload", job.0)) }
     }
 
-    /// Ends an upload and queues its document, in place of older content that waits.
+    /// Ends an upload and queues its document, in place of older waiting content.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a name that is empty or too long, beyond 20,000 documents, and beyond 4 GiB of the user's documents.
@@ -152,8 +152,8 @@ impl Store {
         Ok(document)
     }
 
-    /// Queues the changed files of a folder's collection, and drops older jobs of these files. Returns the number of files that are left out
-    /// because the user's documents would have more than 4 GiB.
+    /// Queues the changed files of a folder's collection, and drops older jobs for these files. Returns the number of files that were left out
+    /// because the user's documents would exceed 4 GiB.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the collection is not the user's; [`Error::Invalid`] beyond 20,000 documents.
@@ -187,7 +187,7 @@ impl Store {
     /// Queues a scan of the folder of a user's own collection, unless one is already waiting.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it has no folder.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user; [`Error::Invalid`] if it has no folder.
     pub async fn queue_sync(
         &self,
         user: UserId,
@@ -214,7 +214,7 @@ impl Store {
         Ok(())
     }
 
-    /// The lanes with jobs, by user and runner.
+    /// The lanes that have jobs, by user and runner.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -228,7 +228,7 @@ impl Store {
         Ok(lanes.bind(self.database.node_id()).fetch_all(self.database.latest()).await?)
     }
 
-    /// The job of a lane whose turn it is; it counts as begun once more.
+    /// The next job of a lane; counts it as begun once more.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -266,7 +266,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends a job whose document has not changed: the present version has its newest content.
+    /// Ends a job whose document has not changed: its current version already has the newest content.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -285,8 +285,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends a job whose document cannot be indexed. `seen` is the size and the time of the content that failed, so that the document is
-    /// tried again only after a change.
+    /// Ends a job whose document cannot be indexed. `seen` is the size and the time of the content that failed, so that the document is retried
+    /// only after a change.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -313,7 +313,7 @@ impl Store {
         Ok(())
     }
 
-    /// The work that waits for a user.
+    /// The work in the queue, as one user sees it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -333,7 +333,7 @@ impl Store {
     }
 }
 
-/// Deletes a job; returns true if it was still there.
+/// Deletes a job; returns true if it still existed.
 pub(super) async fn end(transaction: &mut Transaction, job: JobId) -> Result<bool> {
     let ended = query("DELETE FROM index_jobs WHERE id = $1").bind(job).execute(transaction).await?;
     Ok(ended.rows_affected() == 1)
@@ -361,7 +361,7 @@ async fn add_job(
     Ok(JobId(id))
 }
 
-/// Marks a document as waiting; adds it if it is new.
+/// Marks a document as waiting to be indexed; adds it if it is new.
 async fn wait(
     transaction: &mut Transaction,
     collection: CollectionId,
@@ -370,7 +370,7 @@ async fn wait(
 ) -> Result<DocumentId> {
     check_length("name", &file.name, DOCUMENT_NAME_MAX_BYTES)?;
     if file.name.trim().is_empty() || file.name.chars().any(char::is_control) {
-        let rule = "needs a name of one line, which is not empty".to_owned();
+        let rule = "needs a name that is one line and not empty".to_owned();
         return Err(Error::Invalid { what: "document", rule });
     }
     let document = query_scalar(
@@ -391,7 +391,7 @@ async fn wait(
     Ok(DocumentId(document))
 }
 
-/// Checks that a collection has no more documents than allowed.
+/// Fails if a collection has more documents than allowed.
 async fn check_documents(transaction: &mut Transaction, collection: CollectionId) -> Result<()> {
     let count: i64 = query_scalar("SELECT COUNT(*) FROM documents WHERE collection_id = $1")
         .bind(collection)
@@ -406,7 +406,7 @@ async fn check_documents(transaction: &mut Transaction, collection: CollectionId
     Ok(())
 }
 
-/// Checks that no more of a user's documents wait than allowed.
+/// Fails if more of a user's documents are waiting than allowed.
 async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> Result<()> {
     let waiting: i64 = query_scalar(
         "SELECT COUNT(*) FROM index_jobs j JOIN collections c ON c.id = j.collection_id WHERE c.user_id = $1",
@@ -422,7 +422,7 @@ async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> 
     Ok(())
 }
 
-/// The bytes of a user's documents that are searched, or wait to be indexed: of an upload, its content counts until then.
+/// The size of a user's documents in bytes: those that are indexed, and those that wait. An upload counts with its content until it is indexed.
 const USED_BYTES: &str = "SELECT CAST(COALESCE((SELECT SUM(d.size_bytes) FROM documents d JOIN collections c ON c.id = d.collection_id
          WHERE c.user_id = $1 AND (d.version > 0 OR c.place <> '' AND d.state = 'waiting')), 0)
        + COALESCE((SELECT SUM(LENGTH(p.content)) FROM job_parts p JOIN index_jobs j ON j.id = p.job_id
@@ -432,7 +432,7 @@ async fn used_bytes(transaction: &mut Transaction, user: UserId) -> Result<i64> 
     Ok(query_scalar(USED_BYTES).bind(user).fetch_one(transaction).await?)
 }
 
-/// Checks that a user's documents have no more bytes than allowed.
+/// Fails if a user's documents have more bytes than allowed.
 fn check_bytes(used: i64) -> Result<()> {
     if used > DOCUMENT_BYTES_PER_USER {
         let rule = format!(

@@ -1,4 +1,4 @@
-//! Writes a new version of a document, and reads passages of the present one.
+//! Writes a new version of a document, and reads passages of the current one.
 
 use search::limits::ANALYSIS;
 use sqlx::FromRow;
@@ -14,22 +14,22 @@ use crate::{ChunkId, CollectionId, DocumentId, JobId, Store, UserId};
 /// A page of the version that a job makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPage {
-    /// Its number, from 1.
+    /// The page's number, from 1.
     pub page: i64,
-    /// The name of its sheet; empty for other documents.
+    /// The name of the page's sheet; empty for documents without sheets.
     pub title: String,
-    /// Its text.
+    /// The text of the page.
     pub text: String,
-    /// Its passages, in order.
+    /// The page's passages, in order.
     pub passages: Vec<NewPassage>,
 }
 
 /// A passage of a new page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPassage {
-    /// Its first byte in the page's text.
+    /// The offset of its first byte in the page's text.
     pub start: i64,
-    /// The byte after its last one.
+    /// The offset after its last byte in the page's text.
     pub end: i64,
     /// The headings above it, one per line.
     pub headings: String,
@@ -39,29 +39,29 @@ pub struct NewPassage {
     pub others: String,
 }
 
-/// A complete version.
+/// The properties of a complete version that is to be published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Published<'a> {
-    /// The kind of the document: `pdf`.
+    /// The kind of the document, such as `pdf`.
     pub kind: &'a str,
-    /// The number of its pages.
+    /// The number of the document's pages.
     pub pages: i64,
-    /// The hash of its content, in hex.
+    /// The hash of the document's content, in hex.
     pub sha256: &'a str,
-    /// The size of its content, in bytes.
+    /// The size of the document's content, in bytes.
     pub size_bytes: i64,
     /// When the file was last changed, in Unix milliseconds; 0 for an upload.
     pub modified_ms: i64,
-    /// A remark on it; empty if there is none.
+    /// A remark on the document; empty if there is none.
     pub note: &'a str,
 }
 
 /// A passage of a document that a user may search.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Passage {
-    /// The id.
+    /// The passage's id.
     pub id: ChunkId,
-    /// Its document.
+    /// The id of its document.
     pub document_id: DocumentId,
     /// That document's name.
     pub document: String,
@@ -71,11 +71,11 @@ pub struct Passage {
     pub collection: String,
     /// The number of its page.
     pub page: i64,
-    /// The name of that page's sheet; empty for other documents.
+    /// The name of that page's sheet; empty for documents without sheets.
     pub title: String,
-    /// Its first byte in the page's text.
+    /// The offset of its first byte in the page's text.
     pub span_start: i64,
-    /// The byte after its last one.
+    /// The offset after its last byte in the page's text.
     pub span_end: i64,
     /// The headings above it, one per line.
     pub headings: String,
@@ -84,21 +84,21 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Its text.
+    /// The text of the passage.
     pub fn text(&self) -> &str {
         part(&self.page_text, self.span_start, self.span_end)
     }
 }
 
-/// Bytes of a page's text; empty if there are no such.
+/// The bytes of a page's text from `start` to before `end`; empty if the range is not valid.
 pub(super) fn part(text: &str, start: i64, end: i64) -> &str {
     let span = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     span.and_then(|(start, end)| text.get(start..end)).unwrap_or_default()
 }
 
 impl Store {
-    /// Adds pages to the version that a job makes; they are not read before the version is published. Returns false if the job is gone
-    /// because the document was removed or has newer content.
+    /// Adds pages to the version that a job makes; they are not read before the version is published. Returns false if the job was deleted because
+    /// the document was removed or has newer content.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -117,7 +117,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Publishes the version of a job, in one transaction; returns false if the job is gone.
+    /// Publishes the version of a job, in one transaction; returns false if the job was deleted.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -125,7 +125,7 @@ impl Store {
         self.publish_with(job, &[], published).await
     }
 
-    /// Adds the last pages to the version of a job and publishes it, in one transaction; returns false if the job is gone.
+    /// Adds the last pages to the version of a job and publishes it, in one transaction; returns false if the job was deleted.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -162,7 +162,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes the rows of all versions of a document except the present one, in batches.
+    /// Removes the rows of all versions of a document except the current one, in batches.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -184,7 +184,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what a killed server left incomplete: versions that were not published, and uploads that did not arrive.
+    /// Removes incomplete data that a killed server left: versions that were not published, and uploads that did not arrive in full.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -210,7 +210,7 @@ impl Store {
         Ok(())
     }
 
-    /// A passage by its id, if it belongs to the present version and the user may search its collection.
+    /// A passage by its id, if it belongs to the current version and the user may search its collection.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -228,12 +228,12 @@ impl Store {
     }
 }
 
-/// Passages that one statement inserts.
+/// The number of passages that one statement inserts.
 const PASSAGES_AT_ONCE: usize = 16;
 const INSERT_PASSAGE: &str =
     "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-/// The same for as many passages as [`PASSAGES_AT_ONCE`].
+/// The same for [`PASSAGES_AT_ONCE`] passages.
 const INSERT_PASSAGES: &str =
     "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others) VALUES
      ($1, $2, $3, $4, $5, $6, $7, $8), ($1, $2, $9, $10, $11, $12, $13, $14),

@@ -1,4 +1,4 @@
-//! Finding passages by their words, among those that the user may search.
+//! Searches passages by their words, among those that the user may search.
 
 use sqlx::{AssertSqlSafe, FromRow};
 
@@ -8,48 +8,48 @@ use crate::limits::{SEARCH_TIMEOUT, rows};
 use crate::sql::query_as;
 use crate::{ChunkId, CollectionId, Store, UserId};
 
-/// The words of a query, as crate `search` makes them for either database.
+/// The words of a query, in the forms that crate `search` makes for the two databases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordsQuery {
-    /// The argument of MATCH of FTS5.
+    /// The argument of MATCH of FTS5, for SQLite.
     pub fts5: String,
-    /// The text of one tsquery for each word.
+    /// The text of one tsquery for each word, for PostgreSQL.
     pub tsqueries: Vec<String>,
 }
 
 /// The collections to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All that the user may search.
+    /// All collections that the user may search.
     All,
-    /// Those of the list that the user may search.
+    /// The collections of the list that the user may search.
     Collections(Vec<CollectionId>),
 }
 
-/// A passage and its score; the higher, the better.
+/// A passage and its score; higher is better.
 #[derive(Clone, Copy, Debug, PartialEq, FromRow)]
 pub struct Ranked {
-    /// The passage.
+    /// The passage's id.
     pub id: ChunkId,
-    /// Its score in this ranking.
+    /// The passage's score in this ranking.
     pub score: f64,
 }
 
-/// The conditions on passages `k`: of the present version, in a collection in scope that the user `$1` may search.
+/// The conditions on passages `k`: of the current version, in a collection in scope that the user `$1` may search.
 pub(super) const IN_SCOPE: &str = concat!(
     "JOIN documents d ON d.id = k.document_id AND d.version = k.version
      JOIN collections c ON c.id = d.collection_id AND ($2 = '' OR $2 LIKE '%,' || CAST(c.id AS TEXT) || ',%') AND ",
     visible!()
 );
 
-/// The weight of stems and whole identifiers; a word has the weight 1.
+/// The beginning of the search in SQLite. A word has the weight 1, a stem or a whole identifier 0.5.
 const FTS5: &str = "SELECT k.id, -bm25(search_chunks, 1.0, 0.5) AS score FROM search_chunks JOIN chunks k ON k.id = search_chunks.rowid /* sqlite_ */";
 
-/// BM25 with k1 = 1.2 and b = 0.75 as in FTS5, but each word of a passage counts once.
+/// The end of the search in PostgreSQL; see [`on_postgres`].
 const TSVECTOR: &str = "ORDER BY score DESC, k.id LIMIT $4";
 
 impl Scope {
-    /// The ids between commas; empty for all.
+    /// The collections' ids between commas; empty for all collections.
     pub(super) fn listed(&self) -> String {
         match self {
             Self::All => String::new(),
@@ -88,6 +88,7 @@ impl Store {
     }
 }
 
+/// The search in PostgreSQL: BM25 with k1 = 1.2 and b = 0.75 as in FTS5, but each word of a passage counts once.
 fn on_postgres() -> String {
     format!(
         "WITH visible AS (SELECT k.id, k.words, k.others, LENGTH(k.words) AS size FROM chunks k {IN_SCOPE}),

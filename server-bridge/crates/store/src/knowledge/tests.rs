@@ -34,13 +34,13 @@ async fn upload(
     store.finish_upload(owner, collection, job, name, text.len() as i64).await.unwrap()
 }
 
-/// The first job of any lane.
+/// The first job in any lane.
 async fn next(store: &Store) -> Option<IndexJob> {
     let lane = store.index_lanes().await.unwrap().into_iter().next()?;
     store.next_index_job(&lane).await.unwrap()
 }
 
-/// Every passage without a vector, with this one.
+/// Pairs every passage that has no vector with this vector.
 async fn bare(store: &Store, model: i64, vector: &[u8]) -> Vec<PassageVector> {
     let mut ids = Vec::new();
     for (_, collection) in store.all_collections().await.unwrap() {
@@ -169,7 +169,7 @@ async fn versions(store: Store) {
     assert_eq!(found(&store, ada, "old new").await, ["the new text"]);
     store.sweep_versions(document).await.unwrap();
     assert!(!store.publish(&job, &published("h2")).await.unwrap(), "a job ends once");
-    // Killed halfway: the rows of the third version are there, and its job.
+    // The state after a kill halfway: some rows of the third version exist, and its job.
     upload(&store, ada, collection, "a.txt", "a third text").await;
     let half = index(&store).await;
     store.begin_upload(ada, collection).await.unwrap();
@@ -180,7 +180,7 @@ async fn versions(store: Store) {
     assert!(store.publish(&again, &published("h3")).await.unwrap());
     assert_eq!(found(&store, ada, "new third").await, ["a third text"], "neither lost nor doubled");
     assert_eq!(next(&store).await, None, "an upload that did not arrive is forgotten");
-    // Newer content replaces content that waits, and a job that runs meanwhile ends without effect.
+    // Newer content replaces waiting content, and a job that is running at the time ends without effect.
     upload(&store, ada, collection, "a.txt", "fourth").await;
     let fourth = index(&store).await;
     upload(&store, ada, collection, "a.txt", "fifth").await;
@@ -235,7 +235,7 @@ async fn ranks(store: Store) {
     assert!(hits[0].contains("red") && hits[1].contains("garden"), "rare words count more: {hits:?}");
     let nowhere = SearchScope::Collections(vec![CollectionId(collection.0 + 1)]);
     assert!(store.search_passages(ada, &nowhere, &words("door"), 5).await.unwrap().is_empty());
-    // Vectors of one model each.
+    // The vectors of each model are separate.
     let model = store.embedding_model("m1", 2, "built-in").await.unwrap();
     assert_eq!(store.embedding_model("m1", 2, "built-in").await.unwrap(), model);
     let vectors = bare(&store, model.id, &[1, 2]).await;
@@ -254,7 +254,7 @@ async fn ranks(store: Store) {
     assert_eq!(store.searched_collections(ada, &all).await.unwrap(), [collection]);
     assert!(store.searched_collections(ada, &nowhere).await.unwrap().is_empty());
     assert!(store.searched_collections(eve, &all).await.unwrap().is_empty());
-    // Another model builds beside it, and then takes its place.
+    // The vectors of another model are built alongside, and then replace those of the first model.
     let other = store.embedding_model("m2", 3, "mine/m2 of user 1").await.unwrap();
     assert_eq!(bare(&store, other.id, &[]).await.len(), 4);
     assert_eq!(store.embedding_models().await.unwrap(), [model.clone(), other.clone()]);
@@ -262,9 +262,9 @@ async fn ranks(store: Store) {
     let left = store.embedding_models().await.unwrap();
     assert!(left.len() == 1 && left[0].is_complete && left[0].id == other.id);
     assert!(store.collection_vectors(model.id, collection, start).await.unwrap().is_empty());
-    // A model that is gone gets no vectors.
+    // Vectors of a removed model are not stored.
     store.add_vectors(model.id, &vectors).await.unwrap();
-    // Its user is removed, and everything with them.
+    // The owner is removed, with all of their data.
     store.remove_user("ada").await.unwrap();
     assert!(bare(&store, other.id, &[]).await.is_empty());
 }
@@ -331,7 +331,7 @@ async fn memories(store: Store) {
         store.memory_vectors(ada.into(), model).await.unwrap(),
         [(first.id, vec![1, 2]), (second.id, vec![3, 4])]
     );
-    // A vector of an earlier text does not count, nor does one that comes late.
+    // A vector of an earlier text does not count, nor does one that is stored too late.
     let change =
         crate::MemoryChange { name: None, text: Some("likes coffee"), valid_to_ms: None, by: first.source };
     store.change_memory(ada, first.id, &change).await.unwrap();

@@ -12,36 +12,36 @@ use crate::{ChunkId, CollectionId, DocumentId, Store, UserId};
 /// A model that made vectors.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct EmbeddingModel {
-    /// The id.
+    /// The model's id.
     pub id: i64,
-    /// Its name, which includes every setting that its vectors depend on.
+    /// The model's name, which includes every setting that its vectors depend on.
     pub name: String,
-    /// The dimensions of its vectors.
+    /// The number of dimensions of its vectors.
     pub dimensions: i64,
-    /// The server's setting that named it, as it is stored.
+    /// The value of the server's setting that named it.
     pub chosen: String,
     /// True once every passage that could be embedded had its vector.
     pub is_complete: bool,
-    /// When it was seen first, in Unix milliseconds.
+    /// When it was first seen, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
-/// A passage that has no vector of some model yet.
+/// A passage that does not have a vector of some model yet.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BarePassage {
-    /// Its row.
+    /// The passage's id.
     pub id: ChunkId,
-    /// Its document.
+    /// The id of its document.
     pub document_id: DocumentId,
     /// The version of the document that it is part of.
     pub version: i64,
     /// The document's name.
     pub document: String,
-    /// The headings that it stands under, one a line.
+    /// The headings above it, one per line.
     pub headings: String,
-    /// Its first byte in the page.
+    /// The offset of its first byte in the page's text.
     pub span_start: i64,
-    /// The byte after its last one.
+    /// The offset after its last byte in the page's text.
     pub span_end: i64,
     /// The text of the whole page.
     pub page_text: String,
@@ -50,35 +50,35 @@ pub struct BarePassage {
 /// The vector of a passage.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PassageVector {
-    /// The passage.
+    /// The passage's id.
     pub id: ChunkId,
-    /// Its document.
+    /// The id of its document.
     pub document_id: DocumentId,
     /// The version of the document that it is part of.
     pub version: i64,
-    /// A signed byte for each dimension.
+    /// The vector: a signed byte for each dimension.
     pub vector: Vec<u8>,
 }
 
-/// The place of a passage among all passages of its collection; the first one comes after the default.
+/// The position of a passage among all passages of its collection. The default is before the first passage.
 pub type PassagePlace = (DocumentId, ChunkId);
 
 const MODELS: &str = "SELECT id, name, dimensions, chosen, is_complete, created_at_ms FROM embedding_models";
 
 impl BarePassage {
-    /// Its text.
+    /// The text of the passage.
     pub fn text(&self) -> &str {
         super::passages::part(&self.page_text, self.span_start, self.span_end)
     }
 
-    /// Its place.
+    /// The position of the passage in its collection.
     pub fn place(&self) -> PassagePlace {
         (self.document_id, self.id)
     }
 }
 
 impl Store {
-    /// The model with this name, added if it is new; `chosen` is the setting that names it now.
+    /// The model with this name, added if it is new; `chosen` is the value of the setting that names it now.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -143,7 +143,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a model with its vectors, some at a time: others write in between.
+    /// Removes a model with its vectors, in batches, so that others can write in between.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -174,7 +174,7 @@ impl Store {
         Ok(all.fetch_all(self.database.latest()).await?)
     }
 
-    /// How many passages of a collection have no vector of this model.
+    /// The number of passages of a collection that have no vector of this model.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -187,7 +187,7 @@ impl Store {
         Ok(count.bind(collection).bind(model).fetch_one(self.database.latest()).await?)
     }
 
-    /// Passages of a collection without a vector of this model, after a place and in the order of their places.
+    /// Passages of a collection without a vector of this model, after `after`, in the order of their positions.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -210,7 +210,7 @@ impl Store {
         Ok(passages.bind(i64::from(limit)).fetch_all(self.database.latest()).await?)
     }
 
-    /// Stores vectors of passages; those of passages that no longer exist are dropped.
+    /// Stores vectors of passages; skips those of passages that no longer exist.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -245,8 +245,8 @@ impl Store {
         Ok(found.bind(user).bind(scope.listed()).fetch_all(self.database.reader()).await?)
     }
 
-    /// The vectors of one model of a collection's passages, at most 4,096: those after a place, in the order of their places. The caller has asked
-    /// [`Store::searched_collections`] who may search it.
+    /// The vectors that one model made of a collection's passages, at most 4,096, after a position, in the order of the positions. The caller has
+    /// checked with [`Store::searched_collections`] that the user may search the collection.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

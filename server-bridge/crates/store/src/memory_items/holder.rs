@@ -1,4 +1,4 @@
-//! Holders of memories: a user, or one of their agents in a group. No holder sees or changes the memories of another one.
+//! Holders of memories: a user, or one of the user's agents in a group. No holder sees or changes another holder's memories.
 
 use std::collections::HashMap;
 
@@ -40,7 +40,7 @@ impl From<UserId> for MemoryHolder {
 /// An agent of a group, in the list of its owner's agents.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OwnAgent {
-    /// The id.
+    /// The agent's id.
     pub id: i64,
     /// The handle, without `@`; unique in the group.
     pub handle: String,

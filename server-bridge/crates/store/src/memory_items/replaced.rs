@@ -1,4 +1,4 @@
-//! Memories that newer ones make untrue. A new memory supersedes them at once; a proposal only notes them, and supersedes them when its user
+//! Memories that newer ones make untrue. A new memory supersedes them at once; a proposal only records them, and supersedes them when its user
 //! accepts it. A superseded memory is kept, and applies until then.
 
 use std::collections::BTreeSet;
@@ -14,13 +14,13 @@ use crate::{Store, UserId};
 /// A memory that a proposal would replace.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MemoryReplacement {
-    /// The proposal.
+    /// The id of the proposal.
     pub item_id: i64,
-    /// The memory that it would replace.
+    /// The id of the memory that it would replace.
     pub replaces_id: i64,
-    /// That memory's text.
+    /// The text of that memory.
     pub text: String,
-    /// The memory that has superseded it already.
+    /// The id of the memory that has already superseded that one; `None` if there is none.
     pub superseded_by: Option<i64>,
 }
 
@@ -39,11 +39,11 @@ impl Store {
         .await?)
     }
 
-    /// Records that items are superseded by the item `by` from now on; if `by` is a proposal, that they will be once it is accepted. `by` itself
-    /// among the ids is passed over. Either all are recorded, or none.
+    /// Records that items are superseded by the item `by` from now on; if `by` is a proposal, that they will be once it is accepted. Ignores `by`
+    /// itself among the ids. Records either all of them, or none.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if a memory is gone or belongs to another holder; [`Error::Invalid`] for a proposal, for a core block, for an item
+    /// [`Error::NotFound`] if a memory was deleted or belongs to another holder; [`Error::Invalid`] for a proposal, for a core block, for an item
     /// that is already superseded, and beyond 20 items.
     pub async fn supersede_memories(
         &self,
@@ -61,11 +61,11 @@ impl Store {
         Ok(())
     }
 
-    /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`; the items that it makes untrue are superseded,
+    /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`. The items that it makes untrue are superseded,
     /// except those that another item superseded meanwhile. Returns the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the proposal is gone, belongs to another holder, or was already accepted; [`Error::Invalid`] beyond 1,000 items;
+    /// [`Error::NotFound`] if the proposal was deleted, belongs to another holder, or was already accepted; [`Error::Invalid`] beyond 1,000 items;
     /// [`Error::Taken`] for a core block that exists.
     pub async fn accept_memory(&self, holder: impl Into<MemoryHolder>, id: i64) -> Result<MemoryItem> {
         let holder = holder.into();
@@ -85,7 +85,7 @@ impl Store {
             Some(replaces) => Some(item_in(&mut transaction, holder, replaces).await?),
             None => None,
         };
-        // A text for an item that no longer applies would never be used, so it becomes a new item.
+        // A text for an item that no longer applies would never be used, so the proposal becomes a new item.
         let kept = match changed.filter(|item| item.superseded_by.is_none()) {
             Some(item) => {
                 let change = MemoryChange {
@@ -113,7 +113,7 @@ impl Store {
     }
 }
 
-/// Makes a proposal an item.
+/// Turns a proposal into an item.
 async fn keep_in(
     transaction: &mut Transaction,
     holder: MemoryHolder,
@@ -136,7 +136,7 @@ async fn keep_in(
     .ok_or_else(|| Error::not_found("proposal", proposal.id))
 }
 
-/// Supersedes items by `by`, or notes that for a proposal.
+/// Supersedes items by `by`, or, if `by` is a proposal, records that it will.
 pub(super) async fn replace_in(
     transaction: &mut Transaction,
     holder: MemoryHolder,
@@ -150,7 +150,7 @@ pub(super) async fn replace_in(
     for id in ids.iter().copied().filter(|id| *id != by.id).collect::<BTreeSet<_>>() {
         let old = item_in(&mut *transaction, holder, id).await?;
         if old.is_proposed {
-            return Err(invalid(format!("{id} is a proposal, which the user accepts or rejects")));
+            return Err(invalid(format!("{id} is a proposal; only the user can accept or reject it")));
         }
         if old.kind == MemoryKind::Core {
             return Err(invalid(format!("{id} is a core block: change its text instead")));
@@ -165,7 +165,7 @@ pub(super) async fn replace_in(
                 .execute(&mut *transaction)
                 .await?;
         } else if !supersede_in(transaction, id, by.id, now_ms).await? {
-            // Of two writers at once, the later one gets here.
+            // If two writers race, the later one gets here.
             let other = item_in(&mut *transaction, holder, id).await?.superseded_by;
             return Err(superseded(id, other.unwrap_or(id)));
         }
@@ -177,7 +177,7 @@ fn superseded(id: i64, by: i64) -> Error {
     invalid(format!("{id} was already replaced by memory {by}; replace memory {by} if it is no longer true"))
 }
 
-/// Supersedes an item; returns false if another item superseded it before. An item that ended earlier keeps that end.
+/// Supersedes an item; returns false if another item already superseded it. An item that ended earlier keeps its end.
 async fn supersede_in(transaction: &mut Transaction, id: i64, by: i64, now_ms: i64) -> Result<bool> {
     let done = query(
         "UPDATE memory_items SET superseded_by = $2, updated_at_ms = $1,

@@ -1,15 +1,15 @@
 //! The limits on a holder's memories: those that apply, and those that have ended.
 //!
-//! When a fact changes, the new memory supersedes the earlier one, which is kept for questions about the past. Superseded memories do not
-//! count towards the limit of those that apply, and have a limit of their own.
+//! When a fact changes, the new memory supersedes the earlier one, which is kept for questions about the past. Superseded memories do not count
+//! towards the limit on applicable memories, and have a separate limit.
 
 use super::{MemoryHolder, invalid};
 use crate::error::Result;
 use crate::limits::{MEMORY_ENDED_PER_USER, MEMORY_ITEMS_PER_USER};
 use crate::sql::{Transaction, query, query_as};
 
-/// Checks, at the end of a transaction, that a holder's applicable memories are within the limit. Deletes the ended memories beyond their
-/// limit, those that ended first.
+/// Checks, at the end of a transaction, that a holder's applicable memories are within the limit. Deletes the ended memories beyond their limit,
+/// beginning with those that ended first.
 ///
 /// # Errors
 /// [`crate::Error::Invalid`] beyond 1,000 memories that apply.

@@ -1,16 +1,16 @@
-//! Memories in the record of conversations: the lines that showed them to a model or in a chat, and their removal once they are forgotten.
+//! Memories in recorded conversations: the lines that showed them to a model or in a chat, and the removal of these lines once the memories are
+//! forgotten.
 //!
 //! ```text
 //!   - #7 semantic "tabs" (from person; found by tabs): "likes tabs"      a line of a note, of a tool's result or of a list
 //!   ^^^^^^^^^^^^^ its mark                       once forgotten: "- #7 (forgotten)"
 //! ```
-//! Every line that the server writes about a memory begins with a mark, and quotes the memory on that one line. So no other record is
-//! needed: forgetting searches for the marks. An excerpt that begins within such a line gets the mark again ([`marked_from`]). Partial
-//! indexes of the database list the few rows that contain something like a mark, so that only those are read.
+//! Every line that the server writes about a memory begins with a mark, and quotes the memory on that one line. So no other record is needed:
+//! forgetting a memory searches for its marks. An excerpt that begins within such a line gets the mark again ([`marked_from`]). Partial indexes of
+//! the database list the few rows that contain something like a mark, so that only those are read.
 //!
-//! People write lists of issues that look the same: `- #7: "it crashes"`. So only texts of the server are searched: notes before
-//! messages, tool results with their cards, and notices. Texts of people and models stay unchanged, except for summaries and lines
-//! that replace results.
+//! People write lists of issues that look the same: `- #7: "it crashes"`. So only texts of the server are searched: notes before messages, tool
+//! results with their cards, and notices. Texts of people and models stay unchanged, except for summaries and lines that replace results.
 
 use std::collections::HashSet;
 
@@ -26,8 +26,8 @@ pub fn memory_mark(id: i64, kind: MemoryKind) -> String {
     format!("{HEAD}{id} {}", kind.as_str())
 }
 
-/// The part of a text from this byte on. If it begins within a line about a memory, that line's mark is put first, so that the part is
-/// removed with the memory.
+/// The part of a text from the byte `from` on. If the part begins within a line about a memory, that line's mark is put before it, so that the part
+/// is removed together with the memory.
 #[must_use]
 pub fn marked_from(text: &str, from: usize) -> String {
     let line = text[..from].rfind('\n').map_or(0, |end| end + 1);
@@ -39,13 +39,13 @@ pub fn marked_from(text: &str, from: usize) -> String {
     }
 }
 
-/// True if a text has lines about memories.
+/// True if a text contains lines about memories.
 #[must_use]
 pub(crate) fn shows_memories(text: &str) -> bool {
     marks(text).next().is_some()
 }
 
-/// The beginning of a mark. The indexes of migration 68 look for it, too.
+/// The beginning of a mark. The indexes of migration 68 search for it, too.
 const HEAD: &str = "- #";
 
 /// The line that remains of a forgotten memory.
@@ -53,7 +53,7 @@ fn forgotten(id: i64) -> String {
     format!("{HEAD}{id} (forgotten)")
 }
 
-/// The place of a mark in a text, and the memory's id.
+/// The position of a mark in a text, and the memory's id.
 struct Mark {
     at: usize,
     id: i64,
@@ -72,15 +72,16 @@ fn marks(text: &str) -> impl Iterator<Item = Mark> {
     })
 }
 
-/// How a text is encoded in the database.
+/// The encoding of a text in the database.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Plain,
-    /// An item of a conversation, as crate `agent` writes it: a line ends with `\n` as two characters, or with its string.
+    /// An item of a conversation, as crate `agent` writes it: a line ends with `
+    /// ` as two characters, or with the end of its JSON string.
     Item,
 }
 
-/// The beginnings of the items of a message with a note, and of a tool's result.
+/// The beginnings of the items for a message with a note, and for a tool's result.
 const NOTED: &str = r#"{"user":[{"text":"<context>\n"#;
 const RESULT: &str = r#"{"tool":"#;
 /// The end of a note. No quoted text contains it, since a line break there is written with two backslashes.
@@ -115,7 +116,7 @@ impl Form {
         end.unwrap_or(text.len())
     }
 
-    /// Removes these memories from a text: cuts each of their lines after its mark. `None` if the text shows none of them.
+    /// Removes these memories from a text: cuts each of their lines after its mark. Returns `None` if the text shows none of them.
     fn without(self, text: &str, gone: &HashSet<i64>) -> Option<String> {
         let (mut kept, mut from) = (String::new(), 0);
         let looked_at = &text[..self.part_of_server(text)];
@@ -132,9 +133,9 @@ impl Form {
     }
 }
 
-/// A table whose rows may show memories. A row has two keys.
+/// A table whose rows may show memories. A row is identified by two keys.
 struct Place {
-    /// Selects the keys of a user's rows that contain the head of a mark.
+    /// Selects the keys of a user's rows that contain the beginning of a mark.
     found: &'static str,
     /// Selects the text of a row.
     text: &'static str,
@@ -175,7 +176,7 @@ const PLACES: [Place; 4] = [
     },
 ];
 
-/// Removes the lines about forgotten memories from the record of a user's conversations, in the transaction that forgets them.
+/// Removes the lines about forgotten memories from the user's recorded conversations, in the transaction that deletes the memories.
 pub(super) async fn remove(transaction: &mut Transaction, user: UserId, gone: &[i64]) -> Result<()> {
     let gone: HashSet<i64> = gone.iter().copied().collect();
     for Place { found, text, change, form } in PLACES {
@@ -219,7 +220,7 @@ async fn remove_from_offloads(
     Ok(())
 }
 
-/// Removes the lines from cards of tools, and from notices such as lists that a user asked for, and updates the full-text index.
+/// Removes the lines from tool cards, and from notices such as lists that a user asked for, and updates the full-text index.
 async fn remove_from_messages(
     transaction: &mut Transaction,
     user: UserId,
@@ -248,8 +249,8 @@ async fn remove_from_messages(
     Ok(())
 }
 
-/// Checks an item that is recorded again with a note before it: removes the memories that were forgotten since the note was made. `None`
-/// if there are none.
+/// Checks an item that is recorded again with a note before it: removes the memories that were forgotten since the note was made. Returns `None` if
+/// there are none.
 pub(crate) async fn without_forgotten(
     transaction: &mut Transaction,
     item: ItemId,
@@ -273,8 +274,8 @@ pub(crate) async fn without_forgotten(
     Ok(Form::Item.without(item_json, &gone))
 }
 
-/// Checks a text that was made from items of a conversation, before it is recorded: removes the memories that these items show as
-/// forgotten. `None` if there are none. Other numbers do not belong to memories.
+/// Checks a text that was made from items of a conversation, before it is recorded: removes the memories that these items show as forgotten.
+/// Returns `None` if there are none. Numbers that do not belong to memories stay.
 pub(crate) async fn as_items_show(
     transaction: &mut Transaction,
     chat: &ChatId,

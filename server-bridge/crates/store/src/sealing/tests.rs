@@ -21,7 +21,7 @@ async fn unlocked(path: &Path, key: &EncryptionKey) -> Store {
     open(path).await.unlock(key, None, LostKeys::Refuse).await.unwrap().0
 }
 
-/// A database with one user and these models, whose keys are stored as given.
+/// Creates a database with one user and these models, whose keys are stored as given.
 async fn database(path: &Path, models: &[(&str, &str)]) -> UserId {
     let store = open(path).await;
     let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
@@ -43,13 +43,13 @@ async fn lies(store: &Store, name: &str) -> Option<String> {
     found.bind(name).fetch_one(store.database.latest()).await.unwrap()
 }
 
-/// As versions up to 0.1.0 sealed with a text.
+/// Seals a secret with a text, as versions up to 0.1.0 did.
 fn sealed_by_text(by: &str, place: &str, secret: &str) -> String {
     let sealed = text(by).cipher_of_text().unwrap().seal(place, secret).unwrap();
     sealed.replace("aes-256-gcm-2:", "aes-256-gcm:")
 }
 
-/// True if the file, or its log, holds these bytes anywhere.
+/// True if the file, or its log, contains these bytes anywhere.
 fn is_in_the_file(path: &Path, secret: &str) -> bool {
     let log = format!("{}-wal", path.display());
     [path, Path::new(&log)].iter().any(|file| {
@@ -63,7 +63,7 @@ async fn keys_that_lay_plain_are_sealed_and_leave_no_trace_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let user = database(&path, &[("mine", "plain:sk-first-secret")]).await;
-    // Another one that was replaced before: its bytes are still in the file.
+    // This key was replaced earlier, but its bytes are still in the file.
     let store = open(&path).await;
     put(&store, "mine", &format!("plain:sk-{}", "x".repeat(3000))).await;
     put(&store, "mine", "plain:sk-second-secret").await;
@@ -89,7 +89,7 @@ async fn scrubbing_that_was_interrupted_is_done_at_the_next_start() {
     let path = folder.path().join("db");
     database(&path, &[("mine", "plain:sk-secret")]).await;
     let store = open(&path).await;
-    // As after a start that was killed after its commit.
+    // The state after a start that was killed after its commit.
     begin(&mut store.database.write(Scope::System).await.unwrap(), &file(1), 0).await.unwrap();
     let mut change = store.database.write(Scope::System).await.unwrap();
     let sealer = begin(&mut change, &file(1), 0).await.unwrap();
@@ -113,7 +113,7 @@ async fn what_earlier_versions_sealed_with_a_text_is_sealed_anew() {
     let old = sealed_by_text("a long random text", &place(user, "mine"), "sk-old");
     put(&store, "mine", &old).await;
     assert_eq!(store.sealed_with().await.unwrap(), SealedWith::Passphrase);
-    // Neither another text nor a key file opens it, and neither damages it.
+    // A wrong text or a key file cannot open the secret, and does not damage it.
     for wrong in [text("another long text"), file(1)] {
         let error = store.clone().unlock(&wrong, None, LostKeys::Refuse).await.unwrap_err();
         assert!(matches!(error, Error::EncryptionKey { keys: 1 }), "{error}");
@@ -148,7 +148,7 @@ async fn a_change_of_the_key_is_whole_or_does_not_happen() {
     let user = database(&path, &[("mine", "plain:sk-one"), ("other", "plain:")]).await;
     let store = open(&path).await;
     put(&store, "other", &sealed_by_text("a text that is gone", &place(user, "other"), "sk-two")).await;
-    // The first row could be sealed, the second one does not open: the first one stays as it was, and no key is recorded.
+    // The first row could be sealed, but the second cannot be opened: so the first stays as it was, and no key is recorded.
     let error = store.clone().unlock(&file(1), None, LostKeys::Refuse).await.unwrap_err();
     assert!(matches!(error, Error::EncryptionKey { keys: 1 }), "{error}");
     assert_eq!(lies(&store, "mine").await.as_deref(), Some("plain:sk-one"));

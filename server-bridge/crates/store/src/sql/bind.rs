@@ -1,7 +1,7 @@
 //! The arguments of a statement, typed for either database.
 //!
-//! PostgreSQL accepts no NUL in a text. So that both databases store and show the same, each NUL in a text becomes
-//! [`NUL_SHOWN`] here, on the only way into the database; search words are changed in the same way, and match.
+//! PostgreSQL accepts no NUL in a text. So that both databases store and show the same text, each NUL in a text becomes [`NUL_SHOWN`] here, through
+//! which every argument passes; search words are changed in the same way, and so match.
 
 use std::borrow::Cow;
 
@@ -66,7 +66,7 @@ fn text(text: Cow<'_, str>) -> Value<'_> {
     Value::Text(Some(if text.contains('\0') { Cow::Owned(text.replace('\0', NUL_SHOWN)) } else { text }))
 }
 
-/// A text as the database will store it.
+/// A text in the form in which the database will store it.
 pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', NUL_SHOWN)) } else { Cow::Borrowed(text) }
 }

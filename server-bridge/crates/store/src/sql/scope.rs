@@ -1,4 +1,4 @@
-//! The owner of the rows that a change touches. On PostgreSQL changes of one scope take turns.
+//! The owner of the rows that a change touches. On PostgreSQL, changes in the same scope take turns.
 
 use metrics::counter;
 use sqlx::{AssertSqlSafe, PgPool, Postgres, SqlSafeStr, SqlStr, Transaction};
@@ -9,18 +9,18 @@ use crate::patience;
 use crate::tokens::TokenHash;
 use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
 
-/// The name of the counter of changes that failed because this node is not the user's home, or counts as gone.
+/// The name of the counter of changes that failed because this node is not the user's home, or is considered dead.
 pub const REFUSED_FENCES: &str = "sandbridge_refused_fences_total";
 
-/// The space of the locks of groups, so that a group's lock is no user's.
+/// The space of the locks of groups, which keeps them apart from the locks of users.
 const GROUP_LOCKS: i32 = 1;
 
-/// The owner of the rows that a change touches: one user, named directly or by something of theirs, or the whole server.
+/// The owner of the rows that a change touches: one user, named directly or by one of the user's rows, or the whole server.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope<'a> {
     /// This user's rows.
     User(UserId),
-    /// The rows of this user's logins, which any node changes: a login comes before it is known where the user's home is.
+    /// The rows of this user's logins, which any node may change: a login happens before it is known where the user's home is.
     Login(UserId),
     /// The rows of the user who owns this conversation.
     Chat(&'a ChatId),
@@ -36,23 +36,23 @@ pub(crate) enum Scope<'a> {
     Token(&'a TokenHash),
     /// A group's rows, which belong to several users.
     Group(i64),
-    /// A row that no other change depends on, and that depends on none: no lock is taken.
+    /// A row that no other change depends on, and that depends on no other row: no lock is taken.
     Alone,
     /// Accounts, settings of the server, and changes across all users.
     System,
 }
 
-/// The changes of one scope, one at a time.
+/// The changes of one scope, which are made one at a time.
 pub(crate) struct Locked<'e> {
     pub(crate) pool: &'e PgPool,
     pub(crate) scope: Scope<'e>,
-    /// The node that makes the change, unless the server is the only one.
+    /// The node that makes the change; `None` if the server works alone.
     pub(crate) node: Option<&'e Membership>,
 }
 
 impl Locked<'_> {
-    /// Begins a change when no other of its scope is in progress. The lock ends with the change. A node that is not the user's home yet becomes it, or
-    /// fails as fenced.
+    /// Begins a change when no other change of its scope is in progress. The lock ends with the change. A node that is not the user's home yet
+    /// becomes the home, or the change fails as fenced.
     pub(crate) async fn begin(self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
         let mut has_claimed = false;
         loop {
@@ -78,8 +78,8 @@ impl Locked<'_> {
     }
 }
 
-/// Begins a transaction, to the end even if nobody waits for it any more: sqlx would give the connection back inside a
-/// transaction that it does not know of, with its lock held and the next user's changes in it (sqlx-postgres 0.9.0, `transaction.rs`: the
+/// Begins a transaction, and completes that even if the caller is dropped meanwhile. Otherwise sqlx would return the connection to the pool inside
+/// a transaction that it does not know of, with its lock held and the next user's changes in it (sqlx-postgres 0.9.0, `transaction.rs`: the
 /// rollback of a begin that was dropped looks at a depth that is still 0).
 pub(crate) async fn begin_to_the_end(
     pool: &PgPool,
@@ -89,15 +89,15 @@ pub(crate) async fn begin_to_the_end(
     match tokio::spawn(async move { pool.begin_with(statement).await }).await {
         Ok(begun) => begun,
         Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
-        // The process ends.
+        // The task was dropped because the process is ending.
         Err(_) => Err(sqlx::Error::PoolClosed),
     }
 }
 
-/// `BEGIN` and the lock in one trip to the server. All locks of changes are taken here and nowhere else.
+/// `BEGIN` and the lock in one round trip to the server. All locks of changes are taken here and nowhere else.
 ///
-/// Every statement after it sees the previous holder's commits: at the level READ COMMITTED each reads the rows as they are
-/// when it begins.
+/// Every later statement sees the commits of the previous holder: at the level READ COMMITTED, each statement reads the rows as they are when it
+/// begins.
 fn begin(scope: Scope<'_>) -> SqlStr {
     match lock_of(scope) {
         Lock::None => "BEGIN".into_sql_str(),
@@ -109,12 +109,12 @@ fn begin(scope: Scope<'_>) -> SqlStr {
     }
 }
 
-/// The same for a node, which must be the user's home, or alive for what belongs to no user.
+/// The same for a node, which must be the user's home, or, for rows that belong to no user, be alive.
 ///
-/// `BEGIN` comes last: a statement before it joins the transaction that it begins, and if that statement fails, there is none that
-/// would have to be ended (PostgreSQL's documentation, 55.2.2.1).
+/// `BEGIN` is last: a statement before it joins the transaction that it begins, and if that statement fails, no transaction is left open
+/// (PostgreSQL's documentation, 55.2.2.1).
 fn begin_at_node(scope: Scope<'_>, node: &Membership) -> SqlStr {
-    // The id of a node is hexadecimal digits.
+    // The id of a node consists of hexadecimal digits.
     let id = node.id();
     let text = match lock_of(scope) {
         Lock::None => format!("SELECT check_node('{id}'); BEGIN"),
@@ -130,24 +130,23 @@ fn begin_at_node(scope: Scope<'_>, node: &Membership) -> SqlStr {
     AssertSqlSafe(text).into_sql_str()
 }
 
-/// The lock of a scope, as a piece of a statement.
+/// The lock of a scope, as a part of a statement.
 enum Lock {
     /// No lock.
     None,
-    /// This call of a function.
+    /// A lock that is taken by this call of a function.
     Of(String),
     /// The lock of the user whose id is `o.user_id` in these tables.
     OfOwner(String),
 }
 
 fn lock_of(scope: Scope<'_>) -> Lock {
-    // Ids of 128 bits and hashes are hexadecimal digits, the other ids are numbers: no user-supplied text is in the
-    // statement.
+    // Ids of 128 bits and hashes are hexadecimal digits, the other ids are numbers: no user-supplied text is in the statement.
     Lock::OfOwner(match scope {
         Scope::Alone => return Lock::None,
         Scope::Login(user) => return Lock::Of(format!("pg_advisory_xact_lock({user})")),
         Scope::System => return Lock::Of("pg_advisory_xact_lock(0)".to_owned()),
-        // Two numbers are another space of locks than one.
+        // A lock with two numbers is in another space than a lock with one.
         Scope::Group(group) => {
             return Lock::Of(format!(
                 "pg_advisory_xact_lock({GROUP_LOCKS}, CAST({group} % 2147483647 AS INTEGER))"

@@ -8,7 +8,7 @@ use store::{
 
 use crate::support::{add_user, store};
 
-/// The most turns in the background at once in these tests.
+/// The limit on unfinished background turns in these tests.
 const MOST: u64 = 2;
 
 /// A user's conversation, with a turn whose agent calls sub-agents.
@@ -30,7 +30,7 @@ impl World {
         Self { store, ann, chat, root }
     }
 
-    /// Calls a sub-agent in the background; `None` if too many are at work.
+    /// Calls a sub-agent in the background; `None` if too many are running.
     async fn call(&self) -> Option<(ChatId, TurnId)> {
         let Self { store, ann, chat, root } = self;
         let message = card(store, *ann, chat).await;
@@ -88,13 +88,13 @@ async fn only_so_many_are_at_work_whoever_calls_first() {
     assert_eq!(store.background_of(ann, chat, &child).await.unwrap().unwrap().id, turn);
     assert_eq!(store.background_of(ann, &child, &child).await.unwrap(), None, "another chat's");
     assert_eq!((found.background_json.as_str(), found.result_text), (r#"{"hint":"x"}"#, None));
-    // The ended turn still needs work, because its result is not on record.
+    // The ended turn still needs work, because its result is not recorded.
     assert_eq!(store.background_to_do(Some(ann)).await.unwrap().len(), 3);
     let bob = add_user(store, "bob").await.id;
     assert_eq!(store.background_turn(bob, turn).await.unwrap(), None);
     assert_eq!(store.background_to_do(Some(bob)).await.unwrap(), []);
     assert_eq!(store.background_of(bob, chat, &child).await.unwrap(), None);
-    // One that is at work counts too: while there is any, each request to the model begins with a look.
+    // A running turn counts too: while there is one, each request to the model begins with a check for ended turns.
     assert!(store.begin_turn(turn, "m").await.unwrap());
     assert_eq!(store.background_untold(ann, chat).await.unwrap().len(), 3);
     assert_eq!(store.background_untold(bob, chat).await.unwrap(), []);
@@ -120,7 +120,7 @@ async fn an_end_is_told_to_one_turn_of_several_and_as_a_whole() {
     let items = store.turn_items(ann, chat, world.root).await.unwrap();
     assert_eq!(items, ["1", "2"]);
     assert_eq!((world.untold().await, store.chats_to_tell(None).await.unwrap()), (vec![], vec![]));
-    // If one of two was already told, neither is told in this attempt; the other follows with the next one.
+    // If one of two turns was already reported, neither is reported in this attempt; the other one follows with the next attempt.
     let third = world.ended(TurnStatus::Done).await;
     let queue = async |ended: &[TurnId]| {
         store.queue_telling_turn(ann, chat, ended, "it has ended", ("{}", "3")).await.unwrap()

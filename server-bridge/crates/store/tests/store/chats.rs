@@ -118,7 +118,7 @@ async fn every_role_and_an_exec_document_read_back_and_an_update_replaces_them()
         assert_eq!(
             (message.role, message.text.as_str()),
             (role, "text\u{2400}\n\u{1f980}"),
-            "PostgreSQL takes no NUL"
+            "PostgreSQL accepts no NUL"
         );
         let is_a_persons = matches!(role, MessageRole::User | MessageRole::Exec);
         assert_eq!(message.author, is_a_persons.then_some(ann), "{role:?}");

@@ -1,10 +1,10 @@
 //! Seeded schedules of leases and claims, on both databases, compared with a model.
 //!
-//! Processes start, freeze past their leases, go on, drain, leave and are replaced at their URLs; homes are claimed, given up and moved.
-//! After each step the database must agree with the model. On PostgreSQL each process also tries a change, which must succeed only for
-//! the process that is the home under the fence that it knows.
+//! Processes start, freeze past their leases, continue, drain, leave and are replaced at their URLs; homes are claimed, released and moved. After
+//! each step, the database must agree with the model. On PostgreSQL, each process also tries a change, which must succeed only for the process that
+//! is the home under the fence that it knows.
 //!
-//! `SANDBRIDGE_SCHEDULES` sets the number of schedules, by default [`SCHEDULES`]; a failure prints the command that repeats it.
+//! `SANDBRIDGE_SCHEDULES` sets the number of schedules, by default [`SCHEDULES`]. A failure prints the command that repeats the schedule.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use store::{Claim, Error, ExecId, Membership, NewNode, NodeId, Renewal, Store, U
 use crate::nodes::{OVER, node};
 use crate::support::{add_user, store};
 
-/// The number of schedules of an ordinary run.
+/// The number of schedules in an ordinary run.
 const SCHEDULES: u64 = 60;
-/// The steps of one schedule.
+/// The number of steps of one schedule.
 const STEPS: usize = 40;
 /// A lease longer than any schedule.
 const LEASE: Duration = Duration::from_secs(3_600);
 /// The URLs of the nodes; several processes may believe that they are the node at the same URL.
 const URLS: [&str; 3] = ["http://a:1", "http://b:1", "http://c:1"];
 
-/// SplitMix64.
+/// The pseudo-random generator SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -56,7 +56,7 @@ enum State {
     Gone,
 }
 
-/// The row of a node.
+/// The expected row of a node.
 #[derive(Clone, Debug)]
 struct Row {
     id: NodeId,
@@ -78,7 +78,7 @@ struct Process {
     store: Store,
 }
 
-/// The home of a user.
+/// The expected home of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Home {
     node: Option<NodeId>,
@@ -110,7 +110,7 @@ impl Model {
         !is_taken
     }
 
-    /// `None` if the node counts as gone.
+    /// Claims a home in the model; `None` if the node is considered dead.
     fn claim(&mut self, user: usize, id: &NodeId) -> Option<Claim> {
         if self.row(id).is_none_or(|row| row.state == State::Gone) {
             return None;

@@ -1,4 +1,4 @@
-//! The file: its mode, its schema, and several processes at once.
+//! The database file: its mode, its schema, and several processes at once.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use crate::support::{PASSWORD, add_user};
 
-/// Names the file that the child process of `another_process_writes_at_the_same_time` writes to.
+/// The environment variable with the file to which the child process of `another_process_writes_at_the_same_time` writes.
 const CHILD_DATABASE: &str = "STORE_TEST_CHILD_DATABASE";
-/// The number of entries that the child writes; the parent goes on writing until it is done.
+/// The number of entries that the child writes; the parent writes until the child is done.
 const CHILD_ENTRIES: i64 = 200;
 
 fn folder() -> (TempDir, PathBuf) {

@@ -63,10 +63,10 @@ async fn of_many_that_race_exactly_one_is_enrolled() {
 async fn whoever_claimed_it_may_ask_again_until_the_permanent_token_was_shown() {
     let (store, clock, _, token) = to_enrol().await;
     let lost = enrolled(&store, &token, "one").await;
-    // Even if it has expired meanwhile.
+    // This works even if the token has expired meanwhile.
     clock.advance(ENROLMENT_TTL_MS + 1);
     let permanent = enrolled(&store, &token, "one").await;
-    assert_eq!(auth(&store, &lost).await, RunnerAuth::Unknown, "what nobody has opens nothing");
+    assert_eq!(auth(&store, &lost).await, RunnerAuth::Unknown, "the lost token is no longer valid");
     assert!(matches!(auth(&store, &permanent).await, RunnerAuth::Accepted { .. }));
     assert_eq!(store.enrol(token.token.expose(), "one").await.unwrap(), Enrolment::Used);
     assert!(matches!(auth(&store, &permanent).await, RunnerAuth::Accepted { .. }), "a use changes nothing");

@@ -1,4 +1,4 @@
-//! Execs on record, and the audit trail.
+//! Recorded execs, and the audit trail.
 
 use store::{
     AuditEntry, EXEC_CORRECTED, Error, ExecEnd, ExecEnded, ExecId, ExecKind, ExecOutcome, ExecRequest,
@@ -43,7 +43,7 @@ async fn end(store: &Store, user: UserId, exec_id: &ExecId, outcome: &ExecOutcom
     end_exec(store, user, exec_id, outcome, None).await.unwrap() != ExecEnded::Before
 }
 
-/// The audit trail, oldest first: action and outcome.
+/// The audit trail, oldest first: the action and the outcome of each entry.
 async fn trail(store: &Store) -> Vec<(String, String)> {
     let entries = store.audit(100, None).await.unwrap();
     entries.into_iter().rev().map(|entry| (entry.action, entry.outcome)).collect()
@@ -116,7 +116,7 @@ async fn an_end_its_audit_entry_and_its_message_are_recorded_together_and_once()
         "no message without its exec"
     );
 
-    // The document is too long: nothing of the end is recorded.
+    // The document is too long, so nothing about the end is recorded.
     let (exited, long) = (outcome(ExecStatus::Exited, Some(0)), "x".repeat(1 << 20));
     let shown = ShownEnd { id: message.id, text: "out", document_json: &long };
     assert!(matches!(end_exec(&store, ann, &id, &exited, Some(shown)).await, Err(Error::Invalid { .. })));

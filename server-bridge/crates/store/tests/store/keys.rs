@@ -1,4 +1,4 @@
-//! Keys of programs.
+//! API keys for programs.
 
 use store::{Error, KeyScope, Name};
 

@@ -1,4 +1,4 @@
-//! Addresses that logged in to an account.
+//! Addresses from which accounts were logged in to.
 
 use std::net::IpAddr;
 

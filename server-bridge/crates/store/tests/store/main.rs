@@ -1,4 +1,4 @@
-//! The store as its callers use it, one module per area.
+//! Tests of the store through its public interface, one module per area.
 
 #![allow(clippy::unwrap_used)]
 

@@ -71,7 +71,7 @@ async fn an_accepted_proposal_becomes_an_item_or_changes_the_one_that_it_names()
     assert_eq!(store.memory_items(ann).await.unwrap().len(), 2);
     store.add_memory(ann, &NewMemory { replaces: Some(item.id), ..proposed }).await.unwrap();
     store.forget_memories(ann, &[item.id]).await.unwrap();
-    assert_eq!(store.memory_items(ann).await.unwrap().len(), 1, "the proposal to change it is gone too");
+    assert_eq!(store.memory_items(ann).await.unwrap().len(), 1, "the proposal to change it was deleted too");
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn what_a_memory_replaces_is_superseded_once_and_a_proposal_waits_for_its_
     let foreign = store.add_memory(bob, &MEMORY).await.unwrap().id;
     let proposal = add("dog Kira", true, &[rex, rex]).await.unwrap().id;
     clock.advance(5);
-    // One bad id, and nothing is added or replaced.
+    // If one id is invalid, nothing is added or replaced.
     let thousand: Vec<i64> = (1..=1_000).collect();
     let before = store.memory_items(ann).await.unwrap();
     for ids in [&[rex, foreign][..], &[rex, 999], &[rex, -1], &[core], &[proposal], &thousand] {
@@ -107,11 +107,11 @@ async fn what_a_memory_replaces_is_superseded_once_and_a_proposal_waits_for_its_
     assert_eq!(store.accept_memory(ann, proposal).await.unwrap().id, proposal);
     assert_eq!((by(rex).await, by(proposal).await), (Some(proposal), None));
     assert!(store.memory_replacements(ann).await.unwrap().is_empty());
-    // Superseded already: the writer learns by what.
+    // If a memory is already superseded, the error names the memory that superseded it.
     let late = add("dog Bruno", false, &[luna, rex]).await.unwrap_err().to_string();
     assert!(late.contains(&format!("already replaced by memory {proposal}")), "{late}");
     assert_eq!(by(luna).await, None);
-    // What another memory replaced meanwhile stays as it is.
+    // A memory that another one replaced meanwhile stays as it is.
     let (one, other) =
         (add("dog A", true, &[luna]).await.unwrap().id, add("dog B", true, &[luna]).await.unwrap().id);
     for id in [one, other] {
@@ -124,7 +124,7 @@ async fn what_a_memory_replaces_is_superseded_once_and_a_proposal_waits_for_its_
     assert_eq!(ended.superseded_by, Some(one));
     let again = store.change_memory(ann, luna, &until(None)).await.unwrap();
     assert_eq!((again.superseded_by, again.valid_to_ms), (None, None));
-    // A proposal to change the text of a superseded memory becomes a memory; one to replace a forgotten memory goes with it.
+    // A proposal to change the text of a superseded memory becomes a new memory; a proposal to replace a forgotten memory is deleted with it.
     let change = NewMemory { is_proposed: true, replaces: Some(rex), text: "dog Rex, a poodle", ..MEMORY };
     let change = store.add_memory(ann, &change).await.unwrap().id;
     let kept = store.accept_memory(ann, change).await.unwrap();
@@ -209,8 +209,8 @@ async fn forgotten_and_deleted_texts_leave_no_trace_in_the_file() {
     assert!(count(&bytes, "openword") >= 200);
 }
 
-/// Records a memory in every place where a chat can show one: a note before a message, a tool's result, an edit of it, the line that
-/// masks it, a summary, a result that was put aside, its card, and a list that the user asked for.
+/// Records a memory in every place where a chat can show one: a note before a message, a tool's result, an edit of it, the line that masks it, a
+/// summary, an offloaded result, its card, and a list that the user asked for.
 async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
     let text = &item.text;
     let line = format!("{} (from person): {text:?}", memory_mark(item.id, item.kind));
@@ -218,7 +218,7 @@ async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
     let message = store.append_message(user, chat, MessageRole::Assistant, &line, card).await.unwrap().id;
     store.append_message(user, chat, MessageRole::Notice, &format!("Kept:\n{line}"), None).await.unwrap();
     let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n");
-    // The engine's format of items.
+    // Items in the format of crate `agent`.
     let of_user = |text: &str| format!(r#"{{"user":[{{"text":"{}"}}]}}"#, escaped(text));
     let of_tool = |text: &str| format!(r#"{{"tool":{{"text":"{}"}}}}"#, escaped(text));
     let said = of_user("hello");
@@ -264,7 +264,7 @@ async fn what_a_chat_showed_of_a_forgotten_memory_is_gone_from_its_items_and_mes
         show(&store, ann, &chat, &item).await;
         ids.push(item.id);
     }
-    // Lists of people and models look the same.
+    // Lists by people and models look the same.
     let list = format!("- #{}: \"it crashes\"\n- #{} core dumps", ids[0], ids[0]);
     for (role, document) in [(MessageRole::User, None), (MessageRole::Assistant, Some(r#"{"kind":"reply"}"#))]
     {
@@ -318,7 +318,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     assert_eq!(store.forget_memories(bob, &ids).await.unwrap(), 0);
     assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap(), before.1, "nobody else's change");
     assert_eq!(store.forget_memories(ann, &ids).await.unwrap(), COUNT);
-    // The task that rewrites the file is woken.
+    // The deletion wakes the task that rewrites the file.
     store.deletion().await;
     store.forget_deleted().await.unwrap();
 
@@ -327,7 +327,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     assert!(count(&bytes, "openfact") >= count(&before.0, "openfact") / 2, "the others are all there");
     let bobs = store.newest_turn(bob, &foreign).await.unwrap().unwrap();
     assert!(store.turn_items(bob, &foreign, bobs).await.unwrap()[1].contains("bobsfact"));
-    // Lines about other memories are unchanged, byte for byte; of the forgotten ones only the numbers are left.
+    // Lines about other memories are unchanged, byte for byte; only the numbers of the forgotten memories are left.
     let after = store.turn_items(ann, &fork, newest).await.unwrap();
     assert_eq!(after.len(), before.1.len());
     for (was, is) in before.1.iter().zip(&after) {
@@ -366,7 +366,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
         assert_eq!(recorded, noted(&left), "and what the person said");
     }
     store.amend_item(late, "\"done\"").await.unwrap();
-    // The same holds for a line that masks a result, and for a summary.
+    // The same is true for a line that masks a result, and for a summary.
     let line = format!("1 line: {} \"secretfact\"", memory_mark(ids[3], MemoryKind::Semantic));
     let mask = Mask { id: "mk_late".to_owned(), item: late, placeholder: line.clone(), size_chars: 9 };
     store.add_masks(&fork, &[mask]).await.unwrap();

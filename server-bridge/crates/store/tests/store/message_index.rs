@@ -31,7 +31,7 @@ impl Numbers {
 /// Characters that are common in chats, some of them traditional.
 const CHARACTERS: &str = "的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生自会那后能对着事其里所去行过家十用发天如然作方成者多日都三小军二无同么经法当起与好看学进种将还分此心前面又定见只主没公从記憶體臺灣電腦說話學習";
 
-/// 5,000 messages of Chinese with some Latin, digits and signs.
+/// 5,000 messages of Chinese with some Latin letters, digits and signs.
 fn corpus() -> Vec<String> {
     let characters: Vec<char> = CHARACTERS.chars().collect();
     let mut numbers = Numbers(7);
@@ -78,7 +78,7 @@ async fn queries_in_chinese_find_what_a_comparison_of_characters_finds() {
     assert!(wanted > 1_000 && wanted == got, "{got} of {wanted}");
 }
 
-/// The traditional characters of the corpus as simplified ones.
+/// Replaces the traditional characters of the corpus by simplified ones.
 fn simple(text: &str) -> String {
     let pairs = "記记憶忆體体臺台灣湾電电腦脑說说話话學学習习";
     let pairs: Vec<char> = pairs.chars().collect();
@@ -148,7 +148,7 @@ async fn the_index_follows_changes_deletion_undo_and_forks() {
     assert!(store.search_chats(ann, &search).await.unwrap().is_empty());
 }
 
-/// As a database of an earlier version is after its update: nothing is indexed.
+/// Brings the database into the state after an update from an earlier version, in which nothing is indexed.
 async fn not_indexed(path: &std::path::Path) {
     let mut raw = SqliteConnectOptions::new().filename(path).connect().await.unwrap();
     for statement in [

@@ -1,4 +1,4 @@
-//! Nodes and homes on both databases: leases, claims, what each sees of the others.
+//! Nodes and homes on both databases: leases, claims, and what nodes know of each other.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use store::{Claim, Error, NewNode, NodeId, NodeState, Renewal, Store};
 
 use crate::support::{add_user, store};
 
-/// A lease that is over at once.
+/// A lease that expires at once.
 pub(crate) const OVER: Duration = Duration::ZERO;
 
 /// The renewal of a node that is not drained.
@@ -32,7 +32,7 @@ async fn a_url_has_one_live_node_and_a_dead_one_is_replaced() {
     let error = store.join_node(&node("http://a:1", NODE_LEASE)).await.unwrap_err();
     assert!(matches!(&error, Error::NodeUrlInUse { url } if url == "http://a:1"), "{error}");
     assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), KEPT);
-    assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), KEPT, "nobody took over");
+    assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), KEPT, "no other node took over");
     let next = joined(&store, "http://a:1", NODE_LEASE).await;
     assert_eq!(store.renew_node(&first.id, NODE_LEASE).await.unwrap(), Renewal::Gone);
     assert!(matches!(store.join_node(&first).await, Err(Error::NodeUrlInUse { .. })));
@@ -69,7 +69,7 @@ async fn a_home_is_claimed_once_and_again_when_its_node_is_dead_or_released_it()
     assert_eq!(store.claim_home(ann, &other.id).await.unwrap(), elsewhere);
     store.renew_node(&one.id, OVER).await.unwrap();
     assert_eq!(store.claim_home(ann, &other.id).await.unwrap(), Claim::Home(2));
-    assert_eq!(store.renew_node(&one.id, NODE_LEASE).await.unwrap(), Renewal::Gone, "it learns of it");
+    assert_eq!(store.renew_node(&one.id, NODE_LEASE).await.unwrap(), Renewal::Gone, "it lost its lease");
     assert!(matches!(store.claim_home(ann, &one.id).await, Err(Error::Fenced)));
     store.join_node(&one).await.unwrap();
     assert!(!store.release_home(ann, &one.id).await.unwrap());
@@ -81,7 +81,7 @@ async fn a_home_is_claimed_once_and_again_when_its_node_is_dead_or_released_it()
     assert_eq!(
         store.move_home(ann, &other.id, &one.id).await.unwrap(),
         None,
-        "it takes none while it drains"
+        "it accepts no users while it drains"
     );
     let states: Vec<_> =
         store.nodes().await.unwrap().into_iter().map(|node| (node.state, node.homes)).collect();
@@ -97,7 +97,7 @@ async fn a_dead_node_is_forgotten_and_a_live_one_is_not() {
     let one = joined(&store, "http://a:1", NODE_LEASE).await;
     store.claim_home(ann, &one.id).await.unwrap();
     let live = store.forget_node("http://a:1").await.unwrap_err();
-    assert!(live.is_callers() && live.to_string().contains("still at work"), "{live}");
+    assert!(live.is_callers() && live.to_string().contains("still running"), "{live}");
     assert!(matches!(store.forget_node("http://b:1").await, Err(Error::NotFound { .. })));
     store.renew_node(&one.id, OVER).await.unwrap();
     store.forget_node("http://a:1").await.unwrap();

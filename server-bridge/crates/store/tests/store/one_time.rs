@@ -8,7 +8,7 @@ use crate::support::store;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A secret of `owner`.
+/// A new ticket secret of `owner`.
 pub(crate) fn new<'a>(secret: &'a str, owner: &'a str) -> NewOneTime<'a> {
     NewOneTime {
         kind: OneTimeKind::Ticket,
@@ -98,7 +98,7 @@ async fn attempts_are_few_at_once_and_come_back_one_by_one() {
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None);
     assert_eq!(store.take_attempt(&ann).await.unwrap(), Some(20_000));
     store.refund_attempt(&ann).await.unwrap();
-    assert_eq!(store.take_attempt(&ann).await.unwrap(), None, "it was given back");
+    assert_eq!(store.take_attempt(&ann).await.unwrap(), None, "the attempt was refunded");
     clock.advance(59_999);
     assert_eq!(store.purge_sign_in().await.unwrap(), 1, "bob's is over, ann's is not");
     clock.advance(1);
@@ -115,7 +115,7 @@ async fn a_clock_that_was_set_back_keeps_nobody_out_for_long() {
     }
     clock.advance(-3_600_000);
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None);
-    assert_eq!(store.take_attempt(&ann).await.unwrap(), Some(20_000), "it is no way to get more of them");
+    assert_eq!(store.take_attempt(&ann).await.unwrap(), Some(20_000), "no attempts are gained");
     clock.advance(20_000);
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None);
 }

@@ -1,4 +1,4 @@
-//! Behaviour specific to PostgreSQL: the same schema, one winner of each race, an outage of the server.
+//! Behaviour specific to PostgreSQL: the same schema as in SQLite, one winner of each race, an outage of the server.
 
 mod blobs;
 mod copy;
@@ -18,7 +18,7 @@ use testkit::postgres::Postgres;
 
 use crate::support::{add_user, postgres_url};
 
-/// Tables with their columns, and the number of the last step.
+/// The tables with their columns, and the number of the last schema step.
 async fn schema_of_sqlite() -> (BTreeSet<String>, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -49,14 +49,14 @@ async fn both_databases_have_the_same_tables_columns_and_indexes() {
          UNION SELECT 'index ' || indexname FROM pg_indexes
          WHERE schemaname = 'public' AND indexname NOT LIKE '%\\_key' AND indexname NOT LIKE '%\\_pkey'",
     );
-    // The indexes of texts are each database's own.
+    // The indexes of texts differ between the databases.
     let is_shared = |name: &String| !name.trim_start_matches("index ").starts_with("search_");
     let columns: BTreeSet<String> = columns.lines().map(str::to_owned).filter(is_shared).collect();
     let last = server.ask(database, "SELECT MAX(version) FROM _sqlx_migrations");
     let (mut of_sqlite, last_of_sqlite) = schema_of_sqlite().await;
     of_sqlite.retain(is_shared);
     assert_eq!(columns, of_sqlite);
-    assert_eq!(last.trim(), last_of_sqlite, "each step stands in both folders, under one number");
+    assert_eq!(last.trim(), last_of_sqlite, "each step is in both folders, under the same number");
 }
 
 #[tokio::test]

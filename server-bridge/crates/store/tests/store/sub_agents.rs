@@ -40,7 +40,7 @@ async fn a_sub_agent_works_where_its_parent_does_and_is_in_no_list_of_conversati
     assert!(open.len() == 1 && open[0].parent.as_ref() == Some(&parent));
     let second = agent(&store, ann, &child.chat, None).await;
     let found = store.sub_agents(ann, &parent).await.unwrap();
-    assert_eq!((found.len(), found[0].title.as_str()), (1, "look around"), "its own, not theirs");
+    assert_eq!((found.len(), found[0].title.as_str()), (1, "look around"), "without theirs");
     assert_eq!(found[0].status, Some(TurnStatus::Queued));
     store.delete_chat(ann, &parent).await.unwrap();
     assert!(store.chat(ann, &child.chat).await.is_err() && store.chat(ann, &second.chat).await.is_err());
@@ -191,5 +191,5 @@ async fn what_a_sub_agent_gets_done_counts_for_the_turns_above_it() {
     for turn in &turns {
         assert!(store.resume_turn(*turn).await.unwrap(), "{turn}");
     }
-    assert!(!store.resume_turn(other).await.unwrap(), "that one got no further");
+    assert!(!store.resume_turn(other).await.unwrap(), "this turn made no progress");
 }

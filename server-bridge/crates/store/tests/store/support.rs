@@ -28,7 +28,7 @@ pub(crate) const MEMORY: NewMemory<'static> = NewMemory {
     valid_to_ms: None,
 };
 
-/// A clock that stands still until it is advanced.
+/// A clock that does not move until it is advanced.
 #[derive(Clone, Default)]
 pub(crate) struct TestClock(Arc<AtomicI64>);
 
@@ -53,7 +53,7 @@ pub(crate) fn postgres_url() -> String {
     testkit::postgres::database_of(schema, fill)
 }
 
-/// Creates the schema in an empty database, on its own thread: the test that waits for it is in a runtime already.
+/// Creates the schema in an empty database, on a separate thread, since the waiting test is already in a runtime.
 fn fill(url: String) {
     let filled = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,4 +1,4 @@
-//! Turns that are taken back, earlier states of files, and copies of conversations.
+//! Undone turns, earlier states of files, and copies of conversations.
 
 use store::limits::CHECKPOINT_FILE_MAX_BYTES;
 use store::{
@@ -8,7 +8,7 @@ use store::{
 
 use crate::support::{DAY_MS, add_user, store};
 
-/// A turn that has ended: a message, and a tool call.
+/// Adds a turn that has ended: a message, and a tool call.
 async fn turn(store: &Store, user: &User, chat: &ChatId, text: &str) -> (TurnId, MessageId) {
     let said = store.append_message(user.id, chat, MessageRole::User, text, None).await.unwrap().id;
     let shown =
@@ -64,7 +64,7 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
     assert_eq!(taken.iter().map(|row| row.usage.input_tokens).sum::<i64>(), 20);
 }
 
-/// A sub-agent's ended turn, for a turn of its user.
+/// Adds an ended turn of a sub-agent, for a turn of its user.
 async fn errand(store: &Store, user: &User, agent: &ChatId, root: TurnId, text: &str) -> TurnId {
     let card = store.sub_agent(user.id, agent).await.unwrap().unwrap().message.unwrap();
     let new = NewDelegation {
@@ -118,7 +118,7 @@ async fn what_sub_agents_did_in_a_turn_is_taken_back_with_it() {
     assert_eq!(items(&store, &ann, &child).await, ["task"], "it knows what it knew before");
     assert_eq!(store.chat_cwd(ann.id, &child).await.unwrap(), "");
     assert_eq!(called(&chat, "x").await, Some(child.clone()));
-    assert_eq!((called(&child, "y").await, called(&chat, "z").await), (None, None), "nobody called them");
+    assert_eq!((called(&child, "y").await, called(&chat, "z").await), (None, None), "they lost their names");
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn a_pages_session_opens_with_its_token_and_its_cookie_only() {
     }
     let session = store.session(token, &["planted", others, cookie]).await.unwrap().unwrap();
     assert_eq!((&session.user, session.is_browser, session.confirmed_at_ms), (&ann, true, START_MS));
-    // A program's session needs none, and an added cookie does no harm.
+    // A program's session needs no cookie, and an additional cookie does no harm.
     assert!(!store.session(program.token.expose(), &[cookie]).await.unwrap().unwrap().is_browser);
     clock.advance(5);
     store.confirm_session(token).await.unwrap();

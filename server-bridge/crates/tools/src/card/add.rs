@@ -14,7 +14,7 @@ use crate::Services;
 pub(super) struct Content {
     /// The card's id.
     card: String,
-    /// What to add, in its order.
+    /// The content to add, in order.
     content: Vec<parts::Content>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Content {
 pub(super) struct Interactive {
     /// The card's id.
     card: String,
-    /// The controls to add, in their order.
+    /// The controls to add, in order.
     controls: Vec<parts::Control>,
 }
 
@@ -34,16 +34,16 @@ pub(super) struct Interactive {
 pub(super) struct Container {
     /// The card's id.
     card: String,
-    /// How its parts are arranged; one below the other if not given.
+    /// How the parts are arranged; one below the other if not given.
     #[serde(default)]
     layout: Layout,
     /// A heading, on one line.
     #[serde(default)]
     title: String,
-    /// What it shows.
+    /// The content of the group.
     #[serde(default)]
     content: Vec<parts::Content>,
-    /// Its controls, below what it shows.
+    /// The controls of the group, shown below the content.
     #[serde(default)]
     controls: Vec<parts::Control>,
 }

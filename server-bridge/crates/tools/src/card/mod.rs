@@ -1,7 +1,7 @@
 //! Cards: `card_create`, `card_add_content`, `card_add_interactive`, `card_add_container`, `card_preview`, `card_send`.
 //!
-//! A card's state is what its last call's message shows: there is no other record of it. So a call that an earlier server was cut off
-//! in either is on record with its effect or had none, an undo takes back what it built, and a fork has the card too.
+//! A card's state is the document of its last call's message, and there is no other record of it. So if the server was cut off during a
+//! call, that call is either on record with its effect or had none; an undo takes back what its turn built, and a fork has the card too.
 
 mod add;
 mod parts;
@@ -14,7 +14,7 @@ use api::document::{AgentDocument, ToolData};
 
 use crate::{Ported, Services};
 
-/// What all of them have in common: a card is changed by one call at a time, and belongs to the chat that its user reads.
+/// The rules of all six tools: a card is changed by one call at a time, and belongs to the chat that its user reads.
 const RULES: Rules =
     Rules::of(Access::Read).beside(Beside::Nothing).for_sub_agents(ForSubAgents::Never).without_machine();
 
@@ -52,7 +52,7 @@ fn shown(text: String, card: &CardDocument) -> Outcome {
     Outcome { data: Some(CardData::Card(document)), ..Outcome::done(text) }
 }
 
-/// A broken rule as a failure that the model can react to.
+/// A broken rule of cards, as a failure that the model can react to.
 fn refused(error: cards::Error) -> Failure {
     Failure::Told(error.to_string())
 }

@@ -4,7 +4,7 @@ use api::card::{CardField, CardPart, CardTone};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The tone of something.
+/// The tone of a card or of a part of it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tone {
@@ -16,18 +16,18 @@ pub(super) enum Tone {
     Danger,
 }
 
-/// Something to read.
+/// A part to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Content {
     kind: ContentKind,
-    /// For text: Markdown. For link: what it says.
+    /// For text: Markdown. For link: its label.
     #[serde(default)]
     text: String,
-    /// For link: http(s).
+    /// For link: the address (http or https).
     #[serde(default)]
     url: String,
-    /// For fields.
+    /// For fields: the names with their values.
     #[serde(default)]
     fields: Vec<Field>,
     /// For table: the headings.
@@ -56,27 +56,27 @@ struct Field {
     value: String,
 }
 
-/// Something to press, choose or fill in.
+/// A control to press, choose from or fill in.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Control {
     kind: ControlKind,
-    /// Its name in the answer: letters, digits, _ and -; different for each.
+    /// Its name in the answer: letters, digits, _ and -; different for each control.
     name: String,
     label: String,
-    /// For button.
+    /// For button: its tone.
     #[serde(default)]
     style: Tone,
     /// For select: the options.
     #[serde(default)]
     options: Vec<String>,
-    /// For input.
+    /// For input: the text shown while it is empty.
     #[serde(default)]
     placeholder: String,
-    /// For input: several lines.
+    /// For input: whether it has several lines.
     #[serde(default)]
     long: bool,
-    /// For select and input.
+    /// For select and input: whether a value is required.
     #[serde(default)]
     required: bool,
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{RULES, card, parts, refused, shown};
 use crate::Services;
 
-/// How many bytes of a call's key name its card.
+/// The number of bytes of a call's key that form its card's id.
 const ID_BYTES: usize = 8;
 
 /// The card to begin.
@@ -55,7 +55,7 @@ to it with the other card tools, then card_send. For a plain answer write text i
         context: &ToolContext<'_>,
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
-        // The same call has the same card, whenever it runs.
+        // The id is derived from the call's key, so a repeated call has the same card.
         let unknown = || Failure::Told("this tool works only in a recorded conversation".to_owned());
         let key = context.agent()?.call.ok_or_else(unknown)?;
         let id = format!("card-{}", store::hex(&key.0[..ID_BYTES]));
@@ -83,7 +83,7 @@ impl TypedTool for Preview {
     ) -> Result<Outcome, Failure> {
         let card = card(services, context, &self.card).await?;
         let text = cards::text(&card);
-        // A card that was sent is shown once, where it was sent.
+        // A card that was sent is shown only once, where it was sent.
         if card.is_sent {
             return Ok(Outcome::done(text));
         }

@@ -7,25 +7,25 @@ use serde::Deserialize;
 
 use crate::limits::FETCH_TEXT_BYTES;
 
-/// How a page is wanted.
+/// The form in which a page is returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// Text with headings, lists and links.
     #[default]
     Markdown,
-    /// Text alone.
+    /// Plain text.
     Text,
-    /// As it comes, HTML or not.
+    /// The body unchanged, HTML or not.
     Raw,
 }
 
 /// How much of a page is examined to find its type, in bytes.
 const SNIFFED_BYTES: usize = 1024;
 
-/// A body as text; `base` is its address.
+/// Converts a body to text; `base` is the page's address.
 ///
-/// Fails with the actual type.
+/// Fails with the actual type if the body is not text.
 pub(super) fn text(content: &[u8], media_type: &str, base: &Url, format: Format) -> Result<String, String> {
     let (kind, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
     let kind = kind.trim().to_ascii_lowercase();
@@ -65,7 +65,7 @@ fn looks_like_html(head: &[u8]) -> bool {
     head.starts_with("<!doctype html") || head.starts_with("<html")
 }
 
-/// Bytes as characters: UTF-8, or one of the two old encodings that still occur.
+/// Decodes bytes: UTF-8, or one of the two old encodings that still occur.
 fn decoded(content: &[u8], parameters: &str) -> String {
     let parameters = parameters.to_ascii_lowercase();
     let is_old = ["iso-8859-1", "windows-1252", "us-ascii"].iter().any(|name| parameters.contains(name));

@@ -1,6 +1,6 @@
 //! Searching the internet with a provider that the server's operator configured.
 //!
-//! A new provider: a file beside these with its `Provider`, and a row of `Searcher::PROVIDERS`.
+//! To add a provider, add a file next to these with its `Provider`, and a row to `Searcher::PROVIDERS`.
 
 mod brave;
 mod searxng;
@@ -17,15 +17,15 @@ use tokio::time::timeout;
 
 use crate::limits::{SEARCH_ANSWER_BYTES, SEARCH_PATIENCE, SEARCH_SNIPPET_CHARS};
 
-/// A provider's words.
+/// A provider's requests and answers.
 trait Provider: Send + Sync {
-    /// Its default address; `None` if one must be configured.
+    /// The provider's default address; `None` if one must be configured.
     fn address(&self) -> Option<&'static str>;
 
-    /// True if it needs a key.
+    /// True if the provider needs a key.
     fn wants_key(&self) -> bool;
 
-    /// The request to it.
+    /// The request for a search.
     fn request(
         &self,
         client: &reqwest::Client,
@@ -35,9 +35,9 @@ trait Provider: Send + Sync {
         max_results: usize,
     ) -> RequestBuilder;
 
-    /// Its results.
+    /// The results in the provider's answer.
     ///
-    /// Fails if the answer has another form.
+    /// Fails if the answer has a different form.
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error>;
 }
 
@@ -45,47 +45,51 @@ trait Provider: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Hit {
-    /// Its title.
+    /// The page's title.
     pub title: String,
-    /// Its address.
+    /// The page's address.
     pub url: String,
-    /// Its text about the query.
+    /// The provider's excerpt or summary for the query.
     #[serde(alias = "description")]
     pub content: String,
 }
 
-/// Why the search failed. Each text has advice on what to do.
+/// The reason why a search failed. Each text advises what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// There is no such provider.
+    /// No provider has this name.
     #[error("there is no search provider {0:?}; use tavily, brave or searxng")]
     Provider(String),
-    /// It cannot be asked without a key.
-    #[error("it needs a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY")]
+    /// The provider needs a key, and none was given.
+    #[error(
+        "the search provider needs a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY"
+    )]
     Key,
-    /// It cannot be asked without an address, or not at that one.
-    #[error("it needs an address: --search-base-url with http:// or https://")]
+    /// The provider needs an address, and none was given, or not a valid one.
+    #[error(
+        "the search provider needs an address: give it with --search-base-url, starting with http:// or https://"
+    )]
     Address,
-    /// It refused.
+    /// The provider refused the request.
     #[error(
         "the search provider answered {0}; the server's administrator should check its key and its quota"
     )]
     Refused(reqwest::StatusCode),
-    /// Its answer is invalid.
+    /// The provider's answer is invalid.
     #[error("the search provider's answer cannot be parsed: {0}")]
     Nonsense(String),
-    /// It did not answer in time.
+    /// The provider did not answer in time.
     #[error("the search provider did not answer within {} s", SEARCH_PATIENCE.as_secs())]
     Timeout,
-    /// It cannot be reached.
+    /// The provider cannot be reached.
     #[error("the search provider cannot be reached: {0}")]
     Network(String),
 }
 
-/// A provider that the server asks directly. Holds the key, and sends it to no one else. Cheap to clone.
+/// Searches with a provider that the server asks directly. Holds the key, and sends it to no one else. Cheap to clone.
 #[derive(Clone)]
 pub struct Searcher {
-    /// Created at first use: it reads this machine's certificates.
+    /// Created on first use, because that reads this machine's certificates.
     client: Arc<OnceLock<reqwest::Client>>,
     provider: Arc<dyn Provider>,
     base: Url,
@@ -108,8 +112,7 @@ impl Searcher {
         ("searxng", || Arc::new(searxng::Searxng)),
     ];
 
-    /// A searcher with this provider, at its default address unless another is given. A process needs an installed TLS
-    /// provider.
+    /// A searcher with this provider, at its default address unless another is given. A TLS provider must be installed in the process.
     ///
     /// # Errors
     /// [`SearchError::Provider`], [`SearchError::Key`] and [`SearchError::Address`] if something is missing.
@@ -132,7 +135,7 @@ impl Searcher {
         }
         let client = reqwest::Client::builder()
             .connect_timeout(CONNECT_PATIENCE)
-            // A redirect would send the key elsewhere.
+            // A redirect could send the key elsewhere.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("sandbridge/", env!("CARGO_PKG_VERSION")))
             .build()
@@ -140,10 +143,10 @@ impl Searcher {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// The results, at most `max_results`, the best first.
+    /// The results of a search, at most `max_results`, the best first.
     ///
     /// # Errors
-    /// [`SearchError`].
+    /// [`SearchError`], if the provider cannot be reached or refuses.
     pub async fn search(&self, query: &str, max_results: usize) -> Result<Vec<Hit>, SearchError> {
         let answer = timeout(SEARCH_PATIENCE, self.ask(query, max_results)).await;
         let answer = answer.map_err(|_| SearchError::Timeout)??;
@@ -166,13 +169,13 @@ impl Searcher {
         while let Some(piece) = response.chunk().await.map_err(unreached)? {
             answer.extend_from_slice(&piece);
             if answer.len() > SEARCH_ANSWER_BYTES {
-                return Err(SearchError::Nonsense("it is too long".to_owned()));
+                return Err(SearchError::Nonsense("the answer is too long".to_owned()));
             }
         }
         Ok(answer)
     }
 
-    /// A path of the provider's, appended to its address.
+    /// Appends a path to the provider's address.
     fn path(base: &Url, path: &str) -> String {
         format!("{}{path}", base.as_str().trim_end_matches('/'))
     }

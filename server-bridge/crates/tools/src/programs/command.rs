@@ -1,4 +1,4 @@
-//! A command of a program, from the request to the record of its end.
+//! A program's command, from the request to the record of its end.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,11 @@ pub(super) struct Asked<'a> {
     pub(super) argv: Option<&'a [String]>,
     pub(super) cwd: Option<&'a str>,
     pub(super) timeout_s: Option<f64>,
-    /// The longest time limit it may request, in seconds.
+    /// The longest time limit that it may request, in seconds.
     pub(super) timeout_max_s: f64,
-    /// True if it has standard input.
+    /// True if the command gets standard input.
     pub(super) stdin: bool,
-    /// True if it outlives the call.
+    /// True if the command outlives the call.
     pub(super) goes_on: bool,
 }
 
@@ -44,8 +44,7 @@ pub(super) struct Finished {
 impl<'a> Command<'a> {
     /// Puts a command on record and sends it.
     ///
-    /// Fails for an invalid request, if there is no sandbox, and as the sandbox refuses; all of these except the first are
-    /// audited.
+    /// Fails for an invalid request, if there is no sandbox, and if the sandbox refuses the command; all of these except the first are audited.
     pub(super) async fn start(work: &'a Work<'a>, asked: Asked<'_>) -> Result<Self, Failure> {
         let user = work.user;
         let (request, shown) = asked.request()?;
@@ -77,20 +76,20 @@ impl<'a> Command<'a> {
         }
     }
 
-    /// The place where it runs.
+    /// The name of the place where the command runs.
     pub(super) fn place(&self) -> &str {
         self.sandbox.place()
     }
 
-    /// Its id, for later calls.
+    /// The command's id, for later calls.
     pub(super) fn id(&self) -> String {
         self.id.to_string()
     }
 
-    /// Feeds it `input`, passes its output to `live` as it comes, and returns at its end, which is on record by then. It is
-    /// ended when the call is cancelled.
+    /// Writes `input` to the command, passes its output to `live` as it arrives, and returns when it has ended, which is on record by
+    /// then. The command is ended if the call is cancelled.
     ///
-    /// Fails as the sandbox does.
+    /// Fails with the sandbox's error.
     pub(super) async fn finish(
         mut self,
         input: &[u8],
@@ -101,7 +100,7 @@ impl<'a> Command<'a> {
         let (mut output, mut decoder) = (Output::new(side_bytes), Utf8Decoder::default());
         let control = self.exec.control();
         let feed = async {
-            // An error means that the command reads no more, which is fine.
+            // An error means that the command does not read its input any more, which is fine.
             let _ = control.write_stdin(input).await;
             control.close_stdin();
         };
@@ -144,9 +143,9 @@ impl<'a> Command<'a> {
         Ok(Finished { outcome: ended?, shown, id: self.id(), runner: self.place().to_owned() })
     }
 
-    /// Leaves it in the background once it has started.
+    /// Leaves the command in the background once it has started.
     ///
-    /// Fails with the reason why it did not start.
+    /// Fails with the reason why the command did not start.
     pub(super) async fn leave(mut self) -> Result<(), Failure> {
         let (user, execs) = (self.work.user, &self.work.services.execs);
         let first = self.exec.next().await;
@@ -167,7 +166,7 @@ impl<'a> Command<'a> {
 }
 
 impl Asked<'_> {
-    /// The request, and the command as people read it.
+    /// The request, and the command in the form that people read.
     ///
     /// Fails for an invalid request.
     fn request(&self) -> Result<(ExecRequest, String), Failure> {

@@ -10,20 +10,20 @@ use super::command::{Asked, Command, Finished};
 use crate::limits::{PROGRAM_EXEC_MAX_S, PROGRAM_EXEC_S, PROGRAM_SIDE_BYTES};
 use crate::{Services, Work};
 
-/// What to run: a command line or a program with its arguments.
+/// The command to run: a command line or a program with its arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// A command line for the runner's shell; or give argv.
     #[serde(default)]
     command: Option<String>,
-    /// A program and its arguments, as they are; or give command.
+    /// A program and its arguments, passed unchanged; or give command.
     #[serde(default)]
     argv: Option<Vec<String>>,
     /// The working directory; the workspace if absent.
     #[serde(default)]
     cwd: Option<String>,
-    /// After how many seconds it is ended with everything it started: 120 if absent, 600 at most.
+    /// The time limit in seconds, after which it is ended with everything it started: 120 if absent, 600 at most.
     #[serde(default)]
     timeout_s: Option<f64>,
     /// Its standard input, which is empty if absent.
@@ -31,28 +31,28 @@ pub(crate) struct Arguments {
     stdin: Option<String>,
 }
 
-/// How it ended.
+/// The result of a command.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Report {
     /// Its id, for task_read.
     id: String,
-    /// Where it ran.
+    /// The runner where it ran.
     runner: String,
-    /// Null where a signal ended it.
+    /// The exit code; null if a signal ended it.
     exit_code: Option<i32>,
     /// The number of the signal that ended it.
     signal: Option<i32>,
-    /// Whether it ran into its time limit and was ended.
+    /// Whether it was ended because it reached its time limit.
     timed_out: bool,
     /// Whether it was cancelled.
     cancelled: bool,
     /// Whether confinement denied it something, as far as that can be detected.
     sandbox_denied: bool,
-    /// Standard output and error in the order they came; a long one's beginning and end.
+    /// Standard output and error in the order they arrived; of a long output, the beginning and the end.
     output: String,
-    /// How many bytes are not in `output`.
+    /// The number of bytes that are not in `output`.
     left_out_bytes: u64,
-    /// How long it ran.
+    /// How long it ran, in milliseconds.
     duration_ms: u64,
 }
 
@@ -61,7 +61,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "exec";
     const DESCRIPTION: &'static str = "Runs a command on a runner, waits for its end and answers with its output (standard output and \
-error together) and exit code; a result other than exit code 0 is marked as an error. Of a long output the beginning and the end \
+error together) and exit code; a result other than exit code 0 is marked as an error. Of a long output, the beginning and the end \
 are shown; task_read has the rest for 10 minutes. The command is ended after timeout_s, and when the call is cancelled. Use task_start for \
 what takes longer, and read_file, write_file, glob and grep instead of cat, tee, find and grep.";
     const RULES: Rules = Rules::of(Access::Run).sees_cancel().for_programs();
@@ -112,7 +112,7 @@ fn told(finished: Finished, timeout_s: f64) -> Outcome {
     });
     if outcome.sandbox_denied {
         lines.push(
-            "(confinement denied it something: what is outside the workspace is out of reach)".to_owned(),
+            "(confinement denied it something: it cannot reach anything outside the workspace)".to_owned(),
         );
     }
     if outcome.still_open {
@@ -121,7 +121,7 @@ fn told(finished: Finished, timeout_s: f64) -> Outcome {
     if shown.left_out_bytes > 0 {
         let (bytes, offset) = (shown.left_out_bytes, shown.rest_offset);
         lines.push(format!(
-            "({bytes} bytes are left out; for 10 minutes task_read with id {id} and offset {offset} reads on from there)"
+            "({bytes} bytes are left out; for 10 minutes task_read with id {id} and offset {offset} reads them)"
         ));
     }
     let is_error = outcome.code != Some(0) || outcome.timed_out || outcome.cancelled;

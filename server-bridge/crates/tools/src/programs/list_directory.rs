@@ -1,4 +1,4 @@
-//! `list_directory`: the names in a directory.
+//! `list_directory`: lists the names in a directory.
 
 use agent::approval::Access;
 use agent::tool::{Failure, Live, Outcome, Rules, ToolContext, TypedTool};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::Services;
 use crate::limits::PROGRAM_LISTED;
 
-/// What to list.
+/// The directory to list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -22,7 +22,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "list_directory";
-    const DESCRIPTION: &'static str = "Lists the entries of a directory, sorted by name: directories end with a slash, links with @, and files have their size in bytes.";
+    const DESCRIPTION: &'static str = "Lists the entries of a directory, sorted by name: directories end with a slash, links with @, and files are shown with their size in bytes.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
     fn hint(&self) -> &str {

@@ -1,4 +1,4 @@
-//! `read_file`: a file's bytes.
+//! `read_file`: reads a file's bytes.
 
 use agent::approval::Access;
 use agent::tool::{Failure, FileBytes, ForPrograms, Live, Outcome, Rules, ToolContext, TypedTool};
@@ -9,16 +9,16 @@ use serde::Deserialize;
 use crate::limits::{PROGRAM_READ_BYTES, PROGRAM_READ_MAX_BYTES};
 use crate::{Services, change};
 
-/// What to read.
+/// The part of a file to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// The file, relative to the workspace or absolute within it.
     path: String,
-    /// The first byte wanted; 0 if absent.
+    /// The first byte to return; 0 if absent.
     #[serde(default)]
     offset: u64,
-    /// The most bytes to return: 65536 if absent, 524288 at most.
+    /// The maximum number of bytes to return: 65536 if absent, 524288 at most.
     #[serde(default)]
     limit: Option<u64>,
 }
@@ -28,7 +28,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "read_file";
     const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text \
-        or, where it is not UTF-8, as base64; the second one says what part it is and where to read on, and gives the \
+        or, if it is not UTF-8, as base64; the second one says which part it is and where to read on, and gives the \
         SHA-256 of a whole file.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
@@ -65,8 +65,8 @@ impl TypedTool for Arguments {
     }
 }
 
-/// Content for display, and how many bytes of it are left for the next part: those of a character that is cut in two. A part that
-/// begins inside a character is shown as bytes, like everything that is not text.
+/// The content for display, and the number of its bytes that are left for the next part: those of a character that is cut in two. A part
+/// that begins inside a character is shown as bytes, like everything that is not text.
 fn shown(path: &str, mut content: Vec<u8>, goes_on: bool) -> (String, Option<FileBytes>, u64) {
     let whole_bytes = match std::str::from_utf8(&content) {
         // At least one character is shown, or the reader would never advance.

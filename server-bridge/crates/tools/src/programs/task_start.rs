@@ -10,20 +10,20 @@ use super::command::{Asked, Command};
 use crate::limits::PROGRAM_TASK_MAX_S;
 use crate::{Services, Work};
 
-/// What to start: a command line or a program with its arguments.
+/// The command to start: a command line or a program with its arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// A command line for the runner's shell; or give argv.
     #[serde(default)]
     command: Option<String>,
-    /// A program and its arguments, as they are; or give command.
+    /// A program and its arguments, passed unchanged; or give command.
     #[serde(default)]
     argv: Option<Vec<String>>,
     /// The working directory; the workspace if absent.
     #[serde(default)]
     cwd: Option<String>,
-    /// After how many seconds it is ended with everything it started; never if absent.
+    /// The time limit in seconds, after which it is ended with everything it started; none if absent.
     #[serde(default)]
     timeout_s: Option<f64>,
 }

@@ -11,19 +11,19 @@ use store::AuditEntry;
 
 use crate::{Services, Work, change};
 
-/// The action in the audit trail.
+/// The name of the action in the audit trail.
 const AUDIT_ACTION: &str = "file.write";
 
-/// What to write.
+/// The file and its content.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The file, relative to the workspace or absolute within it. Missing directories are made.
+    /// The file, relative to the workspace or absolute within it. Missing directories are created.
     path: String,
-    /// All of its content, as text; or give content_base64.
+    /// The whole content, as text; or give content_base64.
     #[serde(default)]
     content: Option<String>,
-    /// All of its content, of any bytes, in base64; or give content.
+    /// The whole content as base64, for any bytes; or give content.
     #[serde(default)]
     content_base64: Option<String>,
     /// The SHA-256 that the current content must have, in hexadecimal digits, as read_file shows it; nothing is written if it differs.

@@ -66,7 +66,7 @@ impl TypedTool for Edit {
     }
 }
 
-/// Replaces the text of an item, or proposes to.
+/// Replaces the text of an item, or proposes to replace it.
 pub(super) async fn replace(
     work: &Work<'_>,
     item: &memory::MemoryItem,
@@ -104,7 +104,7 @@ pub(super) async fn replace(
     Ok(Outcome::done(told(&written)))
 }
 
-/// The core block of this name where the turn works, if there is one.
+/// The core block with this name for the turn's place of work, if there is one.
 pub(super) async fn core(
     work: &Work<'_>,
     block: &str,

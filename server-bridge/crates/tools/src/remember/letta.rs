@@ -15,7 +15,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Block {
-    /// Your manner.
+    /// Your manner of working and speaking.
     Persona,
     /// The user. Also called human.
     #[serde(alias = "human")]
@@ -41,7 +41,7 @@ impl Block {
 pub(super) struct Append {
     /// The block.
     block: Block,
-    /// The text that is added at its end.
+    /// The text to add at its end.
     text: String,
 }
 

@@ -1,5 +1,6 @@
-//! Decides if a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn. For an agent
-//! of a group, that message is the request of the person who asks it, without the group's log; requests of other agents do not count.
+//! Decides whether a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn. For an
+//! agent of a group, that message is the request of the person who asks it, without the group's log; requests of other agents do not
+//! count.
 
 use agent::context::history;
 use llm::Message;
@@ -9,8 +10,8 @@ use store::MessageId;
 use super::Reach;
 use crate::{Failure, Ported, Work};
 
-/// Tools whose results contain no text from outside. A turn that called any other tool can only propose, since the text that it read may
-/// have asked for the memory.
+/// Tools whose results contain no text from outside. A turn that called any other tool can only propose memories, because the text that
+/// it read may have asked for them.
 const HARMLESS: &[&str] = &[
     "AskUser",
     "Cd",
@@ -27,10 +28,10 @@ const HARMLESS: &[&str] = &[
     "todo_write",
 ];
 
-/// The beginning of a line that names an attachment: its name is not the user's own words.
+/// The beginning of a line that names an attachment: the name is not the user's own words.
 const ATTACHED: &str = "[attached: ";
 
-/// The standing of a call that keeps a text, and the user's message.
+/// The authority of a call that keeps a text, and the user's message.
 pub(super) async fn to_keep(work: &Work<'_>, text: &str) -> Result<(Standing, Option<MessageId>), Failure> {
     let Some(said) = own_words(work).await? else {
         return Ok((Standing::Proposes(MemorySource::Model), None));
@@ -53,7 +54,7 @@ struct OwnWords {
     is_clean: bool,
 }
 
-/// `None` for sub-agents, and where the user's own words are unknown.
+/// `None` for sub-agents, and if the user's own words are unknown.
 async fn own_words(work: &Work<'_>) -> Result<Option<OwnWords>, Failure> {
     let turn = work.agent()?;
     if turn.chat != turn.root {
@@ -80,7 +81,7 @@ async fn own_words(work: &Work<'_>) -> Result<Option<OwnWords>, Failure> {
     Ok(Some(OwnWords { message, words: lines.join("\n"), is_clean }))
 }
 
-/// The scope of a reach; a project is the machine that the turn works on. An agent of a group works on one machine, and has one scope.
+/// The scope and its name for a reach; a project is the machine that the turn works on. An agent of a group works on one machine, and has one scope.
 pub(super) async fn scope_of(
     work: &Work<'_>,
     holder: MemoryHolder,

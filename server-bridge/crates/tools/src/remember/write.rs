@@ -1,4 +1,4 @@
-//! `memory_write`: keeps something, or proposes it.
+//! `memory_write`: keeps a memory, or proposes it.
 
 use memory::MemoryScope;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub(crate) struct Write {
     /// A short name for it; a memory with the same name gets the new text.
     #[serde(default)]
     name: String,
-    /// The text to keep, in a few sentences, in the user's words where possible; empty to forget the memory of this name.
+    /// The text to keep, in a few sentences, in the user's words where possible; empty to forget the memory with this name.
     text: String,
     /// Its kind.
     #[serde(default)]
@@ -24,10 +24,10 @@ pub(crate) struct Write {
     /// Where it applies.
     #[serde(default)]
     scope: Reach,
-    /// The ids of memories that are no longer true because of this text; they have to be of the same scope.
+    /// The ids of memories that are no longer true because of this text; they must have the same scope.
     #[serde(default)]
     replaces: Vec<i64>,
-    /// The time until which it applies, such as 2026-01-31, in UTC; without an end if not given.
+    /// The date until which it applies, such as 2026-01-31, in UTC; no end if not given.
     #[serde(default)]
     valid_until: Option<String>,
 }
@@ -87,7 +87,7 @@ impl TypedTool for Write {
     }
 }
 
-/// Forgets the memories of a name.
+/// Forgets the memories with a name.
 async fn forget(work: &Work<'_>, name: &str) -> Result<Outcome, Failure> {
     let (store, holder) = (&work.services.store, holder(work).await?);
     let items = store.memory_items(holder).await.ported()?;

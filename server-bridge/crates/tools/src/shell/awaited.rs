@@ -1,4 +1,4 @@
-//! A command that is awaited.
+//! A command that a call waits for, and that survives the server's stop.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,15 +6,15 @@ use execs::Ledger;
 use sandbox::Exec;
 use store::UserId;
 
-/// A command that is awaited. If the server stops meanwhile, it goes on: the server's next run takes it up.
+/// A command that a call waits for. If the server stops meanwhile, the command continues: the server's next run takes it up.
 pub(super) struct Awaited {
-    /// `None` only while it is dropped.
+    /// `None` only during the drop.
     exec: Option<Exec>,
     execs: Ledger,
     user: UserId,
 }
 
-/// The reason why it is there.
+/// The reason why `exec` is never `None` where it is used.
 const HELD: &str = "it is taken out only when this is dropped";
 
 impl Awaited {
@@ -22,7 +22,7 @@ impl Awaited {
         Self { exec: Some(exec), execs: execs.clone(), user }
     }
 
-    /// Lets it go on without anybody who awaits it.
+    /// Lets the command continue, although no one waits for it any more.
     pub(super) fn leave(mut self) {
         self.exec.take().expect(HELD).leave();
     }

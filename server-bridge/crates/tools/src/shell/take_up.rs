@@ -1,4 +1,4 @@
-//! A command that an earlier server began, and that it was cut off in: it is found by its call's key, and awaited on.
+//! Takes up a command that an earlier run of the server began and did not see end: it is found by its call's key, and awaited again.
 
 use agent::tool::{CallKey, Failure, Live, Outcome};
 use execs::follow::sandbox_id;
@@ -12,7 +12,7 @@ use super::{Arguments, OnRecord, Watch, exec_id, patience};
 use crate::services::exec_failure;
 use crate::{Ported, Work};
 
-/// The errors of a runner that has nothing of a command any more.
+/// The errors of a runner that has no record of a command any more.
 const FORGOTTEN: [&str; 2] = ["no_such_exec", "expired"];
 
 /// Waits for the end of the command that an earlier server began for this call.
@@ -34,7 +34,7 @@ pub(super) async fn take_up(
         loop {
             let place = followed.available(until).await?;
             match place.attach(sandbox_id(&id), 0, options).await {
-                // It was away again before it could be asked.
+                // The machine became unreachable again before it could be asked.
                 Err(SandboxError::Offline { .. }) => {}
                 Ok(exec) => return Ok((place, exec)),
                 Err(error) => return Err(error),
@@ -43,7 +43,7 @@ pub(super) async fn take_up(
     };
     let reached = tokio::select! {
         reached = reached => reached,
-        // The runner ends it soon: nobody attends it any more.
+        // The runner ends it soon, because no client is connected to it any more.
         () = work.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
     };
     let (place, exec) = match reached {
@@ -77,7 +77,7 @@ async fn forgotten(work: &Work<'_>, id: &ExecId, error: &SandboxError) -> Result
     Ok(told_of(&record))
 }
 
-/// The words for the model about a command of which only the record is left.
+/// The text for the model about a command of which only the record is left.
 fn told_of(record: &Record) -> Outcome {
     let how = match (record.status, record.exit_code, record.signal) {
         (ExecStatus::Exited, Some(code), _) => format!("It ended with exit code {code}"),

@@ -1,4 +1,4 @@
-//! A short command for the server's own work on worktrees: on record like any other, and followed to its end.
+//! Short commands that the server itself runs to manage worktrees: on record like any other, and followed to their end.
 
 use execs::{End, Ending};
 use sandbox::{AckMode, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
@@ -10,32 +10,32 @@ use crate::limits::{GIT_OUTPUT_BYTES, GIT_TIMEOUT, SHELL_CANCEL_PATIENCE};
 use crate::{Ported, Services};
 use agent::tool::Failure;
 
-/// The place of such commands, and the user for whom they run.
+/// The place and the user for the server's own commands on worktrees.
 pub struct Worktrees<'a> {
-    /// The server.
+    /// The services that tools use.
     pub services: &'a Services,
-    /// The user.
+    /// The user for whom they run.
     pub user: &'a User,
     /// The chat that the user talks in.
     pub chat: &'a ChatId,
-    /// The machine.
+    /// The machine on which they run.
     pub sandbox: &'a Sandbox,
-    /// True if nothing may be changed.
+    /// True if nothing may be changed, as in the mode `plan`.
     pub is_plan: bool,
-    /// Cancelled when the user stops the work; `None` for what has to be done in spite of that.
+    /// Cancelled when the user stops the work; `None` for work that has to be done in spite of that.
     pub cancelled: Option<&'a CancellationToken>,
 }
 
-/// The end of a command.
+/// The end of a command, with its output.
 pub(super) struct Ran {
-    /// Its exit code; `None` if a signal or a timeout ended it.
+    /// The exit code; `None` if a signal or a timeout ended it.
     pub(super) code: Option<i32>,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
 impl Worktrees<'_> {
-    /// Runs a script with these arguments, beginning in a directory; `shown` is what the audit trail gets.
+    /// Runs a script with these arguments, beginning in a directory; `shown` is the text for the audit trail.
     ///
     /// Fails with a text if the machine cannot be reached, the command cannot be started, or the user stops it.
     pub(super) async fn run(
@@ -91,7 +91,7 @@ impl Worktrees<'_> {
                 control.cancel();
                 let followed = follow(&mut exec, &mut stdout, &mut stderr);
                 let patiently = timeout(SHELL_CANCEL_PATIENCE, followed).await;
-                // Its runner continues to end it.
+                // The command's runner continues to end it.
                 (
                     patiently.unwrap_or_else(|_| Err(Ending::refused("cancelled", "cancelled by the user"))),
                     true,
@@ -120,7 +120,7 @@ impl Worktrees<'_> {
     }
 }
 
-/// Waits until a token is cancelled; forever without one.
+/// Waits until a token is cancelled, or forever if there is no token.
 async fn stopped(token: Option<&CancellationToken>) {
     match token {
         Some(token) => token.cancelled().await,
@@ -128,7 +128,7 @@ async fn stopped(token: Option<&CancellationToken>) {
     }
 }
 
-/// Reads the output until the command has ended; the error is its end for the record.
+/// Reads the output until the command has ended; the error is the ending to record.
 async fn follow(
     exec: &mut sandbox::Exec,
     stdout: &mut Vec<u8>,
@@ -156,7 +156,7 @@ async fn follow(
     Err(Ending::refused("protocol", "the command's end was not reported"))
 }
 
-/// Keeps as many bytes as are kept at most.
+/// Appends bytes, up to the limit on kept output.
 fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
     let room = GIT_OUTPUT_BYTES - kept.len();
     kept.extend_from_slice(&bytes[..bytes.len().min(room)]);

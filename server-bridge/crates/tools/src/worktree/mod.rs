@@ -1,9 +1,9 @@
-//! `Worktree`: worktrees of the repository that the chat's directory is in. Sub-agents get theirs by the same way.
+//! `Worktree`: manages worktrees of the repository that contains the chat's directory. Sub-agents get their worktrees the same way.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `command` | [`Worktrees`]: a short command on the machine, on record like any other |
-//! | `repository` | making, looking at and removing worktrees |
+//! | `repository` | making, examining and removing worktrees |
 
 mod command;
 mod repository;
@@ -20,7 +20,7 @@ use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Failure, Live, Outcome, Rules, ToolContext, TypedTool, visible};
 
-/// What to do.
+/// The action to take.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -96,7 +96,7 @@ commits are on other branches too. git worktree add and remove do not work in co
 }
 
 impl Arguments {
-    /// The name; a list needs none.
+    /// The given name; a list needs none.
     fn named(&self) -> Result<&str, Failure> {
         match &self.name {
             Some(name) => repository::check_name(name).map(|()| name.as_str()),
@@ -112,7 +112,7 @@ async fn create(worktrees: &Worktrees<'_>, cwd: &str, name: &str) -> Result<Outc
     Ok(Outcome::done(format!("made the worktree {path} on {place}, on the new branch {branch} at {commit}")))
 }
 
-/// Lists them. Those of sub-agents that have ended, and that hold nothing, are removed: a killed server left them.
+/// Lists the worktrees. Those of sub-agents that have ended, and that contain nothing, are removed: a killed server left them.
 async fn list(worktrees: &Worktrees<'_>, work: &Work<'_>, cwd: &str) -> Result<Outcome, Failure> {
     let (top, all) = worktrees.all(cwd).await?;
     let mut lines = Vec::new();
@@ -166,7 +166,7 @@ async fn remove(
     }
 }
 
-/// True if a worktree is a sub-agent's, and true if that one is at work.
+/// Two flags: whether a worktree is a sub-agent's, and whether that sub-agent is at work.
 async fn owner(work: &Work<'_>, path: &str) -> Result<(bool, bool), Failure> {
     let found = work.services.store.sub_agent_of_worktree(work.user.id, path).await.ported()?;
     let Some(agent) = found else { return Ok((false, false)) };

@@ -1,8 +1,8 @@
-//! Worktrees of a repository on a machine: making one, looking at it, and removing it if nothing would be lost.
+//! Worktrees of a repository on a machine: making one, examining it, and removing it if nothing would be lost.
 //!
-//! The runner makes and removes the directories, which commands cannot; git's own part (the branch, the files, the state) is
-//! done by commands within their confinement. Branches are changed by `update-ref`, which compares their old value and leaves
-//! the configuration alone.
+//! The runner makes and removes the directories, which commands cannot do; git's own part (the branch, the files, the state) is done by
+//! commands within their confinement. Branches are changed with `update-ref`, which compares their old value and leaves the configuration
+//! alone.
 
 use sandbox::{
     SandboxError, WORKTREE_BRANCHES, WORKTREE_NAME_RULE, WORKTREES, WorktreeAction, is_worktree_name,
@@ -24,18 +24,18 @@ pwd -P
 git -C "$here" rev-parse -q --verify 'HEAD^{commit}' || exit 44
 "#;
 
-/// Makes the branch: fails if it exists.
+/// Makes the branch; fails if it exists.
 const MAKE_BRANCH: &str =
     r#"git -C "$1" -c core.packedRefsTimeout=20000 update-ref "refs/heads/$2" "$3" '' "#;
 
-/// Removes the branch if it still is at that commit.
+/// Removes the branch if it is still at that commit.
 const REMOVE_BRANCH: &str =
     r#"git -C "$1" -c core.packedRefsTimeout=20000 update-ref -d "refs/heads/$2" "$3""#;
 
 /// Checks out the files of a new worktree.
 const CHECK_OUT: &str = r#"git -C "$1" reset -q --hard"#;
 
-/// Prints the state of the worktree `$2` of the repository `$1`, a line for each fact, or of each of its worktrees.
+/// Prints the state of the worktree `$2` of the repository `$1`, one line per fact; without `$2`, that of each of its worktrees.
 const STATE: &str = r#"
 export LC_ALL=C GIT_OPTIONAL_LOCKS=0
 top=$1
@@ -80,23 +80,23 @@ for tree in "$top"/.sandbridge/worktrees/*/.git; do
 done
 "#;
 
-/// A new worktree.
+/// A worktree that was made.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Its absolute path.
+    /// The absolute path of the worktree.
     pub path: String,
-    /// Its branch.
+    /// The name of its branch.
     pub branch: String,
-    /// The commit that it begins at.
+    /// The commit at which the branch begins.
     pub commit: String,
 }
 
-/// The end of a worktree.
+/// The result of leaving a worktree.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Left {
-    /// It had nothing of its own, and is removed with its branch.
+    /// The worktree had nothing of its own, and was removed with its branch.
     Removed,
-    /// It is kept, for these reasons in words.
+    /// The worktree is kept, for these reasons.
     Kept(String),
 }
 
@@ -106,11 +106,11 @@ pub(super) struct State {
     pub(super) name: String,
     /// The branch that is checked out; empty for none.
     on: String,
-    /// The commit of its own branch; empty if that is gone.
+    /// The commit of the worktree's own branch; empty if that branch was deleted.
     commit: String,
-    /// Changed and new files.
+    /// The number of changed and new files.
     changes: usize,
-    /// Commits that are on no other branch.
+    /// The number of commits that are on no other branch.
     commits: usize,
     is_unfinished: bool,
     has_process: bool,
@@ -143,7 +143,7 @@ impl State {
         all
     }
 
-    /// What would be lost or disturbed if it were removed, in words; `None` if nothing.
+    /// What would be lost or disturbed if the worktree were removed, in words; `None` if nothing.
     pub(super) fn holds(&self) -> Option<String> {
         let count = |count: usize, one: &str, more: &str| match count {
             0 => None,
@@ -161,7 +161,7 @@ impl State {
         (!found.is_empty()).then(|| found.join(", "))
     }
 
-    /// Its line in a list.
+    /// The worktree's line in a list.
     pub(super) fn line(&self, top: &str) -> String {
         let on = match self.on.as_str() {
             "" => "no branch".to_owned(),
@@ -173,10 +173,9 @@ impl State {
 }
 
 impl Worktrees<'_> {
-    /// Makes a worktree of the repository that a directory is in, on a branch of its own that begins at the commit which is
-    /// checked out there.
+    /// Makes a worktree of the repository that contains a directory, on a new branch that begins at the commit checked out there.
     ///
-    /// Fails with a text; then nothing of it is left.
+    /// Fails with a text, after removing everything that was made.
     pub async fn create(&self, cwd: &str, name: &str) -> Result<Made, Failure> {
         check_name(name)?;
         let (top, commit) = self.repository(cwd).await?;
@@ -213,10 +212,10 @@ impl Worktrees<'_> {
 
     /// Removes the worktree at this path with its branch if nothing would be lost by that.
     ///
-    /// Fails with a text if that cannot be found out; then it stays.
+    /// Fails with a text if that cannot be determined; then the worktree stays.
     pub async fn leave(&self, path: &str) -> Result<Left, Failure> {
         let Some((top, name)) = path.rsplit_once(&format!("/{WORKTREES}/")) else {
-            return Err(Failure::Told(format!("{} is the path of no worktree", visible::line(path))));
+            return Err(Failure::Told(format!("{} is not the path of a worktree", visible::line(path))));
         };
         check_name(name)?;
         let ran = self.run(&format!("git worktree: look at {name}"), "", STATE, &[top, name]).await?;
@@ -227,7 +226,7 @@ impl Worktrees<'_> {
         self.leave_if_empty(top, &state).await
     }
 
-    /// Removes a worktree in this state, if it holds nothing.
+    /// Removes a worktree in this state, if it contains nothing of its own.
     pub(super) async fn leave_if_empty(&self, top: &str, state: &State) -> Result<Left, Failure> {
         if let Some(holds) = state.holds() {
             return Ok(Left::Kept(holds));
@@ -239,7 +238,7 @@ impl Worktrees<'_> {
         }
     }
 
-    /// The worktrees of the repository that a directory is in, and its top directory.
+    /// The top directory of the repository that contains a directory, and the repository's worktrees.
     pub(super) async fn all(&self, cwd: &str) -> Result<(String, Vec<State>), Failure> {
         let (top, _) = self.repository(cwd).await?;
         let ran = self.run("git worktree: list", "", STATE, &[&top]).await?;
@@ -251,14 +250,14 @@ impl Worktrees<'_> {
         Ok((top, all))
     }
 
-    /// Removes a worktree with all that it contains, and its branch if that is at this commit.
+    /// Removes a worktree with all that it contains, and its branch if that is still at this commit.
     async fn discard(&self, top: &str, name: &str, commit: &str) -> Result<(), Failure> {
         let removed = self.sandbox.worktree(top.as_bytes(), name, WorktreeAction::Remove).await;
         removed.map_err(|error| told(&error))?;
         self.remove_branch(top, name, commit).await
     }
 
-    /// Removes the branch of a worktree that is gone, if it still is at this commit.
+    /// Removes the branch of a worktree that was removed, if it is still at this commit.
     async fn remove_branch(&self, top: &str, name: &str, commit: &str) -> Result<(), Failure> {
         if commit.is_empty() {
             return Ok(());
@@ -271,7 +270,7 @@ impl Worktrees<'_> {
         Err(Failure::Told(format!("its files are removed, but its branch {branch} is not: {}", ran.why())))
     }
 
-    /// The top directory of the repository that a directory is in, and the commit that is checked out there.
+    /// The top directory of the repository that contains a directory, and the commit that is checked out there.
     async fn repository(&self, cwd: &str) -> Result<(String, String), Failure> {
         let ran = self.run("git worktree: find the repository", cwd, FIND, &[]).await?;
         let place = self.sandbox.place();
@@ -304,7 +303,7 @@ fn told(error: &SandboxError) -> Failure {
     Failure::Told(error.to_string())
 }
 
-/// The reason why a worktree was not made, with what could not be undone.
+/// The reason why a worktree was not made, with anything that could not be undone.
 fn and_left(why: String, undone: Result<(), Failure>) -> Failure {
     match undone {
         Ok(()) => Failure::Told(why),
@@ -320,7 +319,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 impl Ran {
-    /// The last words of a command that failed.
+    /// The error text of a failed command, or a description of how it ended.
     fn why(&self) -> String {
         let said: Vec<&str> = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = visible::line(&said.join("; "));

@@ -9,7 +9,7 @@ const RADIUS = 7;
 const ROUND = 2 * Math.PI * RADIUS;
 const MICROS = 1_000_000;
 
-/** How full the model's window is; a click shows the chat's usage in full. */
+/** Shows how full the model's context window is; a click shows the chat's usage in detail. */
 export function ContextRing({ details }: { details: ChatDetails }) {
   const { t } = useTranslation("chat");
   const { context, usage } = details;
@@ -56,7 +56,7 @@ export function ContextRing({ details }: { details: ChatDetails }) {
   );
 }
 
-/** "950", "12k", "1.2M". By hand: the browser's formatter takes 26 ms of the first view, for this one number. */
+/** "950", "12k", "1.2M". Not `Intl.NumberFormat`, which takes 26 ms of the first view for this one number. */
 function figure(count: number): string {
   const [size, unit] = [[1_000_000, "M"] as const, [1_000, "k"] as const].find(([size]) => count >= size) ?? [1, ""];
   return `${Math.floor((count / size) * 10) / 10}${unit}`;

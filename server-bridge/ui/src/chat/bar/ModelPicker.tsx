@@ -16,7 +16,7 @@ interface Props {
 export function ModelPicker({ details, onChange }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();
-  // Loaded whenever the menu opens; the previous list stays meanwhile.
+  // Loaded whenever the menu opens; the previous list stays visible while it loads.
   const { data: list, refetch } = useQuery({ queryKey: ["models of a chat", details.id], queryFn: () => actions.models(details.id), enabled: false });
   const load = () => void refetch({ throwOnError: true }).catch(actions.report);
   const choose = async (value: string) => {

@@ -7,7 +7,7 @@ import menus from "../../kit/Menu.module.css";
 export interface Choice {
   value: string;
   label: string;
-  /** Its meaning, shown below it. */
+  /** An explanation, shown below the label. */
   about?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The state of the open chat's agent, loaded again whenever something has ended in it. */
+/** The state of the open chat's agent, loaded again whenever a turn or an answer in it ends. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { useActions } from "../../state/context";
@@ -6,12 +6,12 @@ import type { ChatDetails } from "../../types";
 
 type Change = (change: Partial<ChatDetails>) => void;
 
-/** `turn` is any value that changes when it has to be loaded again. */
+/** `turn` is any value that changes when the details must be loaded again. */
 export function useChatDetails(chatId: string | null, turn: string): [ChatDetails | null, Change] {
   const actions = useActions();
   const queries = useQueryClient();
   const key = ["chat's agent", chatId];
-  // Without an answer nothing is shown: the conversation itself reports the error.
+  // A failed request shows nothing here: the conversation reports the error.
   const { data, refetch } = useQuery({
     queryKey: key,
     queryFn: () => actions.chatDetails(chatId ?? ""),

@@ -1,11 +1,11 @@
 import { useTranslation } from "react-i18next";
 import { ApiError, errorText } from "../../api";
 
-/** The statuses for an answer that came second, or after its question had ended. */
+/** The statuses for an answer that arrived after another answer, or after the question had ended. */
 const TOO_LATE = [404, 409];
 
 /**
- * The reason why an answer was not accepted. If another window answered first, that is no error: the card shows that answer when
+ * The reason why an answer was not accepted. It is not an error if another window answered first: the card shows that answer when
  * it arrives.
  */
 export function AnswerProblem({ problem }: { problem: Error | null }) {
@@ -25,7 +25,7 @@ export function AnswerProblem({ problem }: { problem: Error | null }) {
   );
 }
 
-/** True if nothing is being asked. */
+/** True if the question was already answered or has ended. */
 export function isTooLate(problem: Error | null): boolean {
   return problem instanceof ApiError && TOO_LATE.includes(problem.status);
 }

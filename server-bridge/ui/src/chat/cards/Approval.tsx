@@ -34,7 +34,7 @@ export function Approval({ message, tool }: Props) {
     event.preventDefault();
   };
   const { approval } = tool;
-  // A call that works on no machine names none, wherever its chat works.
+  // A call that does not run on a machine names none, even if its chat is bound to one.
   const place = approval === undefined ? tool.place : (approval.place?.machine ?? null);
   const title =
     place === null

@@ -4,7 +4,7 @@ import type { ApprovalDocument, Edit } from "../../types";
 import styles from "./cards.module.css";
 
 /**
- * The details of an approval: the action, the file, the place, and each text from the model in an element of its own, so that none
+ * The details of an approval: the action, the file, the place, and each text from the model in a separate element, so that none
  * of it can be mistaken for the page's words.
  */
 export function ApprovalFacts({ approval, edit }: { approval: ApprovalDocument; edit: Edit | null }) {

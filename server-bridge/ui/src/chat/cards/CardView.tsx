@@ -16,7 +16,7 @@ interface Props {
 type Control = Extract<CardPart, { kind: "select" | "input" }>;
 type Button = Extract<CardPart, { kind: "button" }>;
 
-/** A card of the agent. One that was sent, and asks something, is a form: all its values are sent with the button that is pressed. */
+/** A card of the agent. A sent card with fields or buttons is a form: pressing a button sends all its values. */
 export function CardView({ message, card }: Props) {
   const { t } = useTranslation("chat");
   const title = useId();
@@ -93,7 +93,7 @@ interface FieldProps {
   onChange: (value: string) => void;
 }
 
-/** A choice, or a field for words, with its label. */
+/** A choice or a text field, with its label. */
 function Field({ control, value, isClosed, onChange }: FieldProps) {
   const { t } = useTranslation("chat");
   const id = useId();
@@ -120,7 +120,7 @@ function Field({ control, value, isClosed, onChange }: FieldProps) {
   );
 }
 
-/** A part to read. Only texts are Markdown. */
+/** A part of a card that only displays something. Only texts are Markdown. */
 function Content({ part }: { part: Exclude<CardPart, Control | Button> }) {
   const { t } = useTranslation("chat");
   switch (part.kind) {

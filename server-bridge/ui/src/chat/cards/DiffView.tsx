@@ -7,7 +7,7 @@ import styles from "./cards.module.css";
 
 interface Line {
   kind: "same" | "added" | "removed";
-  /** Its number in the old and in the new file. */
+  /** The line's numbers in the old and the new file; null if the line is not in that file. */
   old: number | null;
   new: number | null;
   text: string;
@@ -51,7 +51,7 @@ function linesOf(edit: Edit): Line[] {
   );
 }
 
-/** Long runs of blank lines are replaced by their number, so that none pushes the rest out of sight. */
+/** Replaces each long run of blank lines with a count, so that it does not push the rest out of sight. */
 function folded(lines: Line[], words: (count: number) => string): Line[] {
   const shown: Line[] = [];
   let at = 0;

@@ -4,7 +4,7 @@ import styles from "./cards.module.css";
 
 const DiffView = lazy(() => import("./DiffView"));
 
-/** The same as `DiffView`, which is loaded with the first change that is shown. */
+/** `DiffView`, loaded when the first change is shown. */
 export function LazyDiff({ edit, path }: { edit: Edit; path: string }) {
   const plain = <pre className={styles.output}>{edit.new}</pre>;
   return (

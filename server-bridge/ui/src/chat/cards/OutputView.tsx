@@ -7,14 +7,14 @@ import { Coloured } from "./Coloured";
 import styles from "./cards.module.css";
 
 interface Props {
-  /** The stored output, shown where there is no live output. */
+  /** The stored output, shown if there is no live output. */
   text: string;
   live: LiveOutput | undefined;
   /** The number of lines of the stored output that are shown at first. */
   lines?: number;
 }
 
-/** A command's output: the live buffer, which tells the channels apart, or the stored text. */
+/** A command's output: the live buffer, which separates stdout from stderr, or the stored text. */
 export function OutputView({ text, live, lines }: Props) {
   return live === undefined ? <Stored text={text} lines={lines} /> : <Live live={live} />;
 }
@@ -54,7 +54,7 @@ function Live({ live }: { live: LiveOutput }) {
   );
 }
 
-/** Runs from the beginning of a line to the end of one: each is laid out separately, however many there are. */
+/** Groups runs into blocks that begin and end at a line boundary, since the browser lays out each block separately. */
 function blocksOf(segments: Segment[]): { id: number; runs: Segment[] }[] {
   const blocks: { id: number; runs: Segment[] }[] = [];
   let isWhole = true;
@@ -69,7 +69,7 @@ function blocksOf(segments: Segment[]): { id: number; runs: Segment[] }[] {
 
 interface BlockProps {
   runs: Segment[];
-  /** The only one that changes. */
+  /** The last segment, the only one that changes while output arrives. */
   last: Segment | undefined;
 }
 

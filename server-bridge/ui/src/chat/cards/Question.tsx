@@ -15,7 +15,7 @@ interface Props {
   options: string[];
 }
 
-/** A question of the model's: answers to choose from, and room for another one. */
+/** A question from the model: answers to choose from, and a field for another answer. */
 export function Question({ message, question, options }: Props) {
   const { t } = useTranslation("chat");
   const actions = useActions();

@@ -21,7 +21,7 @@ type Tool = Extract<Agent, { kind: "tool" }>;
 let shown = 0;
 
 function show(tool: Partial<Tool>, text: string) {
-  // A separate card: open cards are remembered by their numbers.
+  // Each test uses a new message id, since open cards are remembered by id.
   shown += 1;
   const whole: Tool = { kind: "tool", tool: "Shell", hint: "make", status: "done", place: "laptop", ...tool };
   const session = { store: new Store(openState()), actions: {} as Actions, retry: () => {} };
@@ -35,33 +35,33 @@ function show(tool: Partial<Tool>, text: string) {
   return screen.getByTestId("tool");
 }
 
-test("a failed command is open, says its exit code, and keeps the words for the model to itself", () => {
+test("the card of a failed command is open, shows the exit code, and hides the advice to the model", () => {
   const head = show({ status: "failed" }, "no rule to make\n(exit code 2)\nDo NOT retry the same command. Analyze the error, fix the root cause.");
   expect(head.getAttribute("aria-expanded")).toBe("true");
   expect(head.textContent).toContain("failed, exit 2");
   expect(screen.getByRole("group", { name: "Output" }).textContent).toBe("no rule to make");
 });
 
-test("what the sandbox refused is said in the page's own words", () => {
+test("a denial by the sandbox is shown in the page's own words", () => {
   show({ status: "failed" }, "Permission denied\n(exit code 1)\n(the sandbox denied it something: files outside the workspace and other machines' secrets are out of reach)");
   expect(screen.getByRole("group", { name: "Output" }).textContent).toBe("Permission denied");
   expect(screen.getByText("denied by the sandbox")).toBeTruthy();
 });
 
-test("a card bears the tool's plain name, and one that the page does not know its own", () => {
+test("a card shows the tool's display name, or the tool's own name if the page does not know the tool", () => {
   expect(show({ tool: "FileReplace", hint: "a.txt" }, "").textContent).toContain("Edit file");
   cleanup();
   expect(show({ tool: "github__list_issues" }, "").textContent).toContain("github__list_issues");
 });
 
-test("another tool's result is shown as it is", () => {
+test("the result of another tool is shown unchanged", () => {
   const head = show({ tool: "Read", hint: "a.txt" }, "(exit code 2)");
   expect(head.getAttribute("aria-expanded")).toBe("false");
   fireEvent.click(head);
   expect(screen.getByRole("group", { name: "Output" }).textContent).toBe("(exit code 2)");
 });
 
-test("a change has the file's own line numbers, and the lines around it", async () => {
+test("a change is shown with the file's line numbers and the lines around it", async () => {
   const data = { kind: "edit", old: "six\nseven\neight\n", new: "six\n7\neight\n", first_line: 6, is_cut: false } as const;
   fireEvent.click(show({ tool: "FileReplace", hint: "a.txt", data }, "replaced once"));
   const rows = await screen.findAllByRole("row");

@@ -30,7 +30,7 @@ interface Props {
 
 const TONE = { asking: "asking", running: "running", done: "good", failed: "bad", denied: "warn", cancelled: "warn" } as const;
 
-/** One tool call: the tool, its subject, its place and its result; or the question whether it may run. */
+/** One tool call: the tool, its subject, its place and its result; or the question of whether it may run. */
 export function ToolCard({ message, tool, live }: Props) {
   const { t } = useTranslation("chat");
   const body = useId();
@@ -38,7 +38,7 @@ export function ToolCard({ message, tool, live }: Props) {
   const [open, toggle] = useFold(String(message.id), isOpen);
   const shown = open || tool.status === "asking";
   const result = tool.tool === "Shell" ? shellResult(message.text) : null;
-  // A card that was sent is shown whether the call is open or not.
+  // A sent card is shown even while the call is folded.
   const sent = tool.data?.kind === "card" && tool.data.card.is_sent ? tool.data.card : null;
   const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;
   return (
@@ -70,14 +70,14 @@ export function ToolCard({ message, tool, live }: Props) {
   );
 }
 
-/** A call that is running, or waits for its machine. Only such calls watch the machines. */
+/** The state of a call that is running or waiting for its machine. Only such calls subscribe to the machines. */
 function Running({ place }: { place: string | null }) {
   const { t } = useTranslation("chat");
   const { runners } = useAppState("runners");
   return isAway(runners, place) ? t("tool.away", { place: placeName(place ?? "") }) : t("tool.running");
 }
 
-/** The number of lines that a change adds and removes, as far as the shown part tells. */
+/** The number of lines that a change adds and removes in the part that is shown. */
 function EditCount({ edit }: { edit: Edit }) {
   const { t } = useTranslation("chat");
   const lines = (text: string) => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));

@@ -31,7 +31,7 @@ function show(card: React.ReactNode, actions: Partial<Actions>) {
 
 const tooLate = () => Promise.reject(new ApiError(409, "conflict", "this was answered already"));
 
-test("an approval that was answered elsewhere says so, and takes no more answers", async () => {
+test("an approval that was answered elsewhere says so, and accepts no more answers", async () => {
   const approve = vi.fn(tooLate);
   show(<Approval message={message(1)} tool={TOOL} />, { approve });
   await act(async () => void fireEvent.click(screen.getByRole("button", { name: "Allow" })));
@@ -41,7 +41,7 @@ test("an approval that was answered elsewhere says so, and takes no more answers
   expect(approve).toHaveBeenCalledTimes(1);
 });
 
-test("a question that was answered elsewhere keeps what was written", async () => {
+test("a question that was answered elsewhere keeps the entered text", async () => {
   show(<Question message={message(2)} question="Which?" options={["This"]} />, { answer: tooLate });
   fireEvent.change(screen.getByRole("textbox"), { target: { value: "mine" } });
   await act(async () => void fireEvent.click(screen.getByRole("button", { name: "Answer" })));
@@ -49,7 +49,7 @@ test("a question that was answered elsewhere keeps what was written", async () =
   expect(screen.getByRole<HTMLInputElement>("textbox").value).toBe("mine");
 });
 
-test("another refusal is an error, and can be tried again", async () => {
+test("any other refusal is an error, and the answer can be sent again", async () => {
   const approve = vi.fn(() => Promise.reject(new ApiError(500, "internal", "the disk is full")));
   show(<Approval message={message(3)} tool={TOOL} />, { approve });
   await act(async () => void fireEvent.click(screen.getByRole("button", { name: "Deny" })));

@@ -9,7 +9,7 @@ const words = i18next.createInstance({ lng: "en", resources: { en }, interpolati
 await words.init();
 const summary = (change: Partial<Exec>) => execSummary(exec(change), words.getFixedT("en", "chat"));
 
-test("a status line says how, how long and where", () => {
+test("a status line names the outcome, the duration and the machine", () => {
   const ended = { status: "exited", exit_code: 0, duration_ms: 1_200 } as const;
   expect(summary(ended)).toEqual({ text: "exit 0 · 1.2 s · on laptop", tone: "good" });
   expect(summary({})).toEqual({ text: "running · on laptop", tone: "running" });

@@ -1,4 +1,4 @@
-/** How a command ended, in words. Pure. */
+/** Descriptions of how a command ended. Pure. */
 import type { TFunction } from "i18next";
 import { duration, type Tone } from "../../lib/format";
 import { placeName } from "../../state/where";
@@ -25,7 +25,7 @@ export function execSummary(exec: Exec, t: TFunction<"chat">): { text: string; t
   return { text: parts.join(" · "), tone: tone(exec) };
 }
 
-/** The ending of a model's command, worded as for the user's own. */
+/** The ending of a model's command, worded as for a user's command. */
 export function endingText(ending: ShellEnding, t: TFunction<"chat">): string {
   switch (ending.kind) {
     case "exited":

@@ -4,10 +4,10 @@
 export type ShellEnding = { kind: "exited"; code: number } | { kind: "signaled"; signal: number } | { kind: "expired" };
 
 export interface ShellResult {
-  /** The command's own output. */
+  /** The output of the command, without the lines that the server appended. */
   output: string;
   ending: ShellEnding | null;
-  /** The sandbox denied some of it. */
+  /** True if the sandbox denied the command something. */
   denied: boolean;
 }
 

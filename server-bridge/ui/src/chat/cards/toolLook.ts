@@ -1,4 +1,4 @@
-/** The icons and the words of a tool's card, by the tool's name. Pure. */
+/** The icon and the texts of a tool's card, by the tool's name. Pure. */
 import type { TFunction } from "i18next";
 import { Bot, FilePen, FilePlus, FileText, FolderSearch, GitBranch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
 import { chat as english } from "../../i18n/en/chat";
@@ -32,17 +32,17 @@ export function iconOf(tool: string): LucideIcon {
   return ICONS[tool] ?? Wrench;
 }
 
-/** The tool's plain name, the heading of its card; the tools of MCP servers and skills keep their own. */
+/** The tool's display name, which is the heading of its card; tools of MCP servers and skills keep their own names. */
 export function nameOf(tool: string, t: TFunction<"chat">): string {
   return isKeyOf(english.toolName, tool) ? t(`toolName.${tool}`) : tool;
 }
 
-/** A tool within a question: "Allow … on laptop?". Some plain names do not fit there; what such a tool does stands in its place. */
+/** The text for a tool in the question "Allow … on laptop?": its display name, or its action where the name does not fit. */
 export function actOf(tool: string, t: TFunction<"chat">): string {
   return isKeyOf(english.toolAct, tool) ? t(`toolAct.${tool}`) : nameOf(tool, t);
 }
 
-/** The number of lines of its result that are shown at first. */
+/** The number of lines of the tool's result that are shown at first; undefined for all. */
 export function linesAtFirst(tool: string): number | undefined {
   return COMPACT.includes(tool) ? COMPACT_LINES_COUNT : undefined;
 }

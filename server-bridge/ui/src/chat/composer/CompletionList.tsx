@@ -14,7 +14,7 @@ interface Props {
 export function CompletionList({ id, label, found, marked, onChoose }: Props) {
   const current = useRef<HTMLLIElement>(null);
   useEffect(() => {
-    // Newer browsers return a promise, which is no clean-up.
+    // `void`, since newer browsers return a promise, which is not a clean-up function.
     void current.current?.scrollIntoView({ block: "nearest" });
   }, [marked]);
   if (found.length === 0) return null;
@@ -27,7 +27,7 @@ export function CompletionList({ id, label, found, marked, onChoose }: Props) {
           ref={at === marked ? current : undefined}
           role="option"
           aria-selected={at === marked}
-          // The field keeps the focus.
+          // Keeps the focus in the text field.
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onChoose(completion)}
         >

@@ -28,14 +28,14 @@ const LABELS = { command: "complete.commands", argument: "complete.arguments", p
 
 interface Props {
   chatId: string | null;
-  /** The chat's earlier texts, for arrow-up. */
+  /** The texts sent earlier in the chat, which arrow-up recalls. */
   sent: string[];
   onSent: () => void;
   /** The contents of the row below the text. */
   children: ReactNode;
 }
 
-/** The field for writing a message: its draft, its files, its completions, and the message that it replaces. */
+/** The field for writing a message, with its draft, files and completions, and the message that it replaces. */
 export function Composer(props: Props) {
   const { input } = useAppState("input");
   const offered = input?.chat_id === props.chatId ? input : null;
@@ -67,7 +67,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
     if (offered === null) return;
     actions.inputTaken();
     if (offered.editing !== null) setEdit({ id: offered.editing, text: offered.text });
-    // A draft is not overwritten by a message that comes back without the user asking for it.
+    // A message that is offered without a request from the user does not overwrite a draft.
     else if (edit === null && draft === "") setDraft(offered.text);
     else return;
     field.current?.focus();
@@ -99,13 +99,13 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
     const done = completed(text, caret, completions.wanted, completion);
     setText(done.text);
     setCaret(done.caret);
-    // Once the field has the text.
+    // After the field has rendered the new text.
     requestAnimationFrame(() => field.current?.setSelectionRange(done.caret, done.caret));
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
     const { found, marked, wanted } = completions;
-    // A command that is typed in full is sent.
+    // Enter sends a command that is typed in full.
     const isWhole = wanted?.kind === "command" && found[marked]?.insert === `/${wanted.prefix} `;
     if (completionKey(event, { ...completions, isWhole }, choose)) return event.preventDefault();
     if (event.key === "Enter" && !event.shiftKey) {
@@ -200,7 +200,7 @@ function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
         data-testid="attach"
         onChange={(event) => {
           onFiles(Array.from(event.target.files ?? []));
-          // The same file may be chosen again.
+          // Choosing the same file again must fire another change event.
           event.target.value = "";
         }}
       />

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { completed, matchingCommands, matchingPaths, matchingValues, wantedAt } from "./completion";
 
-test("a command is completed at the beginning only, a path behind an at sign", () => {
+test("a command is completed only at the beginning, a path after an at sign", () => {
   expect(wantedAt("/un", 3)).toEqual({ kind: "command", prefix: "un", start: 0 });
   expect(wantedAt("/undo x", 7)).toBeNull();
   expect(wantedAt("see /un", 7)).toBeNull();
@@ -18,7 +18,7 @@ test("arguments are completed for the commands of extensions", () => {
   expect(matchingValues(["main", "old one"]).map((found) => found.insert)).toEqual(["main ", '"old one" ']);
 });
 
-test("a word with several lines is offered once", () => {
+test("a command with several lines in the help is offered once", () => {
   const commands = [
     { word: "undo", usage: "/undo", about: "a" },
     { word: "undo", usage: "/undo force", about: "b" },
@@ -27,7 +27,7 @@ test("a word with several lines is offered once", () => {
   expect(matchingCommands(commands, "u").map((found) => found.insert)).toEqual(["/undo "]);
 });
 
-test("a completed file ends its word, a directory goes on", () => {
+test("completing a file ends the word, completing a directory does not", () => {
   const [file, directory] = matchingPaths([{ path: "src/main.rs", kind: "file" }, { path: "src", kind: "directory" }]);
   const wanted = wantedAt("see @s now", 6);
   if (!file || !directory || !wanted) throw new Error("nothing found");

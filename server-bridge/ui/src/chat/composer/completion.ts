@@ -4,7 +4,7 @@ import type { CommandLine, PathEntry } from "../../types";
 /** A word to be completed, from `start` to the caret. */
 export interface Wanted {
   kind: "command" | "argument" | "path";
-  /** Without its first sign; for an argument, the whole text before the caret. */
+  /** The word without its `/` or `@`; for an argument, the whole text before the caret. */
   prefix: string;
   start: number;
 }
@@ -14,7 +14,7 @@ export interface Completion {
   insert: string;
   label: string;
   about: string;
-  /** True if more of it can be completed at once: a directory. */
+  /** True for a directory, whose contents can be completed next. */
   goesOn: boolean;
 }
 
@@ -29,7 +29,7 @@ export function wantedAt(text: string, caret: number): Wanted | null {
   return argument ? { kind: "argument", prefix: before, start: caret - (argument[1] ?? "").length } : null;
 }
 
-/** Commands whose word begins with the prefix; a word with several lines is listed once. */
+/** Commands whose word begins with the prefix; a command with several lines in the help is listed once. */
 export function matchingCommands(commands: CommandLine[], prefix: string): Completion[] {
   const words = [...new Set(commands.map((command) => command.word))].filter((word) => word.startsWith(prefix));
   return words.map((word) => {
@@ -46,7 +46,7 @@ export function matchingPaths(entries: PathEntry[]): Completion[] {
   });
 }
 
-/** Suggested values of an argument; quotes hold one with spaces together. */
+/** Suggested values of an argument; a value with spaces is put in quotes. */
 export function matchingValues(values: string[]): Completion[] {
   return values.map((value) => ({ insert: /\s/.test(value) ? `"${value}" ` : `${value} `, label: value, about: "", goesOn: false }));
 }

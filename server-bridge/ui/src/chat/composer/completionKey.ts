@@ -1,18 +1,18 @@
-/** The keys of a field whose word at the caret can be completed. */
+/** The keys that control the list of completions while the focus stays in the field. */
 import type { KeyboardEvent } from "react";
 import type { Completion } from "./completion";
 
 export interface Marked {
   found: Completion[];
   marked: number;
-  /** True if the marked completion is what is written already: Enter sends it. */
+  /** True if the text already equals the marked completion: Enter then sends it. */
   isWhole: boolean;
   mark: (at: number) => void;
-  /** Not for this word. */
+  /** Closes the list for this word. */
   dismiss: () => void;
 }
 
-/** True if a key was for the list of completions. */
+/** Handles a key that is meant for the list of completions; returns whether it was. */
 export function completionKey(event: KeyboardEvent, { found, marked, isWhole, mark, dismiss }: Marked, choose: (completion: Completion) => void): boolean {
   const current = found[marked];
   if (current === undefined) return false;

@@ -12,7 +12,7 @@ import type { Attachment } from "../../types";
 export interface Attached {
   key: number;
   name: string;
-  /** Null while it is being uploaded. */
+  /** Null while the file is being uploaded. */
   file: Attachment | null;
 }
 
@@ -37,7 +37,7 @@ function change(chat: string, list: Attached[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Changes the list that holds a file, wherever that is by then. */
+/** Changes the list that contains a file; a file chosen without a chat moves to the list of the chat created for it. */
 function changeOf(key: number, changed: (list: Attached[]) => Attached[]): void {
   for (const [chat, list] of lists) if (list.some((other) => other.key === key)) change(chat, changed(list));
 }
@@ -66,7 +66,7 @@ export function useAttachments(chatId: string | null) {
     } catch (error) {
       remove(key);
       const text = t("attach.failed", { name: file.name, error: errorText(error) });
-      // The composer that started this may be gone.
+      // The composer that started this upload may be unmounted.
       if (chatId === null) actions.warn(text);
       else setProblem(text);
     }

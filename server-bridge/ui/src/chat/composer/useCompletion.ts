@@ -10,7 +10,7 @@ export interface Completions {
   found: Completion[];
   marked: number;
   mark: (at: number) => void;
-  /** Not for this word. */
+  /** Closes the list for this word. */
   dismiss: () => void;
 }
 
@@ -25,7 +25,7 @@ export function useCompletion(text: string, caret: number): Completions {
   const [kind, prefix] = [wanted?.kind, wanted?.prefix ?? ""];
   const isDismissed = word !== null && word === dismissed;
 
-  // A word that was left may be completed when it is written again.
+  // Leaving the word forgets the dismissal, so that it can be completed again later.
   if (word === null && dismissed !== null) setDismissed(null);
   const asked = `${kind} ${prefix}`;
 
@@ -53,7 +53,7 @@ export function useCompletion(text: string, caret: number): Completions {
     };
   }, [actions, commands, kind, prefix, isDismissed]);
 
-  // The last answer stays until the next one, of the same kind, is there.
+  // The last answer stays until the next answer of the same kind arrives.
   const found = wanted === null || isDismissed || !answer?.asked.startsWith(`${kind} `) ? [] : answer.found;
   const marked = chosen.asked === asked ? chosen.at : 0;
   return { wanted, found, marked, mark: (at) => setMark({ asked, at }), dismiss: () => setDismissed(word) };

@@ -6,7 +6,7 @@ export function useDraft(chatId: string | null): [string, (text: string) => void
   return useKeptText(draftKey(chatId));
 }
 
-/** An earlier message that is being edited. The chat's draft waits meanwhile. */
+/** An earlier message that is being edited. The chat's draft is kept meanwhile. */
 export interface Edit {
   id: number;
   text: string;
@@ -19,16 +19,16 @@ export function useEdit(chatId: string | null): [Edit | null, (edit: Edit | null
   return [edit, write];
 }
 
-/** The answer being written to a question; its card is unmounted whenever it is out of view. */
+/** The answer being written to a question; it is stored because the card is unmounted while it is out of view. */
 export function useAnswer(messageId: number): [string, (text: string) => void] {
   return useKeptText(answerKey(messageId));
 }
 
-/** A field that stays mounted while its key changes takes its text along. */
+/** A stored text. If the key changes while the field stays mounted, the text moves to the new key. */
 function useKeptText(key: string): [string, (text: string) => void] {
   const [draft, setDraft] = useState(() => window.sessionStorage.getItem(key) ?? "");
   const heldKey = useRef(key);
-  // Within the commit, so that no keystroke falls between the two keys.
+  // A layout effect, so that no keystroke can be stored between the two keys.
   useLayoutEffect(() => {
     if (heldKey.current === key) return;
     setDraft(moveText(heldKey.current, key, draft));

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { CopyText } from "../CopyText";
 import { Diagram } from "./Diagram";
 
-/** The same as `CodeBlock`, with a diagram drawn above its source. */
+/** A `CodeBlock` with the diagram drawn above its source. */
 export function DrawnBlock(props: ComponentPropsWithoutRef<"pre">) {
   const source = languageOf(props.children) === "mermaid" ? textOf(props.children) : null;
   return (
@@ -19,7 +19,7 @@ export function CodeBlock({ children }: ComponentPropsWithoutRef<"pre">) {
   const { t } = useTranslation("chat");
   const code = useRef<HTMLPreElement>(null);
   const language = languageOf(children);
-  // A formula by itself is not code, though Markdown's tree treats it as code.
+  // A display formula is not code, although Markdown's tree treats it as code.
   if (language === "math") return children;
   return (
     <div className="code">

@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useDark } from "../../lib/useDark";
 import { type Picture, picture } from "./diagrams";
 
-/** A diagram, above its source; where it cannot be drawn, only the source is shown. */
+/** A diagram; nothing if it cannot be drawn, so that only its source is shown. */
 export function Diagram({ source }: { source: string }) {
   const { t } = useTranslation("chat");
   const isDark = useDark();

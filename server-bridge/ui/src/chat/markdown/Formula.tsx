@@ -1,4 +1,4 @@
-/** A formula, set by KaTeX; this file and KaTeX are loaded with the first one. */
+/** A formula typeset by KaTeX; this file and KaTeX are loaded with the first formula. */
 import "katex/dist/katex.min.css";
 import katex from "katex";
 import { createElement, type CSSProperties, type ReactNode, useMemo } from "react";
@@ -7,7 +7,7 @@ import { FORMULA_MAX_EM, FORMULA_MAX_EXPANSIONS } from "../../limits";
 interface Props {
   tex: string;
   display: boolean;
-  /** Shown instead if it is not a formula. */
+  /** Shown instead if the text is not a valid formula. */
   source: ReactNode;
 }
 
@@ -23,7 +23,7 @@ export default function Formula({ tex, display, source }: Props) {
   );
 }
 
-/** A formula cannot contain links, load anything, or define macros for the next one. */
+/** Typesets a formula, which cannot contain links, load anything, or define macros for later formulas. */
 function set(tex: string, displayMode: boolean): ReactNode {
   try {
     const options = { displayMode, throwOnError: true, strict: "ignore", trust: false, maxSize: FORMULA_MAX_EM, maxExpand: FORMULA_MAX_EXPANSIONS } as const;
@@ -35,7 +35,7 @@ function set(tex: string, displayMode: boolean): ReactNode {
   }
 }
 
-/** The page's policy refuses style attributes even while parsing: they are renamed. */
+/** Renames style attributes, because the page's content security policy refuses them even while parsing. */
 function withoutStyles(html: string): string {
   return html.replace(/ style="/g, ' data-style="');
 }

@@ -15,28 +15,28 @@ beforeAll(async () => {
 });
 afterEach(cleanup);
 
-/** Renders a text and returns it once its formulas are there, or certainly have none. */
+/** Renders a text, and returns its element once it has this many formulas. */
 async function shown(text: string, formulas: number): Promise<HTMLElement> {
   const { container } = render(<Markdown text={text} />);
   await waitFor(() => expect(container.querySelectorAll(".katex")).toHaveLength(formulas), { timeout: 10_000 });
   return container;
 }
 
-test("formulas are set, in a line and by themselves, with TeX's brackets too", async () => {
+test("inline and display formulas are typeset, with TeX's brackets too", async () => {
   const text = "Since $a_1 + b_1$ and \\(c^2\\):\n\n$$\n\\int_0^1 x\\,dx\n$$\n\n\\[ e^{i\\pi} = -1 \\]\n";
   const page = await shown(text, 4);
   expect(page.querySelectorAll(".formula .katex-display")).toHaveLength(2);
   expect(page.querySelectorAll("math annotation")[0]?.textContent).toBe("a_1 + b_1");
 });
 
-test("prices are no formulas", async () => {
+test("prices are not formulas", async () => {
   const text = "It costs $5 or $10, and $a$ is one; from $5-$10";
   const page = await shown(text, 1);
   expect(page.textContent).toContain("costs $5 or $10, and ");
   expect(page.textContent).toContain("from $5-$10");
 });
 
-test("what is no formula stays as it is written", async () => {
+test("text that is not a formula stays unchanged", async () => {
   const unclosed = "$$\nx^2\n\nand on";
   expect((await shown(unclosed, 0)).textContent).toContain("$$\nx^2");
   cleanup();
@@ -49,7 +49,7 @@ test("what is no formula stays as it is written", async () => {
   expect((await shown(bomb, 0)).textContent).toBe(bomb);
 });
 
-test("a formula leads nowhere, loads nothing and has no styles of its own choice", async () => {
+test("a formula contains no links, loads nothing and cannot choose its styles", async () => {
   const page = await shown("$\\href{javascript:alert(1)}{x} \\includegraphics{https://a.example/x.png} \\htmlStyle{position:fixed}{y} \\rule{9999em}{9999em}$", 1);
   expect(page.querySelectorAll("a, img, [src]")).toHaveLength(0);
   expect(Array.from(page.querySelectorAll("[style]"), (part) => part.getAttribute("style")).join()).not.toContain("fixed");
@@ -73,7 +73,7 @@ test("only a drawing with a size becomes an image", () => {
   for (const text of ["", "<p>x</p>", '<svg xmlns="http://www.w3.org/2000/svg"></svg>', '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 0 0"></svg>']) expect(pictureOf(text)).toBeNull();
 });
 
-test("a citation of a document opens it, and everything around it stays as it was written", () => {
+test("a citation of a document opens the document, and the text around it stays unchanged", () => {
   const { container } = render(<Markdown text={"Two **years** [doc:12#3@0-240], see `[doc:1#1]` and [x](https://a.example)."} />);
   expect(container.textContent).toBe("Two years [doc:12#3@0-240], see [doc:1#1] and x.");
   fireEvent.click(screen.getByRole("button", { name: "[doc:12#3@0-240]" }));

@@ -15,7 +15,7 @@ import "./markdown.css";
 
 const Formula = lazy(() => import("./Formula"));
 
-/** A model's text as Markdown. Nothing in it is HTML; while it grows, only its last block is parsed again. */
+/** A model's text as Markdown. HTML in it is not rendered; while it grows, only its last block is parsed again. */
 export function Markdown({ text }: { text: string }) {
   const blocks = useMemo(() => blocksOf(text), [text]);
   return (
@@ -74,7 +74,7 @@ function Link({ href, children }: ComponentPropsWithoutRef<"a">) {
   );
 }
 
-// An image would tell its host who reads it: its address is offered as a link instead.
+// Loading an image would reveal the reader to its host, so its address is offered as a link instead.
 function Image({ src, alt }: ComponentPropsWithoutRef<"img">) {
   const { t } = useTranslation("chat");
   return <Link href={typeof src === "string" ? src : ""}>{t("foreignImage", { name: alt || src || "" })}</Link>;

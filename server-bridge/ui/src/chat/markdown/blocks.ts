@@ -1,19 +1,19 @@
 /**
  * Cuts Markdown into blocks that can be rendered one by one, so that only the last block of a running answer is parsed again. Pure.
- * Blocks joined together are the text.
+ * The blocks concatenated are the text.
  */
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
-// A definition cannot be cut off from the places that use it.
+// A link definition must stay in the same block as its uses.
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
 export interface Block {
-  /** The position where it begins, which identifies it as long as the text only grows. */
+  /** The position where the block begins, which identifies it as long as the text only grows. */
   at: number;
   text: string;
 }
 
-/** Cuts a text at empty lines that surely end something. */
+/** Splits a text at empty lines that certainly end a block. */
 export function blocksOf(text: string): Block[] {
   if (DEFINITION.test(text)) return [{ at: 0, text }];
   const blocks: Block[] = [];
@@ -48,7 +48,7 @@ export function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-/** Whether a block is a code block that has not ended. */
+/** True if a block ends inside a code block that is not closed. */
 export function isOpenCode(text: string): boolean {
   let fence: string | null = null;
   for (const line of text.split("\n")) {

@@ -1,11 +1,11 @@
-/** The frame that draws diagrams, made with the first one and kept. */
+/** The frame that draws diagrams, created for the first diagram and then kept. */
 import type { Drawn, Wanted } from "../../diagram/protocol";
 import { DIAGRAM_MAX_CHARS, DIAGRAM_WAIT_MS } from "../../limits";
 
 let frame: Promise<HTMLIFrameElement> | null = null;
 let count = 0;
 
-/** The image of a diagram: its address and size; null if it is no diagram, is too long or is not drawn in time. */
+/** The image of a diagram: its address and size; null if the source is not a diagram, is too long, or is not drawn in time. */
 export interface Picture {
   address: string;
   width: number;
@@ -29,7 +29,7 @@ export async function picture(source: string, isDark: boolean): Promise<Picture 
   return drawn?.svg === undefined ? null : pictureOf(drawn.svg);
 }
 
-/** As an image, a drawing can run no code and load nothing. */
+/** Turns a drawing into an image, in which it can neither run code nor load anything. */
 export function pictureOf(svg: string): Picture | null {
   // Not parsed here: its styles would apply to this page, whose policy refuses them.
   const box = /^<svg[^>]* viewBox="([^"]*)"/.exec(svg)?.[1];
@@ -69,7 +69,7 @@ function ready(stop: AbortSignal): Promise<HTMLIFrameElement> {
     };
     window.addEventListener("message", hear);
     stop.addEventListener("abort", () => {
-      // A frame that has answered already is kept.
+      // After the frame has answered, this has no effect, and the frame is kept.
       window.removeEventListener("message", hear);
       reject(new Error("the frame for diagrams did not load in time"));
     });

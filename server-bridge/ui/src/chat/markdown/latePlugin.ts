@@ -1,7 +1,7 @@
 /** Plugins of Markdown that are loaded when the first text needs them. */
 import { useEffect, useState } from "react";
 
-/** A hook that returns a module's plugin once it is loaded; its argument says whether the text needs it. */
+/** Makes a hook that returns a module's plugin once it is loaded; the hook's argument is true if the text needs the plugin. */
 export function latePlugin<Plugin>(load: () => Promise<{ default: Plugin }>) {
   let loaded: { plugin: Plugin } | null = null;
   return function usePlugin(wanted: boolean): Plugin | null {
@@ -14,7 +14,7 @@ export function latePlugin<Plugin>(load: () => Promise<{ default: Plugin }>) {
           loaded = { plugin: module.default };
           if (isShown) setFound(loaded);
         },
-        // Without it the text is shown as it was written, which is still correct.
+        // Without the plugin, the text is shown as it was written, which is still correct.
         () => {},
       );
       return () => {
@@ -25,8 +25,8 @@ export function latePlugin<Plugin>(load: () => Promise<{ default: Plugin }>) {
   };
 }
 
-/** Colours for code. */
+/** The plugin that colours code. */
 export const useHighlight = latePlugin(() => import("rehype-highlight"));
 
-/** The reader of formulas. */
+/** The plugin that parses formulas. */
 export const useMath = latePlugin(() => import("remark-math"));

@@ -1,16 +1,16 @@
 import { citationOf } from "../../lib/citation";
 import { CITED } from "./citations";
 
-/** Which addresses in a model's text may be followed. Pure. */
+/** The schemes of addresses that may be followed in a model's text. Pure. */
 const FOLLOWED = ["http:", "https:", "mailto:"];
 
-/** Put before a path of the workspace; it is removed from any address that a model writes. */
+/** The prefix of a path in the workspace; an address from the model that has this prefix is refused. */
 const FILE = "sandbridge-file:";
 
 /** The longest path that operating systems accept. */
 const PATH_MAX_CHARS = 4096;
 
-/** The address if it may be followed, a marked path if it names a file, else nothing: a script or a link within this page. */
+/** The address if it may be followed, or a marked path if it names a file. Empty for anything else, such as a script or a link within the page. */
 export function safeAddress(address: string | undefined): string {
   if (address?.startsWith(CITED) && citationOf(address) !== null) return address;
   const path = filePath(address ?? "");
@@ -38,7 +38,7 @@ function filePath(address: string): string | null {
   } catch {
     return null;
   }
-  // Also if it was written as %0a or %2f.
+  // Decoded, so that %0a and %2f are found too.
   if (/[\u0000-\u001f\u007f\\:]|^\//.test(path)) return null;
   const steps = path.split("/").filter((step) => step !== "" && step !== ".");
   return steps.length === 0 || steps.includes("..") ? null : steps.join("/");

@@ -1,7 +1,7 @@
-/** Formulas within Markdown, written with dollars or as TeX writes them. Pure. */
+/** Formulas within Markdown, written with dollars or with TeX's brackets. Pure. */
 import { FORMULA_MAX_CHARS } from "../../limits";
 
-/** A node of a Markdown tree, as far as formulas are concerned. */
+/** The parts of a Markdown tree's node that matter for formulas. */
 export interface Node {
   type: string;
   value?: string;
@@ -16,7 +16,7 @@ export function mayHaveMath(text: string): boolean {
 }
 
 /**
- * Turns `\(…\)` and `\[…\]` into dollars, outside of code: a backslash before a bracket is otherwise an escape in Markdown. Every
+ * Turns `\(…\)` and `\[…\]` into dollars, outside of code: Markdown would treat the backslash before a bracket as an escape. Every
  * character is read a bounded number of times, whatever the text.
  */
 export function withDollars(text: string): string {
@@ -52,8 +52,7 @@ function seeker(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** Finds the end of code that begins with a fence at a position: after the same fence, or at the end of the text if a block
-/** is never closed. */
+/** Finds the end of code that begins with a fence at a position: after the same fence, or the end of the text if a block is not closed. */
 function codeEnds(text: string): (at: number, fence: string) => number {
   const runs = Array.from(text.matchAll(/`+|~{3,}/g), ({ 0: run, index }) => ({ run, index, opens: isLineStart(text, index) }));
   const next = new Map<string, number>();
@@ -75,7 +74,7 @@ function isLineStart(text: string, index: number): boolean {
 }
 
 /**
- * Turns text between dollars that is no formula back into text: prices ("$5 or $10"), an unclosed block, and anything longer than a
+ * Turns text between dollars that is not a formula back into text: prices ("$5 or $10"), an unclosed block, and anything longer than a
  * person would write by hand.
  */
 export function honestMath() {

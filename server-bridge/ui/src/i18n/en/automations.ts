@@ -57,7 +57,7 @@ export const automations = {
   text: "Text",
   textHint: {
     schedule: "The message that is posted, or “!” and a shell command.",
-    trigger: "What the agent is to do with each delivery. The delivery follows this text.",
+    trigger: "What the agent should do with each delivery. The delivery follows this text.",
   },
   when: "When",
   whens: { cron: "By a cron pattern", every: "Repeatedly", at: "Once" },
@@ -70,7 +70,7 @@ export const automations = {
   missed: "Runs missed while the server was not running",
   missedWords: {
     once: "Run the latest one, if it was at most an hour ago",
-    skip: "Run none",
+    skip: "Skip them",
     all: "Run the latest ten",
   },
   from: "Signature",

@@ -27,7 +27,7 @@ export const channels = {
   removeName: "Remove {{name}}",
   removeQuestion: "Remove {{name}} and its links? The chats are kept.",
   serviceName: "Your login with {{name}}",
-  serviceOut: "Log in with your own Feishu account, and your agents can use your Bitables, Wiki, documents and Drive, with your rights. Agents of groups cannot.",
+  serviceOut: "Log in with your own Feishu account, and your agents can use your Bitables, Wiki, documents and Drive, with your permissions. Agents in groups cannot.",
   serviceIn: "You have been logged in to Feishu since {{when}}: your agents can use your Bitables, Wiki, documents and Drive.",
   serviceEnded: "Your login to Feishu has ended. Log in again, so that your agents can use your documents there.",
   redirect: "The app must list this redirect URL under Security Settings: {{address}}",

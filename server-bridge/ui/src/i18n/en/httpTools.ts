@@ -71,7 +71,7 @@ export const httpTools = {
   file: "File",
   fileTooLarge: "The file is larger than 3 MiB.",
   server: "Address of the service (optional)",
-  serverHint: "In place of the first server that the document names.",
+  serverHint: "Replaces the first server that the document lists.",
   importSecrets: "Secrets (optional)",
   importSecretsHint: "One per line: NAME=value, for all tools that use it. The values are kept encrypted, and never shown again.",
   startImport: "Import",
@@ -83,7 +83,7 @@ export const httpTools = {
     pairLine: "Line {{line}} is not of the form NAME=value.",
     twice: "Line {{line}} sets {{name}} a second time.",
     parameterLine: "Line {{line}} is not of the form: name type description.",
-    json: "This is not a JSON object with a name.",
+    json: "This is not a JSON object with a \"name\".",
     noFile: "Choose a file.",
   },
 } as const;

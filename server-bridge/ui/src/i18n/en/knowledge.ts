@@ -26,7 +26,7 @@ export const knowledge = {
   removeMissingQuestion: "Remove the documents that are missing from the folder?",
   remove: "Delete",
   removeName: "Delete {{name}}",
-  question: "Delete {{name}} with its index?",
+  question: "Delete {{name}} and its index?",
   list: "Documents",
   state: { waiting: "waiting", ready: "indexed", failed: "cannot be read" },
   pages_one: "{{count}} page",

@@ -49,7 +49,7 @@ export const mcpServers = {
   acceptName: "Accept the changes to {{name}}",
   acceptQuestion: "Accept the new definitions? These tools are offered again from the next turn on.",
   add: "Add a server of your own",
-  nameHint: "Letters, digits, - _ and . are allowed. It becomes part of the names of its tools.",
+  nameHint: "Letters, digits, - _ and . are allowed. The name becomes part of the names of the server's tools.",
   replaces: "You already have a server with this name. Saving replaces it.",
   kind: "Kind",
   kinds: { program: "Program", address: "Network service" },

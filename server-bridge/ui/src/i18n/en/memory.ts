@@ -36,7 +36,7 @@ export const memory = {
   add: "Remember",
   text: "Text",
   validUntil: "Valid until",
-  validUntilHint: "Leave it empty if there is no end.",
+  validUntilHint: "Leave this empty if the memory stays valid.",
   save: "Save",
   edit: "Edit",
   editName: "Edit {{name}}",

@@ -64,7 +64,7 @@ export const settings = {
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
     keys: "For programs that act on your behalf.",
     users: "Who may use this server.",
-    server: "For everybody on this server, starting with the next answers. Kept across restarts.",
+    server: "Settings for everybody on this server, in effect from the next answers on. Kept across restarts.",
     nodes: "The servers that share this server's database. Each user's work is done by one of them.",
     audit: "Actions on this server, newest first.",
     about: "This server and its components.",
@@ -343,7 +343,7 @@ export const settings = {
     revokeName: "Revoke the approval of {{name}} ({{hash}})",
     revokeQuestion: "Revoke the approval of {{name}}? From the next turn on it has no effect.",
     given: "Your approvals elsewhere",
-    noneGiven: "You approved nothing in other workspaces.",
+    noneGiven: "You have approved nothing in other workspaces.",
     approvedAt: "Approved {{ago}}",
     kinds: {
       hook: "Hook",
@@ -428,15 +428,15 @@ export const settings = {
   },
   nodes: {
     none: "This server runs alone. Start nodes with",
-    stopping: "To stop a node, send it SIGTERM on its machine. With --drain TIME it first lets the answers in progress end, and gives up its users to the other nodes; Drain does the same without stopping it.",
+    stopping: "To stop a node, send it SIGTERM on its machine. With --drain TIME it first lets the answers in progress end, and hands its users over to the other nodes; Drain does the same without stopping it.",
     states: { up: "up", draining: "draining", late: "late", gone: "gone" },
     meanings: {
       up: "It works.",
-      draining: "It finishes its work in progress, gives up its users to the other nodes and takes on no others.",
+      draining: "It finishes its work in progress, hands its users over to the other nodes and takes on no others.",
       late: "It has not renewed its lease: it was killed, is frozen, or cannot reach the database. The other nodes take over its users.",
       gone: "It has stopped, or was replaced.",
     },
-    homes: "Users it works for",
+    homes: "Users it serves",
     leaseUntil: "Lease until",
     leaseEnded: "Lease ended",
     drain: "Drain",
@@ -444,7 +444,7 @@ export const settings = {
     undrain: "Take on users again",
     undrainName: "Let {{url}} take on users again",
     forgetName: "Remove {{url}} from the list",
-    question: "Remove {{url}} from the list? It comes back if it starts again.",
+    question: "Remove {{url}} from the list? It reappears if it starts again.",
   },
   audit: {
     user: "User",
@@ -491,6 +491,6 @@ export const settings = {
     mcp: "MCP endpoint for other programs:",
     inChat: "Commands in a chat:",
     licences: "Licences",
-    own: "Sandbridge is free software under the Apache License 2.0. This page is made with:",
+    own: "Sandbridge is free software under the Apache License 2.0. This page is built with:",
   },
 } as const;

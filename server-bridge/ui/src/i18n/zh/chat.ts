@@ -132,7 +132,7 @@ export const chat: Room<"chat"> = {
   },
   toolAct: {
     SubAgent: "调用子智能体",
-    SubAgentResume: "继续子智能体",
+    SubAgentResume: "继续运行子智能体",
     Worktree: "管理 Git 工作树",
     AskUser: "提问",
     WebSearch: "网页搜索",
@@ -197,7 +197,7 @@ export const chat: Room<"chat"> = {
     directory: "目录",
     note: "注意",
     holds: "“始终允许”的含义：{{what}}。",
-    onlyOnce: "仅此一次：{{why}}。",
+    onlyOnce: "仅限这一次：{{why}}。",
   },
   question: {
     label: "回答问题",
@@ -299,7 +299,7 @@ export const chat: Room<"chat"> = {
     failed: "回答失败：{{error}}",
     asks: "Sandbridge 请求批准：{{tool}}。",
     question: "Sandbridge 提问：{{text}}",
-    ended: "命令结束：{{outcome}}",
+    ended: "命令已结束：{{outcome}}",
   },
   empty: {
     label: "开始使用",
@@ -313,7 +313,7 @@ export const chat: Room<"chat"> = {
     here: "若只在一台机器上工作，可在该机器的某个目录中运行 <0>sandbridge here</0>，它会自行启动服务器。",
     connect: "连接运行器",
     model: "添加模型",
-    modelAbout: "使用 OpenAI、Anthropic 或任何兼容的提供商的 API 密钥。没有模型也能运行命令。",
+    modelAbout: "使用 OpenAI、Anthropic 或其他兼容提供商的 API 密钥。没有模型也能运行命令。",
     say: "说出你想做的事",
     sayAbout: "在下方用自己的话描述，或先运行一条命令，例如 <0>!pwd</0>。",
   },

@@ -1,4 +1,4 @@
-/** 群组与链。 */
+/** Groups and chains. */
 import type { Room } from "../words";
 
 export const groups: Room<"groups"> = {
@@ -87,8 +87,8 @@ export const groups: Room<"groups"> = {
   edit: "编辑",
   save: "保存",
   cancel: "取消",
-  conversations: "聊天平台",
-  conversationsAbout: "属于此群组的对话中，所有人都能看到群组的消息。拥有渠道的群组所有者可在对话中发送 /group use 和群组名称来建立关联。",
+  conversations: "即时通讯平台",
+  conversationsAbout: "在属于此群组的对话中，所有人都能看到群组的消息。拥有渠道的群组所有者可在对话中发送 /group use 和群组名称来建立关联。",
   noConversations: "没有对话属于此群组。",
   conversationOf: "对话 {{conversation}}，渠道 {{channel}}",
   boundBy: "由 {{name}} 于 {{when}} 建立",
@@ -109,7 +109,7 @@ export const groups: Room<"groups"> = {
   chainTemplates: "模板",
   otherGroups: "其他群组的链",
   chainIn: "{{title}} 的链",
-  chooseChain: "选择一个链",
+  chooseChain: "选择一条链",
   noChainsIn: "{{title}} 还没有链。",
   replaceQuestion: "用“{{title}}”替换你已编写的内容？",
   replace: "替换",

@@ -465,7 +465,7 @@ export const settings: Room<"settings"> = {
     modeHints: {
       full: "较长的结果会转存，较旧的结果缩为一行，对话占满模型的上下文窗口时会被压缩。",
       "no-compression": "同上，但除非有人输入 /compress，否则不压缩。",
-      none: "模型看到完整内容，直到上下文窗口已满。",
+      none: "模型会看到完整内容，直到占满上下文窗口。",
     },
     embedder: "嵌入模型",
     embedderHint:

@@ -8,7 +8,7 @@ export const setup: Room<"setup"> = {
     title: "设置 Sandbridge",
     hint: "你是第一位用户。此账户将管理整个服务器。",
     secret: "初始化密钥",
-    secretHint: "`sandbridge serve` 启动时会打印它，即地址中 #setup= 之后的部分。",
+    secretHint: "由 `sandbridge serve` 在启动时显示，即地址中 #setup= 之后的部分。",
     name: "用户名",
     password: "密码",
     repeat: "再次输入密码",

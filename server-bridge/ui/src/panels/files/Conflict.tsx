@@ -5,7 +5,7 @@ import styles from "./files.module.css";
 
 const Difference = lazy(() => import("./Difference"));
 
-/** The file's current content; null if it is gone, or holds no text. */
+/** The file's current content; null if the file was deleted or is no longer text. */
 export interface Theirs {
   now: { text: string; hash: string } | null;
 }
@@ -19,7 +19,7 @@ interface Props {
   onGoOn: () => void;
 }
 
-/** The file changed since it was opened: the possible actions, and the difference. */
+/** Shown if the file has changed since it was opened: the possible actions, and the difference. */
 export function Conflict({ mine, theirs, busy, onOverwrite, onReload, onGoOn }: Props) {
   const { t } = useTranslation("panels");
   const [isShown, setIsShown] = useState(false);

@@ -5,7 +5,7 @@ import styles from "./files.module.css";
 
 const CONTEXT_LINES = 3;
 
-/** The changes that saving would make, line by line. */
+/** A line-by-line view of the changes that saving would make. */
 export default function Difference({ theirs, mine }: { theirs: string; mine: string }) {
   const { t } = useTranslation("panels");
   const hunks = useMemo(() => structuredPatch("", "", theirs, mine, "", "", { context: CONTEXT_LINES }).hunks, [theirs, mine]);

@@ -17,13 +17,13 @@ interface Props {
   owner: string;
   path: Path;
   draft: Draft;
-  /** The draft is not needed any more. */
+  /** Called when the draft is no longer needed: it was saved or discarded. */
   onEnd: (isSaved: boolean) => void;
   onSaved: () => void;
 }
 
 /**
- * Edits a text. It is saved only if the file still holds the text that was opened; if not, both are shown and nothing is lost.
+ * Edits a text. It is saved only if the file still contains the text that was opened; if not, both are shown and nothing is lost.
  * Every keystroke is kept until it is saved or deliberately discarded.
  */
 export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
@@ -38,7 +38,7 @@ export function Editor({ place, owner, path, draft, onEnd, onSaved }: Props) {
     await files.write(place, path, bytes, over);
     setTheirs(null);
     const hash = await sha256Hex(bytes);
-    // Text typed meanwhile is not saved yet.
+    // Text typed while saving is not saved yet.
     const now = drafts.of(owner, place, path);
     if (isLast && (now === null || now.text === draft.text)) return onEnd(true);
     if (now !== null) drafts.keep(owner, place, path, { ...now, hash, ends: draft.ends === "mixed" ? "lf" : draft.ends });

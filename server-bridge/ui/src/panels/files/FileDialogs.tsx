@@ -11,19 +11,19 @@ import { uploads } from "./uploads";
 import styles from "./files.module.css";
 import dialogs from "../../kit/Dialog.module.css";
 
-/** The question before a change. */
+/** A change that the user requested, and the dialog that asks for its details. */
 export type Asked =
   | { kind: "file" | "folder"; into: Path }
   | { kind: "rename"; path: Path }
   | { kind: "delete"; path: Path; isDirectory: boolean }
   | { kind: "upload"; into: Path; files: DroppedFile[] };
 
-/** What changed. */
+/** The effect of a change on the tree. */
 export interface Changed {
   directories: Path[];
-  /** Shown next. */
+  /** The entry to select after the change. */
   selected?: Path;
-  /** No longer there. */
+  /** The entry that was renamed or deleted. */
   gone?: Path;
 }
 
@@ -64,7 +64,7 @@ function NameDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { ki
     const wrong = entryNameProblem(name);
     if (wrong !== null) return setProblem(t(`file.nameProblem.${wrong}`));
     if (asked.kind === "rename" && name === nameOf(asked.path)) return onClose();
-    // A new name must not replace an existing entry.
+    // A new name that would replace an existing entry is refused.
     const taken = await isTaken(place, into, name);
     setProblem(taken ? t("file.taken", { name }) : null);
     if (!taken) await change.run();
@@ -122,7 +122,7 @@ function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { 
   );
 }
 
-/** Begins at once if nothing is replaced; otherwise asks first. */
+/** Begins an upload at once if it replaces nothing; otherwise asks first. */
 function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "upload" }>>) {
   const { t } = useTranslation("panels");
   const [replaced, setReplaced] = useState<string[] | null>(null);
@@ -138,7 +138,7 @@ function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "u
   const { run } = look;
   const begun = useRef(false);
   useEffect(() => {
-    // Once: the question does not change while it is shown.
+    // Only once, since the request does not change while the dialog is shown.
     if (begun.current) return;
     begun.current = true;
     void run();
@@ -176,7 +176,7 @@ function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "u
 
 const REPLACED_SHOWN = 10;
 
-/** The names that exist already; each directory is listed once. */
+/** The names of chosen files that already exist; each directory is listed once. */
 async function existing(place: string, into: Path, chosen: DroppedFile[]): Promise<string[]> {
   const listings = new Map<string, Promise<Set<string>>>();
   const namesIn = (directory: Path) => {
@@ -189,7 +189,7 @@ async function existing(place: string, into: Path, chosen: DroppedFile[]): Promi
   for (const { name } of chosen) {
     const path = child(into, { name });
     const isInside = name.includes("/");
-    // A directory that does not exist yet has nothing in it.
+    // A directory that does not exist yet is treated as empty.
     const names = await namesIn(parent(path) ?? WORKSPACE).catch((error: unknown) => {
       if (isInside) return new Set<string>();
       throw error;

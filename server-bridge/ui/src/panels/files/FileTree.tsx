@@ -13,19 +13,19 @@ export type EntryRow = Extract<Row, { kind: "entry" }>;
 interface Props {
   rows: Row[];
   selected: string | null;
-  /** Keys of files with unsaved text. */
+  /** True if the file has unsaved text. */
   isUnsaved: (path: Path) => boolean;
   onSelect: (row: EntryRow) => void;
-  /** Opens a file, opens or closes a directory. */
+  /** Opens a file, or opens or closes a directory. */
   onActivate: (row: EntryRow) => void;
   onMore: (directory: Path) => void;
   onRename: (row: EntryRow) => void;
   onDelete: (row: EntryRow) => void;
-  /** Files dropped on a directory, or on what is in it. */
+  /** Called for files dropped on a directory or on an entry in it; null for the workspace. */
   onDropFiles: (row: EntryRow | null, data: DataTransfer) => void;
 }
 
-/** The tree, as far as it is on screen; the focus stays on the tree, and the selected row is named by its id. */
+/** The visible part of the tree. The focus stays on the tree, and `aria-activedescendant` names the selected row. */
 export function FileTree(props: Props) {
   const { rows, selected, onSelect } = props;
   const { t } = useTranslation("panels");
@@ -86,7 +86,7 @@ function Scroller({ context, ...rest }: ComponentPropsWithRef<"div"> & { context
   );
 }
 
-/** Arrow keys and names as in any tree; F2 and Delete for the selected entry. */
+/** Arrow keys and typing a name work as in any tree; F2 and Delete for the selected entry. */
 function useTreeKeys({ rows, onSelect, onActivate, onRename, onDelete }: Props, at: number): (event: KeyboardEvent) => void {
   const row = rows[at];
   const select = (index: number) => {
@@ -169,7 +169,7 @@ function KindIcon({ kind, isOpen }: { kind: Entry["kind"]; isOpen: boolean }) {
 function AboutItem({ row, onMore }: { row: Exclude<Row, EntryRow>; onMore: (directory: Path) => void }) {
   const { t } = useTranslation("panels");
   const indent = { paddingInlineStart: `${1.6 + (row.level - 1) * 0.9}rem` };
-  // Rows of a tree are tree items, whatever role they state.
+  // A row of a tree must have the role `treeitem`, even if it is not an entry.
   return (
     <div className={`${styles.treeRow} ${styles.about}`} role="treeitem" aria-level={row.level} aria-selected={false} style={indent}>
       {row.kind === "loading" && <span className="hint">{t("file.loading")}</span>}

@@ -19,7 +19,7 @@ interface Props {
   place: string;
   owner: string;
   path: Path;
-  /** Changes when a command or a tool ended. */
+  /** Changes whenever a command or a tool ends. */
   finished: string;
   onClose: () => void;
   onSaved: () => void;
@@ -35,7 +35,7 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
   const offset = content?.kind === "piece" ? content.offset : 0;
   const shownFor = useRef(finished);
   useEffect(() => {
-    // The file may have changed; an edited one reports that when it is saved.
+    // The file may have changed. While it is being edited, a conflict is reported when the user saves.
     if (shownFor.current === finished || isEditing) return;
     shownFor.current = finished;
     void load(offset);
@@ -136,7 +136,7 @@ function Body({ path, size, content, load }: { path: Path; size: number; content
   }
 }
 
-/** The part of a large file that is shown, and buttons to the others. */
+/** Names the visible part of a large file, with buttons that show the other parts. */
 function Pieces({ size, content, load }: { size: number; content: Extract<Content, { kind: "piece" }>; load: (offset: number) => Promise<void> }) {
   const { t } = useTranslation("panels");
   const { offset, length } = content;

@@ -25,7 +25,7 @@ interface Props {
   owner: string;
 }
 
-/** The tree, and beside it the file that is open. */
+/** The tree, and next to it the open file. */
 export function Files({ place, owner }: Props) {
   const { t } = useTranslation("panels");
   const actions = useActions();
@@ -61,7 +61,7 @@ export function Files({ place, owner }: Props) {
   const activate = ({ path, entry, isOpen }: EntryRow) => {
     if (entry.kind === "file") setOpened(path);
     else if (entry.kind === "directory") (isOpen ? handle.close : handle.open)(path);
-    // Only the target says what kind of entry a link is.
+    // Whether a link is a file or a directory depends on its target.
     else void goTo(path);
   };
   const directory = directoryOf(selected);
@@ -165,14 +165,14 @@ function isWithin(path: Path, directory: Path): boolean {
   return path.text === directory.text || path.text.startsWith(`${directory.text}/`);
 }
 
-/** Reloads the tree when a command, a tool or an upload ended; returns a value that changes then. */
+/** Reloads the tree whenever a command, a tool or an upload has ended; returns a value that changes each time. */
 function useRefreshes(refresh: () => void): string {
   const finished = useFinishedKey();
   const done = useSyncExternalStore(uploads.subscribe, uploads.snapshot).filter(({ state }) => state === "done").length;
   const [first] = useState(`${finished} ${done}`);
   const now = `${finished} ${done}`;
   useEffect(() => {
-    // The tree loads itself at first.
+    // The tree has loaded itself at first.
     if (now !== first) refresh();
   }, [now, first, refresh]);
   return now;

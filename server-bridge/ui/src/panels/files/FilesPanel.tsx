@@ -17,6 +17,6 @@ export default function FilesPanel() {
       </div>
     );
   }
-  // Another place has another tree; unsaved text stays with its place.
+  // Each place has a separate tree, and unsaved text belongs to its place.
   return <Files key={place} place={place} owner={me.name} />;
 }

@@ -6,11 +6,11 @@ import styles from "./files.module.css";
 interface Props {
   name: string;
   text: string;
-  /** Number of its first line; null where that is not known. */
+  /** The number of the first line; null if unknown. */
   firstLine: number | null;
 }
 
-/** Text with line numbers, and with colours once those are loaded. */
+/** Text with line numbers, and with colours once the highlighter is loaded. */
 export function TextBody({ name, text, firstLine }: Props) {
   const { t } = useTranslation("panels");
   const coloured = useColoured(name, text);

@@ -78,7 +78,7 @@ export function Toolbar({ place, selected, directory, showHidden, onShowHidden, 
           data-testid="upload-chooser"
           onChange={(event) => {
             if (event.target.files !== null && event.target.files.length > 0) onUpload(event.target.files);
-            // Choosing the same file again must count; the chosen files have been read by now.
+            // Choosing the same file again must fire another change event; the chosen files have been read by now.
             event.target.value = "";
           }}
         />

@@ -5,7 +5,7 @@ import { bytesText } from "../size";
 import { type UploadView, uploads } from "./uploads";
 import styles from "./files.module.css";
 
-/** Uploads to a place, with their remaining amounts. */
+/** The uploads to a place, with their progress. */
 export function UploadList({ place }: { place: string }) {
   const { t } = useTranslation("panels");
   const all = useSyncExternalStore(uploads.subscribe, uploads.snapshot).filter((upload) => upload.place === place);

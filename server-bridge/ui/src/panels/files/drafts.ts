@@ -1,4 +1,4 @@
-/** Text that was changed and not saved: kept while other files are open, and across a reload. */
+/** Unsaved text, kept while other files are open, and across a reload. */
 import { DRAFTS_CHARS } from "../../limits";
 import { type Path, keyOf } from "./path";
 import type { LineEnds } from "./text";
@@ -26,7 +26,7 @@ export class Drafts {
     return () => this.listeners.delete(listener);
   };
 
-  /** Changes with every change. */
+  /** A number that grows with every change. */
   readonly snapshot = (): number => this.version;
 
   get isEmpty(): boolean {
@@ -49,10 +49,10 @@ export class Drafts {
   private store(): void {
     const text = JSON.stringify([...this.drafts]);
     try {
-      // A text too large to survive a reload stays on the page, and the browser asks before the page is left.
+      // A text too large to be stored stays on the page, and the browser asks before the page is left.
       if (text.length <= DRAFTS_CHARS) this.storage.setItem(KEY, text);
     } catch {
-      // The same where the browser stores nothing.
+      // The same if the browser stores nothing.
     }
   }
 }

@@ -1,19 +1,19 @@
 /** Files that were chosen or dropped, including those in dropped directories. */
 import { UPLOAD_FILES_COUNT } from "../../limits";
 
-/** The source of the files: a drop or a file chooser. */
+/** The files of a drop or of a file chooser. */
 export type Dropped = DataTransfer | FileList;
 
 export interface DroppedFile {
-  /** Includes the names of the dropped directories that it was in. */
+  /** The file's path, including the names of dropped directories that contain it. */
   name: string;
   content: File;
 }
 
-/** At most `UPLOAD_FILES_COUNT`: more is an error, and nothing is sent. */
+/** Lists the files; more than `UPLOAD_FILES_COUNT` are an error, and nothing is sent. */
 export async function droppedFiles(dropped: Dropped): Promise<DroppedFile[]> {
   if (dropped instanceof FileList) return Array.from(dropped, (content) => ({ name: content.name, content }));
-  // Requested for every item at once: the browser forgets them after the first await.
+  // Read before the first `await`, after which the browser discards the items.
   const entries = Array.from(dropped.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const found: DroppedFile[] = [];
   for (const entry of entries) await collect(entry, found);
@@ -29,7 +29,7 @@ async function collect(entry: FileSystemEntry, found: DroppedFile[]): Promise<vo
     found.push({ name: entry.fullPath.replace(/^\//, ""), content });
   } else if (isDirectory(entry)) {
     const reader = entry.createReader();
-    // The browser gives them in batches; an empty one is the end.
+    // The browser gives the entries in batches; an empty batch is the end.
     for (;;) {
       const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
       if (batch.length === 0) return;

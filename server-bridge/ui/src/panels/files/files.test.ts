@@ -9,7 +9,7 @@ import { sha256Hex, sha256HexPlain } from "./sha256";
 import { decodePiece, forEditing, forFile, imageType, lineEnds } from "./text";
 import { Uploads } from "./uploads";
 
-test("paths are joined, taken apart and asked for", () => {
+test("paths are joined, split and sent as query parameters", () => {
   const path = child(child(WORKSPACE, { name: "src" }), { name: "a b&c.rs" });
   expect(path).toEqual({ text: "src/a b&c.rs", base64: null });
   expect(nameOf(path)).toBe("a b&c.rs");
@@ -23,7 +23,7 @@ test("paths are joined, taken apart and asked for", () => {
   expect(typedPath("../x").text).toBe("../x");
 });
 
-test("a name that is not UTF-8 keeps its bytes, and what is in it too", () => {
+test("a name that is not UTF-8 keeps its bytes, and so do paths below it", () => {
   const odd = child({ text: "d", base64: null }, { name: "x\ufffd", name_base64: "eP8" });
   expect(odd).toEqual({ text: "d/x\ufffd", base64: "ZC94_w" });
   expect(keyOf(odd)).not.toBe(keyOf(child({ text: "d", base64: null }, { name: "x\ufffd" })));
@@ -33,11 +33,11 @@ test("a name that is not UTF-8 keeps its bytes, and what is in it too", () => {
   expect(parent(odd)).toEqual({ text: "d", base64: null });
 });
 
-test("names for new things are names", () => {
+test("invalid names for new entries are rejected", () => {
   expect(["a", "", "  ", "a/b", ".", "..", ".env"].map(entryNameProblem)).toEqual([null, "empty", "empty", "slash", "dots", "dots", null]);
 });
 
-test("sizes read like a person says them", () => {
+test("sizes read naturally", () => {
   expect([0, 1_023, 1_024, 10_239, 1_048_575, 1_048_576, 5_000_000_000].map(bytesText)).toEqual([
     "0 B",
     "1023 B",
@@ -57,7 +57,7 @@ test("a hash is the same with and without the browser's help", async () => {
   expect(sha256HexPlain(new TextEncoder().encode("abc"))).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });
 
-test("a piece of text is cut at characters; what is no text is told", () => {
+test("a piece of text is cut at characters; a piece that is not text is recognized", () => {
   const bytes = new TextEncoder().encode("äö🦀ü");
   for (let from = 0; from <= bytes.length; from += 1) {
     for (let to = from; to <= bytes.length; to += 1) {
@@ -70,7 +70,7 @@ test("a piece of text is cut at characters; what is no text is told", () => {
   expect(decodePiece(Uint8Array.of(0xef, 0xbb, 0xbf, 65), true, true)).toBe("\ufeffA");
 });
 
-test("line ends survive an edit", () => {
+test("line endings survive an edit", () => {
   expect(["a\nb\n", "a\r\nb\r\n", "a\r\nb\n", "a\rb", "a"].map(lineEnds)).toEqual(["lf", "crlf", "mixed", "mixed", "lf"]);
   expect(forFile(forEditing("a\r\nb\r\n"), "crlf")).toBe("a\r\nb\r\n");
   expect(forFile(forEditing("a\r\nb\n"), "mixed")).toBe("a\nb\n");
@@ -78,7 +78,7 @@ test("line ends survive an edit", () => {
   expect(imageType("png")).toBeNull();
 });
 
-test("unsaved text belongs to a user, a place and a file, and outlives a reload", () => {
+test("unsaved text belongs to a user, a place and a file, and survives a reload", () => {
   const kept = new Map<string, string>();
   const storage = { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => void kept.set(key, value) };
   const path = { text: "a", base64: null };
@@ -94,7 +94,7 @@ test("unsaved text belongs to a user, a place and a file, and outlives a reload"
   expect(new Drafts(storage).isEmpty).toBe(true);
 });
 
-test("uploads go a few at a time; one that fails or is cancelled holds nobody up", async () => {
+test("uploads go a few at a time; a failed or cancelled one does not hold up others", async () => {
   const running: { path: string; resolve: () => void; reject: (error: unknown) => void; cancelled: boolean }[] = [];
   const send: typeof upload = (_, path) => {
     const entry = { path: path.text, resolve: () => {}, reject: (_: unknown) => {}, cancelled: false };

@@ -21,7 +21,7 @@ const BY_EXTENSION: Record<string, string> = {
 
 const BY_NAME: Record<string, string> = { makefile: "makefile", "cargo.lock": "ini", ".bashrc": "bash", ".profile": "bash" };
 
-/** The language of a file by its name; null where none is known. */
+/** The language of a file, by its name; null if unknown. */
 export function languageOf(name: string): string | null {
   return BY_NAME[name.toLowerCase()] ?? BY_EXTENSION[extensionOf(name)] ?? null;
 }

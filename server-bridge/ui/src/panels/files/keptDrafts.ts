@@ -1,4 +1,4 @@
-/** The drafts of this page. The browser asks before a page with unsaved text is left. */
+/** The drafts of this page. The browser asks before the user leaves a page with unsaved text. */
 import { Drafts } from "./drafts";
 
 export const drafts = new Drafts(window.sessionStorage);

@@ -1,12 +1,12 @@
 /**
- * Paths of a workspace. A name is bytes on its machine; one that is not UTF-8 is sent as base64 and shown as well as possible.
+ * Paths of a workspace. A name is a sequence of bytes; one that is not UTF-8 is sent as base64 and shown as well as possible.
  * Pure.
  */
 
 export interface Path {
-  /** As it is shown, without a slash at its ends; empty for the workspace itself. */
+  /** The displayed path, without a slash at either end; empty for the workspace itself. */
   text: string;
-  /** The exact bytes in URL-safe base64, if the text does not express them. */
+  /** The exact bytes in URL-safe base64, if the text does not represent them. */
   base64: string | null;
 }
 
@@ -14,7 +14,7 @@ export interface Entry {
   name: string;
   name_base64?: string;
   kind: "file" | "directory" | "symlink" | "other";
-  /** In bytes. */
+  /** The size in bytes. */
   size: number;
 }
 
@@ -55,7 +55,7 @@ export function keyOf(path: Path): string {
   return path.base64 === null ? path.text : `\0${path.base64}`;
 }
 
-/** As query parameters. */
+/** The path and its place as query parameters. */
 export function queryOf(path: Path, place: string): string {
   const query = new URLSearchParams({ on: place });
   if (path.base64 === null) query.set("path", path.text === "" ? "." : path.text);

@@ -14,14 +14,14 @@ export const files = {
   },
   stat: async (place: string, path: Path): Promise<Stat> =>
     (await (await request("GET", `/files/stat?${queryOf(path, place)}`)).json()) as Stat,
-  /** At most `length` bytes from `offset` on. */
+  /** Reads at most `length` bytes from `offset` on. */
   read: async (place: string, path: Path, offset: number, length: number, signal?: AbortSignal) => {
     const headers = { range: `bytes=${offset}-${offset + length - 1}` };
     const init: RequestInit = { headers, ...(signal && { signal }) };
     try {
       return await bytesOf(await request("GET", `/files?${queryOf(path, place)}`, init));
     } catch (error) {
-      // An empty file has no first byte.
+      // A range is not satisfiable in an empty file.
       if (error instanceof ApiError && error.status === 416) return new Uint8Array(0);
       throw error;
     }
@@ -82,7 +82,7 @@ function refusal(sender: XMLHttpRequest): ApiError {
   try {
     error = (JSON.parse(sender.responseText) as { error?: typeof error }).error;
   } catch {
-    // Not from the server itself.
+    // The response is not from the server itself, so it contains no message.
   }
   const message = error?.message ?? `The server answered with status ${sender.status}. Try again.`;
   return new ApiError(sender.status, error?.kind ?? "internal", message);

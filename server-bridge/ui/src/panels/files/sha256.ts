@@ -1,4 +1,4 @@
-/** SHA-256, for conditional writes. Browsers offer it only on pages with TLS and on localhost, so there is an implementation for the others. */
+/** SHA-256, for conditional writes. Browsers offer it only on pages with TLS and on localhost; other pages use the implementation here. */
 
 export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const subtle = (globalThis.crypto as Partial<Crypto>).subtle;
@@ -6,7 +6,7 @@ export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string>
   return hex(new Uint8Array(await subtle.digest("SHA-256", bytes)));
 }
 
-/** The same without the browser (FIPS 180-4). */
+/** The same hash, computed without the browser's help (FIPS 180-4). */
 export function sha256HexPlain(bytes: Uint8Array): string {
   const state = Uint32Array.from(INITIAL);
   const padded = pad(bytes);
@@ -63,7 +63,7 @@ function hex(bytes: Uint8Array): string {
 }
 
 const PRIMES = firstPrimes(64);
-/** The first 32 bits of the fractional part of the roots of the first primes. */
+/** The first 32 bits of the fractional parts of the square roots of the first eight primes. */
 const INITIAL = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
 const ROUNDS = PRIMES.map((prime) => fraction(Math.cbrt(prime)));
 

@@ -1,4 +1,4 @@
-/** The text of files: how it is recognized, and its properties that an editor would change but that must be kept. Pure. */
+/** The text of files: recognizing it, and preserving its line endings and byte order mark through an edit. Pure. */
 
 /** The text of a piece of a file, cut at characters; null if it is not UTF-8 text. */
 export function decodePiece(bytes: Uint8Array, isStart: boolean, isEnd: boolean): string | null {
@@ -44,12 +44,12 @@ export function lineEnds(text: string): LineEnds {
   return returned === all ? "crlf" : "mixed";
 }
 
-/** The text as text fields use it: every line ends with one character. */
+/** The text with "\n" as the only line ending, as text fields use it. */
 export function forEditing(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }
 
-/** Back to the file's own line ends; mixed ones become LF, which the page says. */
+/** Restores the file's line endings; mixed ones become LF, of which the page warns. */
 export function forFile(text: string, ends: LineEnds): string {
   return ends === "crlf" ? text.replaceAll("\n", "\r\n") : text;
 }

@@ -15,13 +15,13 @@ function texts(rows: Row[]): string[] {
   return rows.map((row) => (row.kind === "entry" ? `${row.level} ${row.path.text}` : `${row.level} <${row.kind}>`));
 }
 
-test("directories come first, names as people sort them, hidden ones on demand", () => {
+test("directories are listed first, names in natural order, hidden entries on demand", () => {
   const tree = listed(file("b10"), file("B2"), directory("z"), file(".env"));
   expect(texts(rowsOf(tree, false))).toEqual(["1 z", "1 B2", "1 b10"]);
   expect(texts(rowsOf(tree, true))).toContain("1 .env");
 });
 
-test("an open directory shows what is in it, that it is read, and what stands in the way", () => {
+test("an open directory shows its contents, that it is loading, or the error", () => {
   let tree = reduceTree(listed(directory("src"), file("a")), { type: "opened", path: at("src") });
   expect(texts(rowsOf(tree, false))).toEqual(["1 src", "2 <loading>", "1 a"]);
   tree = reduceTree(tree, { type: "listed", path: at("src"), entries: [] });
@@ -33,7 +33,7 @@ test("an open directory shows what is in it, that it is read, and what stands in
   expect(texts(rowsOf(tree, false))).toEqual(["1 src", "1 a"]);
 });
 
-test("a directory of very many shows some, and more when asked", () => {
+test("a directory with very many entries shows some, and more on request", () => {
   let tree = listed(...Array.from({ length: DIRECTORY_ROWS_COUNT + 5 }, (_, index) => file(`f${index}`)));
   expect(rowsOf(tree, false)).toHaveLength(DIRECTORY_ROWS_COUNT + 1);
   expect(rowsOf(tree, false).at(-1)).toMatchObject({ kind: "more", text: "5" });
@@ -41,7 +41,7 @@ test("a directory of very many shows some, and more when asked", () => {
   expect(rowsOf(tree, false)).toHaveLength(DIRECTORY_ROWS_COUNT + 5);
 });
 
-test("keys lead over entries only, up to the parent, and by letters around", () => {
+test("keys move among entries only, to the parent, and by typed letters, which wrap around", () => {
   let tree = reduceTree(listed(directory("src"), file("alpha"), file("beta")), { type: "opened", path: at("src") });
   tree = reduceTree(tree, { type: "listed", path: at("src"), entries: [file("m")] });
   tree = reduceTree(tree, { type: "failed", path: at("src"), error: "x" });

@@ -4,10 +4,10 @@ import { type Entry, type Path, WORKSPACE, child, keyOf } from "./path";
 
 /** The known state of a directory. */
 export interface Directory {
-  /** Null until it was loaded. */
+  /** Null until the directory is loaded. */
   entries: Entry[] | null;
   error: string | null;
-  /** At most this many of its entries are rows. */
+  /** The maximum number of entries that are shown as rows. */
   shown: number;
 }
 
@@ -18,7 +18,7 @@ export interface Tree {
 
 export type Row =
   | { kind: "entry"; key: string; path: Path; entry: Entry; level: number; position: number; count: number; isOpen: boolean | null }
-  /** A line about a directory in place of entries. */
+  /** A line about a directory, shown among the entries. */
   | { kind: "loading" | "empty" | "error" | "more"; key: string; directory: Path; level: number; text: string };
 
 export type TreeAction =
@@ -45,7 +45,7 @@ export function reduceTree(tree: Tree, action: TreeAction): Tree {
     case "listed":
       return put({ ...known, entries: sorted(action.entries), error: null });
     case "failed":
-      // The earlier entries may be outdated, but are better than nothing while a runner is away.
+      // The earlier entries may be outdated, but are better than nothing while a runner is offline.
       return put({ ...known, error: action.error });
     case "more":
       return put({ ...known, shown: known.shown + DIRECTORY_ROWS_COUNT });
@@ -54,7 +54,7 @@ export function reduceTree(tree: Tree, action: TreeAction): Tree {
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** Directories first, then in natural order of their names. */
+/** Sorts directories first, then by name in natural order. */
 function sorted(entries: Entry[]): Entry[] {
   const rank = (entry: Entry) => (entry.kind === "directory" ? 0 : 1);
   return entries.toSorted((a, b) => rank(a) - rank(b) || byName.compare(a.name, b.name));
@@ -89,7 +89,7 @@ function addRows(rows: Row[], tree: Tree, path: Path, level: number, showHidden:
   if (visible.length > known.shown) about("more", String(visible.length - known.shown));
 }
 
-/** The row that a key press leads to, among entries only. */
+/** The index of the entry that a key press selects. */
 export function moved(rows: Row[], from: number, key: string): number {
   const isEntry = (at: number) => rows[at]?.kind === "entry";
   const scan = (start: number, step: number) => {
@@ -120,7 +120,7 @@ export function parentRow(rows: Row[], from: number): number {
   return from;
 }
 
-/** The next entry whose name begins so, from the following row on and around. */
+/** The next entry whose name begins with the text, starting after a row and wrapping around. */
 export function typedAhead(rows: Row[], from: number, text: string): number {
   for (let step = 1; step <= rows.length; step += 1) {
     const at = (from + step) % rows.length;

@@ -55,7 +55,7 @@ export class Uploads {
     for (const { view } of [...this.jobs]) this.cancel(view.id);
   }
 
-  /** Sends a failed one again. */
+  /** Sends a failed or cancelled upload again. */
   retry(id: number): void {
     const job = this.jobs.find((candidate) => candidate.view.id === id);
     if (job === undefined) return;
@@ -63,7 +63,7 @@ export class Uploads {
     this.startNext();
   }
 
-  /** Removes ended ones from the list. */
+  /** Removes ended uploads from the list. */
   clear(): void {
     this.jobs = this.jobs.filter(({ view }) => view.state === "waiting" || view.state === "running");
     this.publish();

@@ -1,4 +1,4 @@
-/** A file's content, as far as the page shows it. */
+/** The content of a file, or the part of it that the page shows. */
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiError } from "../../api";
@@ -9,9 +9,9 @@ import { sha256Hex } from "./sha256";
 import { decodePiece, imageType } from "./text";
 
 export type Content =
-  /** A whole text, which can be edited under its hash. */
+  /** A complete text, which can be edited; `hash` guards the write. */
   | { kind: "text"; text: string; hash: string }
-  /** A piece of a larger one. */
+  /** A piece of a text that is too large to edit. */
   | { kind: "piece"; text: string; offset: number; length: number }
   | { kind: "image"; address: string }
   | { kind: "binary" }
@@ -26,7 +26,7 @@ export interface ContentHandle {
   loaded: Loaded | null;
   error: unknown;
   busy: boolean;
-  /** Loads it again, a large one from an offset on. */
+  /** Loads the content again; of a large file, the piece at an offset. */
   load: (offset?: number) => Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface ContentHandle {
 export function useContent(place: string, path: Path): ContentHandle {
   const queries = useQueryClient();
   const [asked, setAsked] = useState(0);
-  // A path is a new object each time, even for the same file.
+  // The path may be a new object for the same file, so effects depend on its parts.
   const { text, base64 } = path;
   const key = ["file", place, text, base64];
   const { data, error, isFetching } = useQuery({
@@ -65,7 +65,7 @@ async function read(place: string, path: Path, offset: number, signal: AbortSign
 }
 
 async function whole(place: string, path: Path, signal: AbortSignal): Promise<Content> {
-  // One byte more than may be edited: a file that has grown since is not cut off.
+  // One byte more than may be edited, to detect a file that has grown since.
   const bytes = await files.read(place, path, 0, FILE_EDIT_BYTES + 1, signal);
   const text = decodePiece(bytes, true, true);
   if (text === null) return { kind: "binary" };
@@ -73,7 +73,7 @@ async function whole(place: string, path: Path, signal: AbortSignal): Promise<Co
   return { kind: "text", text, hash: await sha256Hex(bytes) };
 }
 
-/** A file's current content, for comparison; null if it is gone or no longer text. */
+/** A file's current content, for comparison; null if it was deleted or is no longer text. */
 export async function readNow(place: string, path: Path): Promise<{ text: string; hash: string } | null> {
   try {
     const content = await whole(place, path, new AbortController().signal);
@@ -84,7 +84,7 @@ export async function readNow(place: string, path: Path): Promise<{ text: string
   }
 }
 
-/** A picture as a data address: addresses of the server's files are downloads. A script in an SVG does not run there. */
+/** A picture as a data URL, since URLs of the server's files are downloads. Scripts in an SVG do not run there. */
 function dataUrl(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

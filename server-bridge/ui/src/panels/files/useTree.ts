@@ -1,4 +1,4 @@
-/** The tree of one place, loaded directory by directory as they are opened. */
+/** The tree of one place; each directory is loaded when it is opened. */
 import { type Dispatch, useCallback, useEffect, useLayoutEffect, useReducer, useRef } from "react";
 import { errorText } from "../../api";
 import { type Path, WORKSPACE, keyOf, parent } from "./path";

@@ -9,7 +9,7 @@ import { type ExecView, execs } from "../requests";
 import { bytesText } from "../size";
 import styles from "./tasks.module.css";
 
-/** Beginning and end of a task's output, updated while it runs. */
+/** The beginning and the end of a task's output, updated while it runs. */
 export function TaskOutput({ task }: { task: ExecView }) {
   const { t } = useTranslation("panels");
   const isRunning = task.status === "running";
@@ -20,7 +20,7 @@ export function TaskOutput({ task }: { task: ExecView }) {
   });
   const wasRunning = useRef(isRunning);
   useEffect(() => {
-    // The last part, once it has ended.
+    // Loads the last part once the task has ended.
     if (wasRunning.current && !isRunning) void refetch();
     wasRunning.current = isRunning;
   }, [isRunning, refetch]);

@@ -15,7 +15,7 @@ import { classes } from "../../lib/classes";
 import styles from "./tasks.module.css";
 import marks from "../../kit/marks.module.css";
 
-/** The user's running tasks, wherever they were started, and those that ended in the background. */
+/** All running tasks of the user, and ended background tasks. */
 export default function TasksPanel() {
   const { t } = useTranslation("panels");
   const { running, ended, error, reload } = useTasks();

@@ -8,9 +8,9 @@ import { useFinishedKey } from "../finished";
 import { type ExecView, execs } from "../requests";
 
 export interface Tasks {
-  /** Null until they were loaded. */
+  /** All running tasks; null until they are loaded. */
   running: ExecView[] | null;
-  /** Those in the background, the last started first; a chat shows its own commands. */
+  /** Ended background tasks, the last started first; a chat shows its own commands. */
   ended: ExecView[] | null;
   error: string | null;
   reload: () => void;
@@ -23,12 +23,12 @@ export function useTasks(): Tasks {
       const [running, newest] = await Promise.all([execs.running(), execs.newest(TASKS_ROWS_COUNT)]);
       return { running, ended: newest.filter(isEndedTask) };
     },
-    // Not while the page is hidden.
+    // Paused while the page is hidden.
     refetchInterval: TASKS_REFRESH_MS,
   });
   const finished = useFinishedKey();
   const { connection } = useAppState("connection");
-  // A new message may be a new command.
+  // A new message may mean a new command.
   const newest = useSelected(({ messages }) => messages.at(-1)?.id);
   const news = `${finished} ${newest ?? ""} ${connection}`;
   const seen = useRef(news);

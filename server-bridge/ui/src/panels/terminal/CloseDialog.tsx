@@ -11,7 +11,7 @@ interface Props {
   onKeep: () => void;
 }
 
-/** Asks what to do with a shell whose terminal is closed. */
+/** Asks what to do with the shell of a terminal that is being closed. */
 export function CloseDialog({ view, onEnd, onLeave, onKeep }: Props) {
   const { t } = useTranslation("panels");
   return (

@@ -80,7 +80,7 @@ function Remedy({ view }: { view: TerminalView }) {
   );
 }
 
-/** A program may not write to the clipboard by itself: it may hold a command that the user pastes next. */
+/** Asks before a program's text is copied to the clipboard, because the user might paste a malicious command. */
 function CopyQuestion({ view, text }: { view: TerminalView; text: string }) {
   const { t } = useTranslation("panels");
   const actions = useActions();

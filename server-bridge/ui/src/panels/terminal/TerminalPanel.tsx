@@ -17,7 +17,7 @@ import styles from "./terminal.module.css";
 import panels from "../panels.module.css";
 import marks from "../../kit/marks.module.css";
 
-/** Terminals as tabs. They stay alive when this is closed. */
+/** The terminals as tabs. They keep running while the panel is closed. */
 export default function TerminalPanel() {
   const { t } = useTranslation("panels");
   const { me } = useAppState("me");

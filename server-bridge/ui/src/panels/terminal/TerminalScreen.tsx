@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import { terminals } from "./terminals";
 import styles from "./terminal.module.css";
 
-/** The place of a terminal's screen on the page. */
+/** Shows a terminal's screen on the page. */
 export function TerminalScreen({ id }: { id: string }) {
   const { t } = useTranslation("panels");
   const place = useRef<HTMLDivElement>(null);

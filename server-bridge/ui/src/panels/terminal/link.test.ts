@@ -96,7 +96,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("a terminal is asked for once, and looked at by its id afterwards, from where it was", () => {
+test("a terminal is requested once, and then attached to by its id at the last offset", () => {
   const { states, last } = link();
   expect(last().path).toBe("/exec");
   last().open();
@@ -113,7 +113,7 @@ test("a terminal is asked for once, and looked at by its id afterwards, from whe
   expect(states).toEqual(["open", "lost", "open"]);
 });
 
-test("a request that was not answered is made again as it was", () => {
+test("an unanswered request is repeated unchanged", () => {
   const { last } = link();
   last().open();
   last().break();
@@ -123,7 +123,7 @@ test("a request that was not answered is made again as it was", () => {
   expect(last().told[0]).toEqual({ ...REQUEST, ...ASKED, connection: 1 });
 });
 
-test("output is acknowledged when the screen has it, and not before", () => {
+test("output is acknowledged only after the screen has written it", () => {
   const { made, last } = link(null, 100);
   last().open();
   last().say(STARTED);
@@ -138,7 +138,7 @@ test("output is acknowledged when the screen has it, and not before", () => {
   expect(last().told.at(-1)).toEqual({ type: "ack", offset: 110 + TERMINAL_ACK_BYTES });
 });
 
-test("input goes no further ahead than the window, and on when it was taken", () => {
+test("unacknowledged input is limited by the window, and more is sent once the server has taken some", () => {
   const { made, last } = link();
   last().open();
   last().say(STARTED);
@@ -149,7 +149,7 @@ test("input goes no further ahead than the window, and on when it was taken", ()
   expect(made.waitingBytes).toBe(TERMINAL_INPUT_WINDOW_BYTES - TERMINAL_INPUT_PIECE_BYTES);
 });
 
-test("what is typed into a lost connection is not sent later", () => {
+test("input typed into a lost connection is not sent later", () => {
   const { made, last } = link();
   last().open();
   last().say(STARTED);
@@ -162,7 +162,7 @@ test("what is typed into a lost connection is not sent later", () => {
   expect(last().input).toBe(0);
 });
 
-test("a runner that is away and back is told, and the link stays", () => {
+test("the link reports a runner that goes offline and returns, and stays connected", () => {
   const { states, sockets, last } = link();
   last().open();
   last().say(STARTED);
@@ -172,7 +172,7 @@ test("a runner that is away and back is told, and the link stays", () => {
   expect(sockets).toHaveLength(1);
 });
 
-test("an end is an end: nothing connects again", () => {
+test("after the end, the link does not connect again", () => {
   const { states, sockets, last } = link();
   last().open();
   last().say(STARTED);
@@ -183,7 +183,7 @@ test("an end is an end: nothing connects again", () => {
   expect(sockets).toHaveLength(1);
 });
 
-test("a server that stops is come back to; any other error ends it", () => {
+test("the link reconnects to a server that stops; any other error ends it", () => {
   const passing = link();
   passing.last().open();
   passing.last().say({ type: "error", kind: "unavailable", message: "stopping" });
@@ -198,7 +198,7 @@ test("a server that stops is come back to; any other error ends it", () => {
   expect(final.states).toEqual(["ended"]);
 });
 
-test("a terminal that is not known any more is not asked for for ever", async () => {
+test("the link stops asking for a terminal that the server no longer knows", async () => {
   const gone: End = { type: "error", kind: "not_found", message: "no command has the id ab" };
   const { states, sockets, last } = link(null, 0, gone);
   last().break();
@@ -208,7 +208,7 @@ test("a terminal that is not known any more is not asked for for ever", async ()
   expect(sockets.length).toBeLessThanOrEqual(2);
 });
 
-test("the size that the terminal has is told whenever it is connected", () => {
+test("the terminal's size is sent on every connection", () => {
   const { made, last } = link();
   made.resize(30, 100);
   last().open();
@@ -217,7 +217,7 @@ test("the size that the terminal has is told whenever it is connected", () => {
   expect(last().told.at(-1)).toEqual({ type: "resize", rows: 30, columns: 100 });
 });
 
-test("a closed one is silent", () => {
+test("a closed link sends nothing", () => {
   const { made, sockets, last } = link();
   last().open();
   last().say(STARTED);

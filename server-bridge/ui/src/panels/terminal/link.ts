@@ -2,12 +2,12 @@
  * The WebSocket of one terminal, kept through lost connections.
  *
  *   connecting ──started──► open ◄──resumed / interrupted──► away
- *        ▲                   │ close without a last word
+ *        ▲                   │ close without a last frame
  *        └──back-off── lost ◄┘        exit, error ──► ended
  *
  * The command is requested once under an id chosen here; the same request, or attaching to the id, continues it. Output is
- * acknowledged when the screen has it, which makes a flood wait. Input is sent no further ahead than the server accepts it, and
- * none is kept for later: input typed into a lost connection is refused, and the page says so. Of several windows that show the
+ * acknowledged once the screen has written it, which slows down a flood. The amount of unacknowledged input is limited, and no
+ * input is kept for later: input typed into a lost connection is refused, and the page says so. Of several windows that show the
  * same terminal, the one that connected last may type; another connects again when the user types there.
  */
 import { backoffMs } from "../../events";
@@ -23,14 +23,14 @@ export type End = Extract<ExecServerFrame, { type: "exit" | "error" }>;
 export type LinkState =
   | { kind: "connecting" }
   | { kind: "open" }
-  /** The runner is away; the command there continues. */
+  /** The runner is offline; the command there continues. */
   | { kind: "away" }
   | { kind: "lost" }
   | { kind: "ended"; end: End };
 
 export interface LinkOptions {
   execId: string;
-  /** Sent until the server has said that it runs; null for a command that is already running. */
+  /** The request, sent until the server has confirmed that the command runs; null for a command that is already running. */
   request: TerminalRequest | null;
   /** The number of bytes of the output to skip. */
   offset: number;
@@ -39,11 +39,11 @@ export interface LinkOptions {
   /** The reason why a connection was refused before its first frame; null if that may be temporary. */
   refused: () => Promise<End | null>;
   onState: (state: LinkState) => void;
-  /** It is running, on this runner. */
+  /** Called when the command is running, with its runner. */
   onStarted: (runner: string | null) => void;
-  /** To be acknowledged with `wrote`. */
+  /** Called with output, to be acknowledged with `wrote`. */
   onOutput: (bytes: Uint8Array) => void;
-  /** This many bytes are no longer kept; to be acknowledged too. */
+  /** Called with a number of bytes that the server no longer has, to be acknowledged too. */
   onGap: (bytes: number) => void;
 }
 
@@ -55,7 +55,7 @@ export class ExecLink {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private ackTimer: ReturnType<typeof setTimeout> | null = null;
   private attempt = 0;
-  /** Tells this window from others, and its connections from each other: one that arrives late takes nothing over. */
+  /** Identifies this window and, with `connections`, the order of its connections: one that arrives late does not take over. */
   private readonly client = randomId();
   private connections = 0;
   private state: LinkState = { kind: "connecting" };
@@ -118,7 +118,7 @@ export class ExecLink {
     return this.state.kind === "open" || this.state.kind === "away";
   }
 
-  /** Bytes of input that are waiting here. */
+  /** The bytes of input that are not sent yet. */
   get waitingBytes(): number {
     return this.input.reduce((sum, piece) => sum + piece.length, 0);
   }
@@ -139,7 +139,7 @@ export class ExecLink {
     this.input = typed;
   }
 
-  /** The screen has this many more bytes. */
+  /** Called when the screen has written this many more bytes. */
   wrote(bytes: number): void {
     this.written += bytes;
     if (this.written - this.acknowledged >= TERMINAL_ACK_BYTES) this.acknowledge();
@@ -159,7 +159,7 @@ export class ExecLink {
     this.tell({ type: "resize", rows, columns });
   }
 
-  /** Leaves it running and drops it. */
+  /** Disconnects, and leaves the command running. */
   close(): void {
     this.drop();
     if (this.ackTimer !== null) clearTimeout(this.ackTimer);
@@ -171,7 +171,7 @@ export class ExecLink {
         this.pending = null;
         this.attempt = 0;
         this.sent = this.taken = told.stdin_offset;
-        // Typed to take the terminal over; nothing is kept for a lost connection.
+        // Input that takes the terminal over is kept until the new connection is open; otherwise nothing is kept.
         if (!this.isWatching) this.input = [];
         this.isWatching = false;
         this.change({ kind: "open" });
@@ -200,7 +200,7 @@ export class ExecLink {
         this.end(told);
         break;
       case "error":
-        // The close that follows is a lost connection like any other.
+        // After a passing error, the close that follows counts as a lost connection.
         if (!PASSING.includes(told.kind)) this.end(told);
         break;
     }

@@ -10,14 +10,14 @@ import { terminals } from "./terminals";
 import menus from "../../kit/Menu.module.css";
 import panels from "../panels.module.css";
 
-/** Places for a new terminal, and terminals running elsewhere: in another window, or left running. */
+/** A menu of places for a new terminal, and of running terminals that this window does not show. */
 export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePlace: string | null }) {
   const { t } = useTranslation("panels");
   const { settings, runners } = useAppState("settings", "runners");
   const [running, setRunning] = useState<ExecView[]>([]);
   const look = (isOpen: boolean) => {
     if (!isOpen) return;
-    // Optional: without an answer it is not offered.
+    // Optional: if the request fails, running terminals are not offered.
     execs.running().then(
       (found) => setRunning(found.filter((exec) => exec.terminal && terminals.find(exec.exec_id) === undefined)),
       () => setRunning([]),
@@ -75,7 +75,7 @@ interface OptionsProps {
 export function OptionsMenu({ trigger, preferences, current, onClose }: OptionsProps) {
   const { t } = useTranslation("panels");
   const resize = (event: Event, step: number) => {
-    // The menu stays open for the next step.
+    // Keeps the menu open for another step.
     event.preventDefault();
     terminals.prefer({ font_px: preferences.font_px + step });
   };

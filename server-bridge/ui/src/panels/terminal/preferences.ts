@@ -9,13 +9,13 @@ export interface Preferences {
 
 const KEY = "sandbridge.terminal";
 
-/** The stored preferences; invalid ones count as the usual ones. */
+/** The stored preferences; invalid values are replaced by the defaults. */
 export function keptPreferences(kept: string | null = window.localStorage.getItem(KEY)): Preferences {
   let found: Partial<Record<keyof Preferences, unknown>> = {};
   try {
     found = (JSON.parse(kept ?? "{}") ?? {}) as typeof found;
   } catch {
-    // Not ours.
+    // Not valid JSON, so this page did not store it.
   }
   const size = typeof found.font_px === "number" ? found.font_px : TERMINAL_FONT_DEFAULT_PX;
   return { font_px: boundedFont(size), screen_reader: found.screen_reader === true };

@@ -1,6 +1,6 @@
 /**
- * A terminal's screen: xterm, set up so that a program's output cannot do harm. It reports and moves no windows, copies nothing
- * without being asked to, and its links are addresses of http and https that open on Ctrl+click.
+ * A terminal's screen: xterm, set up so that a program's output cannot do harm. A program cannot query or move windows, can copy text
+ * only with the user's permission, and its links are http and https addresses that open on Ctrl+click.
  */
 import { FitAddon } from "@xterm/addon-fit";
 import { WebLinksAddon } from "@xterm/addon-web-links";
@@ -13,26 +13,26 @@ import { readTheme } from "./theme";
 import styles from "./terminal.module.css";
 
 export interface ScreenEvents {
-  /** Keys, pasted text, and the terminal's answers to its program. */
+  /** Called with keys, pasted text, and the terminal's answers to the program's queries. */
   onInput: (bytes: Uint8Array) => void;
   onTitle: (title: string) => void;
   onBell: () => void;
-  /** The program wants this text in the clipboard. */
+  /** Called when the program asks to copy this text to the clipboard. */
   onCopyRequest: (text: string) => void;
-  /** The address under the pointer; null when it left. */
+  /** Called with the link's address under the pointer; null when the pointer leaves it. */
   onLink: (address: string | null) => void;
   onSize: (rows: number, columns: number) => void;
-  /** The user leaves the terminal by keyboard. */
+  /** Called when the user leaves the terminal by keyboard. */
   onLeave: () => void;
 }
 
 const CLIPBOARD = 52;
 
-/** The minimum of WCAG AA; programs choose colours for other backgrounds. */
+/** The minimum contrast of WCAG AA, enforced because programs choose colours for other backgrounds. */
 const CONTRAST = 4.5;
 
 export class Screen {
-  /** The element to put on the page; it may move. */
+  /** The element to put on the page, which may be moved later. */
   readonly host = document.createElement("div");
   private readonly terminal: Terminal;
   private readonly fitting = new FitAddon();
@@ -63,14 +63,14 @@ export class Screen {
     this.listen();
   }
 
-  /** The screen is now on the page: draws it, in its size there. */
+  /** Draws the screen in its size on the page; called once it is there. */
   show(): void {
     if (!this.isOpen) this.terminal.open(this.host);
     this.isOpen = true;
     this.fit();
   }
 
-  /** Takes the size of its container on the page. */
+  /** Fits the terminal to the size of its container. */
   fit(): void {
     if (this.isOpen && this.host.isConnected && this.host.clientHeight > 0) this.fitting.fit();
   }
@@ -95,7 +95,7 @@ export class Screen {
     this.terminal.focus();
   }
 
-  /** As if typed. */
+  /** Sends a text as if it were typed. */
   type(text: string): void {
     this.terminal.input(text);
   }
@@ -140,7 +140,7 @@ export class Screen {
     if (event.type === "keydown" && key !== "v") {
       event.preventDefault();
       if (key === "x") this.events.onLeave();
-      // xterm answers with its selection; needs neither TLS nor a permission.
+      // xterm handles the event with its selection; this needs neither TLS nor a permission.
       else document.execCommand("copy");
     }
     return false;

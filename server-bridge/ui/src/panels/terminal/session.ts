@@ -13,9 +13,9 @@ import { Screen } from "./screen";
 /** A terminal as it is stored across a reload. */
 export interface Kept {
   exec_id: string;
-  /** The place that was requested, or where it runs; null for the server's choice. */
+  /** The requested place, or the place where it runs; null for the server's choice. */
   place: string | null;
-  /** Until the server has said that it runs. */
+  /** The request; null once the server has confirmed that the terminal runs. */
   request: TerminalRequest | null;
 }
 
@@ -25,9 +25,9 @@ export interface TerminalView {
   place: string | null;
   title: string;
   state: LinkState;
-  /** The text that its program wants in the clipboard. */
+  /** The text that the program asks to copy to the clipboard; null if there is none. */
   copy: string | null;
-  /** The address under the pointer. */
+  /** The link's address under the pointer; null if there is none. */
   link: string | null;
   has_rung: boolean;
   paste_refused: boolean;
@@ -40,7 +40,7 @@ export class TerminalSession {
   view: TerminalView;
   private link: ExecLink | null = null;
   private replay: Replay | null = null;
-  /** Output up to here is older than this view; queries in it were answered at the time. */
+  /** Output before this offset is older than this view: the program's queries in it have already been answered. */
   private pastBytes = 0;
   private shownBytes = 0;
   private isStarted = false;
@@ -49,7 +49,7 @@ export class TerminalSession {
 
   constructor(
     private readonly kept: Kept,
-    /** True if it is already running, so that it is attached to and not requested. */
+    /** True if the terminal is already running, and is attached to instead of requested. */
     private readonly isKnown: boolean,
     preferences: Preferences,
     private readonly onChange: () => void,
@@ -76,12 +76,12 @@ export class TerminalSession {
     });
   }
 
-  /** The part of it to store. */
+  /** The part of the terminal to store across a reload. */
   get keepsake(): Kept {
     return { ...this.kept, place: this.view.place };
   }
 
-  /** Puts it on the page; the command is requested once its size is known. */
+  /** Puts the terminal on the page; the command is requested once the size is known. */
   mount(parent: HTMLElement): void {
     parent.append(this.screen.host);
     this.screen.show();
@@ -110,7 +110,7 @@ export class TerminalSession {
     this.screen.focus();
   }
 
-  /** Leaves the command running and drops it here. */
+  /** Closes the terminal here, and leaves the command running. */
   close(): void {
     this.isClosed = true;
     this.link?.close();
@@ -133,7 +133,7 @@ export class TerminalSession {
     } catch (error) {
       const end = endOf(error);
       if (end !== null) return this.show({ state: { kind: "ended", end } });
-      // Its runner is away, or no longer knows it: the server reports its state.
+      // The runner is offline or no longer knows the command; the server reports the state on the socket.
     }
     if (this.isClosed) return;
     this.replay = new Replay(outputBytes);
@@ -214,12 +214,12 @@ export class TerminalSession {
   }
 }
 
-/** A dim line in the terminal that the page itself writes. */
+/** A dim line that the page itself writes into the terminal. */
 function notice(key: "term.gap" | "term.earlier", bytes: number): string {
   return `\u001b[2m[${i18next.t(key, { ns: "panels", size: bytesText(bytes) })}]\u001b[0m\r\n`;
 }
 
-/** The ending that an error of the server means; null if it may be temporary. */
+/** The end that an error from the server implies; null if the error may be temporary. */
 function endOf(error: unknown): End | null {
   if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 401)) return null;
   return { type: "error", kind: error.kind, message: error.message };

@@ -4,7 +4,7 @@
  * `xterm.plugin.ts` inserts calls of these functions where xterm would do the former.
  */
 
-/** An element that stands for a style sheet: its text is the sheet's, and removing it removes the sheet. */
+/** An element that represents a style sheet: its text becomes the sheet's rules, and removing it removes the sheet. */
 export function sheetElement(): HTMLElement {
   const element = document.createElement("template");
   const sheet = new CSSStyleSheet();

@@ -1,6 +1,6 @@
 /**
  * The terminals of this page. They are kept outside the panel, so that closing it loses nothing, and are stored by their ids, so
- * that a reload finds them again: their commands run on the runner, not here.
+ * that a reload finds them again: the commands run on the runner, not in the page.
  */
 import { HIDDEN_STALE_MS, TERMINALS_COUNT, TERMINAL_NEWS_MS } from "../../limits";
 import { execs } from "../requests";
@@ -42,7 +42,7 @@ export class Terminals {
 
   readonly snapshot = (): Snapshot => this.current;
 
-  /** Their user: terminals of another user are dropped, and those of the page before a reload are restored. */
+  /** Sets the user: drops terminals of another user, and restores those of the page before a reload. */
   belongTo(owner: string): void {
     if (this.owner === owner) return;
     this.each((session) => session.close());
@@ -56,7 +56,7 @@ export class Terminals {
     this.publish();
   }
 
-  /** The function that runs when the user leaves the terminal by keyboard. */
+  /** Sets the function that runs when the user leaves the terminal by keyboard. */
   onLeave(leave: () => void): void {
     this.leave = leave;
   }
@@ -76,7 +76,7 @@ export class Terminals {
     this.select(session.view.exec_id);
   }
 
-  /** Shows one that is already running. */
+  /** Shows a terminal that is already running. */
   adopt(id: string, place: string | null): void {
     if (this.find(id) === undefined) {
       if (this.isFull) return;
@@ -85,12 +85,12 @@ export class Terminals {
     this.select(id);
   }
 
-  /** A new shell in place of one that ended. */
+  /** Opens a new shell in place of one that ended. */
   restart(id: string): void {
     this.replace(id, (view) => this.session({ exec_id: randomId(), place: view.place, request: null }, false));
   }
 
-  /** Attaches again to one whose connection was lost. */
+  /** Attaches again to a terminal whose connection was lost. */
   reattach(id: string): void {
     this.replace(id, (view) => this.session({ exec_id: id, place: view.place, request: null }, true));
   }
@@ -100,7 +100,7 @@ export class Terminals {
     this.publish();
   }
 
-  /** Takes one off the page; its command continues unless it is to be ended. */
+  /** Removes a terminal from the page; its command continues unless `isEnded`. */
   async close(id: string, isEnded: boolean): Promise<void> {
     const at = this.sessions.findIndex((session) => session.view.exec_id === id);
     const session = this.sessions[at];
@@ -109,7 +109,7 @@ export class Terminals {
     this.sessions.splice(at, 1);
     if (this.active === id) this.active = (this.sessions[at] ?? this.sessions[at - 1])?.view.exec_id ?? null;
     this.publish();
-    // Not through its socket, which may be disconnected at the moment.
+    // Not through the socket, which may be disconnected at the moment.
     if (isEnded) await execs.cancel(id);
   }
 
@@ -145,7 +145,7 @@ export class Terminals {
     for (const session of this.sessions) work(session);
   }
 
-  /** A program may change its title a thousand times a second. */
+  /** Delays updates, since a program may change its title a thousand times a second. */
   private changed(): void {
     this.timer ??= setTimeout(() => this.publish(), TERMINAL_NEWS_MS);
   }
@@ -175,7 +175,7 @@ function read(): { owner: string; active: string | null; terminals: Kept[] } | n
   }
 }
 
-/** Reacts when the network is back, and when a laptop wakes. */
+/** Calls back when the network returns, and when the page is shown after a long time, as when a laptop wakes. */
 function watchNetwork(onBack: () => void, onStale: () => void): void {
   let hiddenAt = 0;
   window.addEventListener("online", onBack);

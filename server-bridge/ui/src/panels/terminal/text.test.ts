@@ -4,20 +4,20 @@ import { keptPreferences } from "./preferences";
 import { Replay } from "./replay";
 import { boundedTitle, copyRequest, openableLink, pasteable } from "./text";
 
-test("a title is one short line without what is not seen", () => {
+test("a title is one short line without invisible characters", () => {
   expect(boundedTitle("vim\u202e \u0007 file\n\u009bx")).toBe("vim file x");
   expect(boundedTitle("x".repeat(100_000))).toHaveLength(TERMINAL_TITLE_CHARS);
   expect(Array.from(boundedTitle("🦀".repeat(200)))).toHaveLength(TERMINAL_TITLE_CHARS);
 });
 
-test("only text that is to be copied is a wish for the clipboard", () => {
+test("only a valid text is a request to copy", () => {
   expect(copyRequest(`c;${btoa("rm -rf")}`)).toBe("rm -rf");
   for (const data of ["c;?", "c;", "", "c", "c;***", `c;${btoa("\xff\xfe")}`, `c;${btoa("x".repeat(TERMINAL_COPY_CHARS + 1))}`]) {
     expect(copyRequest(data)).toBeNull();
   }
 });
 
-test("pasted text cannot end its brackets", () => {
+test("pasted text cannot end a bracketed paste", () => {
   expect(pasteable("a\u001b[201~rm\r\n\tb\u009b")).toBe("a[201~rm\r\n\tb");
 });
 
@@ -29,7 +29,7 @@ test("links lead to the web and nowhere else", () => {
 });
 
 
-test("kept preferences are within their bounds, and nonsense is the usual", () => {
+test("stored preferences are kept within bounds, and invalid ones become the defaults", () => {
   expect(keptPreferences('{"font_px":500,"screen_reader":true}')).toEqual({ font_px: 28, screen_reader: true });
   for (const kept of [null, "null", "{", '{"font_px":"x","screen_reader":1}']) {
     expect(keptPreferences(kept)).toEqual({ font_px: 14, screen_reader: false });
@@ -39,7 +39,7 @@ test("kept preferences are within their bounds, and nonsense is the usual", () =
 const bytes = (text: string) => new TextEncoder().encode(text);
 const shown = (replay: Replay, text: string) => new TextDecoder().decode(replay.pass(bytes(text)));
 
-test("a replay begins behind a line or at a sequence, and short output is whole", () => {
+test("a replay begins after a line end or at a sequence, and short output is shown in full", () => {
   expect(shown(new Replay(TERMINAL_REPLAY_BYTES), "ab")).toBe("ab");
   for (const [output, begun] of [["torn\nline", "line"], ["31mtorn \u001b[1mbold\n", "\u001b[1mbold\n"], ["torn\n", ""]] as const) {
     const replay = new Replay(TERMINAL_REPLAY_BYTES + 7);
@@ -49,7 +49,7 @@ test("a replay begins behind a line or at a sequence, and short output is whole"
   }
 });
 
-test("the place to begin at may come later, or never", () => {
+test("the position to begin at may arrive later, or never", () => {
   const later = new Replay(TERMINAL_REPLAY_BYTES * 2);
   expect(shown(later, "torn")).toBe("");
   expect(shown(later, "torn\nline")).toBe("line");

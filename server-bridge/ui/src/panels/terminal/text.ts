@@ -1,7 +1,7 @@
-/** A program's requests to the terminal other than text, made harmless. Pure. */
+/** Makes a program's titles, copy requests and links harmless, and pasted text too. Pure. */
 import { TERMINAL_COPY_CHARS, TERMINAL_TITLE_CHARS } from "../../limits";
 
-// Control characters, and those that reverse the direction of writing.
+// Control characters, invisible characters, and those that change the direction of writing.
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** A title that is safe to show: one short line. */

@@ -1,4 +1,4 @@
-/** The colours of terminals: those of `terminal.module.css`, which has light and dark ones. */
+/** The colours of terminals: those of `terminal.module.css`, for light and dark pages. */
 import type { ITheme } from "@xterm/xterm";
 import styles from "./terminal.module.css";
 

@@ -12,7 +12,7 @@ import styles from "../settings.module.css";
 
 interface Props {
   automation: Automation;
-  /** Runs a request, and then loads all automations again. */
+  /** Runs a request, and then reloads all automations. */
   act: (work: () => Promise<AutomationSaved | void>) => void;
   onEdit: () => void;
 }

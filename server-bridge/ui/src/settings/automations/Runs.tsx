@@ -12,7 +12,7 @@ import styles from "../settings.module.css";
 
 interface Props {
   name: string;
-  /** Changes when there are new runs, which are then loaded. */
+  /** A value that changes when there are new runs to load. */
   revision: unknown;
   act: (work: () => Promise<void>) => void;
 }

@@ -4,7 +4,7 @@ import { draftOf, emptyDraft, putOf } from "./draft";
 
 const NEW = emptyDraft("Europe/Berlin");
 
-test("a schedule has one time, and its zone where the time needs one", () => {
+test("a schedule has one time, and a zone if the time needs one", () => {
   const cron = { ...NEW, text: "hello", cron: " 0 9 * * 1-5 ", every: "1h", at: "2026-12-01T09:00" };
   const schedule = (draft: typeof NEW) => {
     const read = putOf(draft);
@@ -15,7 +15,7 @@ test("a schedule has one time, and its zone where the time needs one", () => {
   expect(schedule({ ...cron, when: "at", zone: " " })).toEqual({ at: "2026-12-01T09:00", zone: undefined });
 });
 
-test("a trigger's lines are events, conditions and values, and a line that is not a condition is named", () => {
+test("a trigger's lines are events, conditions and values, and an invalid condition is reported", () => {
   const draft = { ...NEW, kind: "trigger" as const, text: "look", events: "push\n\n issues ", onlyIf: "/ref=a=b", fields: "/x" };
   expect(putOf(draft)).toMatchObject({
     put: { automation: { trigger: { from: "github", events: ["push", "issues"], only_if: [{ pointer: "/ref", equals: "a=b" }], fields: ["/x"] } } },
@@ -23,7 +23,7 @@ test("a trigger's lines are events, conditions and values, and a line that is no
   expect(putOf({ ...draft, onlyIf: "/ref=a\n/ref" })).toEqual({ line: "/ref" });
 });
 
-test("what is edited comes back as it was", () => {
+test("a draft of an existing automation is sent back unchanged", () => {
   const automation = {
     text: "look",
     trigger: { from: "slack" as const, events: ["app_mention"], only_if: [{ pointer: "/a", equals: "b" }], fields: ["/c", "/d"] },

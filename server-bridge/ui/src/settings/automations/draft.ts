@@ -1,4 +1,4 @@
-/** The fields of the form for automations, and how they become the server's document. */
+/** The fields of the form for automations, and their conversion to the server's document. */
 import type { Automation, AutomationDraft, AutomationPut } from "../types";
 
 export type Kind = "schedule" | "trigger";
@@ -76,7 +76,7 @@ export function draftOf({ name, kind, automation }: Automation, zone: string): D
   };
 }
 
-/** The server's document, or the first line that is not a condition; the server checks the rest. */
+/** The server's document, or the first invalid condition; the server checks the rest. */
 export function putOf(draft: Draft): { put: AutomationPut } | { line: string } {
   const lines = (text: string) => text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   const conditions = lines(draft.onlyIf);

@@ -10,12 +10,12 @@ import styles from "../settings.module.css";
 
 interface Props {
   kinds: ChannelKind[];
-  /** The account to change; null for a new one. */
+  /** The channel to change; null for a new one. */
   edited: Channel | null;
   onSaved: () => Promise<void>;
 }
 
-/** An account on a messenger in a form, with the steps on the messenger's side. */
+/** The form for a channel, with the steps to take on the messenger's side. */
 export function AddChannel({ kinds, edited, onSaved }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

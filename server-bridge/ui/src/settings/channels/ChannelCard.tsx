@@ -15,7 +15,7 @@ interface Props {
   /** The user's login to the channel's service, if that has logins. */
   login: ChannelLogin | undefined;
   onLoggedIn: () => unknown;
-  /** Does something with it, and loads all again. */
+  /** Runs an action, and then reloads all channels. */
   act: (work: () => Promise<void>) => void;
   onEdit: () => void;
 }

@@ -13,14 +13,14 @@ import { AddChannel } from "./AddChannel";
 import { ChannelCard } from "./ChannelCard";
 import styles from "../settings.module.css";
 
-/** Accounts on messengers, the links with them, and a form to make one. */
+/** The channels, the people linked to them, and a form to add a channel. */
 export default function Channels() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["channels"], requests.channels);
   const logins = useLoaded(["channel-logins"], requests.channelLogins);
   const { reload } = loaded;
-  // No event tells how an account is.
+  // The server sends no events about the states of channels.
   useEffect(() => {
     const looking = setInterval(() => void reload(), CHANNEL_LOOK_MS);
     return () => clearInterval(looking);
@@ -72,7 +72,7 @@ export default function Channels() {
   );
 }
 
-/** Who is linked. */
+/** The people who are linked to channels. */
 function Links({ links, act }: { links: ChannelLink[]; act: (work: () => Promise<void>) => void }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

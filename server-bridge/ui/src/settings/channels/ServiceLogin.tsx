@@ -16,7 +16,7 @@ interface Props {
   act: (work: () => Promise<void>) => void;
 }
 
-/** The user's own login to the service of a channel: agents use its documents with the user's rights there. */
+/** The user's login to the service of a channel: agents use documents there with the user's permissions. */
 export function ServiceLogin({ login, isOwn, onLoggedIn, act }: Props) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();

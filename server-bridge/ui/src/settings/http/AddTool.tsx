@@ -36,7 +36,7 @@ const FIELDS: { name: Exclude<DraftField, "json" | "name">; rows?: number; place
   { name: "via", placeholder: "laptop" },
 ];
 
-/** A tool of the user's own, in a form or as a document. */
+/** A form for one of the user's own tools, as fields or as a JSON document. */
 export function AddTool({ document, own, onSaved }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -53,7 +53,7 @@ export function AddTool({ document, own, onSaved }: Props) {
     if ("problems" in read) return setProblems(read.problems);
     const { dropped_secrets, missing_secrets } = await requests.setHttpTool(read.name, read.text);
     setDraft({ ...EMPTY_DRAFT, kind: draft.kind });
-    // The list is loaded again before anybody is told: what they begin in a card is not lost to a new one.
+    // The list is reloaded before success is shown, so that input that the user begins in a card is not lost with the old card.
     await onSaved();
     setSaved({ name: read.name, dropped: dropped_secrets.join(", "), missing: missing_secrets.join(", ") });
   });
@@ -107,7 +107,7 @@ export function AddTool({ document, own, onSaved }: Props) {
   );
 }
 
-/** Values that keep the placeholders in the texts about placeholders as they are written. */
+/** Values with which the hints keep their example placeholders, such as `{{key}}`. */
 const AS_WRITTEN = { key: "{{key}}", secret: { NAME: "{{secret.NAME}}" } };
 
 interface TextProps {
@@ -121,7 +121,7 @@ interface TextProps {
   rows?: number;
 }
 
-/** A field whose text is taken as it is written, with its problem in words. */
+/** A field whose text is taken exactly as typed, with its problem below it. */
 function Text({ draft, problems, change, name, label, hint, placeholder, rows }: TextProps) {
   const { t } = useTranslation("settings");
   const problem = problems[name];

@@ -16,7 +16,7 @@ export default function HttpTools() {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
-  // Another machine has another workspace, with other tools.
+  // Loaded again for another active machine, whose workspace has other tools.
   const place = settings?.active_runner;
   const loaded = useLoaded(["http-tools"], requests.httpTools, place);
   const [edited, setEdited] = useState<{ document: string; at: number } | null>(null);
@@ -38,7 +38,7 @@ export default function HttpTools() {
               {tools.length === 0 && <p className={styles.nothing}>{t("http.none")}</p>}
               <ul className={styles.cards}>
                 {tools.map((tool) => (
-                  // An approval that waits for confirmation is of this tool as it was shown.
+                  // A new key for a changed tool discards a pending confirmation, which was for the tool as shown before.
                   <ToolCard
                     key={JSON.stringify([place, tool.layer, tool.origin, tool.name, tool.hash])}
                     tool={tool}

@@ -10,7 +10,7 @@ import { WrittenField } from "../WrittenField";
 import { pairs } from "./draft";
 import styles from "../settings.module.css";
 
-/** Tools from an OpenAPI document, and a list of what was left out. */
+/** A form that imports tools from an OpenAPI document, and lists the operations that were left out. */
 export function ImportTools({ onImported }: { onImported: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -13,7 +13,7 @@ interface Props {
   onChanged: () => Promise<void>;
 }
 
-/** The secrets that a tool uses. Their values are written and never read. */
+/** The secrets that a tool uses. Values can be set but never read. */
 export function Secrets({ tool, onChanged }: Props) {
   return tool.secrets.map(({ name, is_set }) => (
     <Secret key={name} tool={tool} name={name} isSet={is_set} onChanged={onChanged} />

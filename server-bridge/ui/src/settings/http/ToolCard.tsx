@@ -22,7 +22,7 @@ interface Props {
 
 const BADGES = { ready: marks.holds, waiting: marks.lacks, shadowed: undefined };
 
-/** One tool: what it sends and where, its secrets by name, and a form to try it. */
+/** One tool: its request and destination, the names of its secrets, and a form to try it. */
 export function ToolCard({ tool, onChanged, onEdit, onRemove }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -9,7 +9,7 @@ import { parameterNames } from "./draft";
 import styles from "../settings.module.css";
 import layout from "./http.module.css";
 
-/** A form that sends a tool's request, and shows it without secrets and the answer as a model reads it. */
+/** A form that sends a tool's request, and shows the request without secrets and the response as a model reads it. */
 export function TryTool({ tool }: { tool: HttpTool }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -34,7 +34,7 @@ test("a form becomes a document", () => {
   });
 });
 
-test("lines that are wrong are named", () => {
+test("wrong lines are reported", () => {
   const problems = (change: object) => {
     const read = documentOf({ ...EMPTY_DRAFT, ...change });
     return "problems" in read ? read.problems : null;
@@ -47,7 +47,7 @@ test("lines that are wrong are named", () => {
   expect(pairs("__proto__=1", "=")).toEqual({ value: Object.fromEntries([["__proto__", "1"]]) });
 });
 
-test("the parameters of every form of a document are known", () => {
+test("the parameters are read from every form of a document", () => {
   expect(parameterNames('{"parameters": [{"name": "a"}]}')).toEqual(["a"]);
   expect(parameterNames('{"parameters": {"type": "object", "properties": {"a": {}}}}')).toEqual(["a"]);
   expect(parameterNames('{"parameters": {"a": {}, "b": "string"}}')).toEqual(["a", "b"]);

@@ -1,4 +1,4 @@
-/** A tool of the user's own as it is written in the form, and its document. */
+/** The form for one of the user's own tools, and its conversion to a document. */
 
 export interface Draft {
   kind: "form" | "json";
@@ -47,7 +47,7 @@ export const EMPTY_DRAFT: Draft = {
 
 type Read<T> = { value: T } | { problem: DraftProblem };
 
-/** The name and the document of a draft, or what is wrong with it; the server checks the rest. */
+/** The name and the document of a draft, or its problems; the server checks the rest. */
 export function documentOf(draft: Draft): { name: string; text: string } | { problems: DraftProblems } {
   if (draft.kind === "json") {
     const name = nameIn(draft.json);
@@ -77,7 +77,7 @@ export function documentOf(draft: Draft): { name: string; text: string } | { pro
 
 /** Names and values, one pair per line; a name may occur once. */
 export function pairs(text: string, mark: ":" | "="): Read<Record<string, string>> {
-  // A map accepts every name, even one that all objects have by default.
+  // A map accepts every name, even a property that all objects inherit.
   const value = new Map<string, string>();
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
@@ -90,7 +90,7 @@ export function pairs(text: string, mark: ":" | "="): Read<Record<string, string
   return { value: Object.fromEntries(value) };
 }
 
-/** Parameters, one a line: `city* string The name of the city`. */
+/** Parameters, one per line: `city* string The name of the city`. */
 function parametersOf(text: string): Read<object[]> {
   const value: object[] = [];
   for (const [at, line] of text.split("\n").entries()) {

@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import { plainly } from "../hookTexts";
 import type { HttpTool } from "../types";
 
-/** The server of a tool in words, with the runner through which it is reached. */
+/** The displayed server of a tool, with the runner through which it is reached. */
 export function useServer(tool: HttpTool): string {
   const { t } = useTranslation("settings");
   const server = plainly(tool.server);

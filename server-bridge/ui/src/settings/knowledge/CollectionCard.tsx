@@ -16,7 +16,7 @@ interface Props {
   onRemove: () => void;
 }
 
-/** A collection: its documents and their problems, the upload of files, and its sharing. */
+/** A collection: its documents and their problems, a form that uploads files, and the users with whom it is shared. */
 export function CollectionCard({ collection, onChanged, onRemove }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

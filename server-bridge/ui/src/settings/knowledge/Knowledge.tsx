@@ -10,7 +10,7 @@ import { SearchBox } from "./SearchBox";
 import styles from "../settings.module.css";
 import layout from "../mcp/mcp.module.css";
 
-/** The collections that the user can search, a box that searches them, and a form for another collection. */
+/** The collections that the user can search, a search box, and a form for a new collection. */
 export default function Knowledge() {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -106,7 +106,7 @@ function Page({ opened: { citation, document }, onClose }: { opened: Opened; onC
       ) : (
         <pre className={layout.whole}>
           {before}
-          {/* The page scrolls to what was cited. */}
+          {/* Scrolls to the cited passage. */}
           {cited !== "" && <mark ref={(mark) => mark?.scrollIntoView({ block: "center" })}>{cited}</mark>}
           {after}
         </pre>

@@ -13,7 +13,7 @@ import styles from "../settings.module.css";
 interface Props {
   /** The user's own servers. */
   own: readonly McpServer[];
-  /** The one that was added last, as long as it is there. */
+  /** The server that was added last, unless it has been removed. */
   added: McpServer | null;
   onAdded: (name: string) => Promise<void>;
   onChecked: () => Promise<void>;
@@ -21,7 +21,7 @@ interface Props {
 
 const KINDS = ["program", "address"] as const;
 
-/** A server of the user's own, to be added. The form keeps its contents until they are saved. */
+/** The form that adds one of the user's own servers. It keeps its contents until they are saved. */
 export function AddServer({ own, added, onAdded, onChecked }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -11,7 +11,7 @@ interface Props {
   check: ReturnType<typeof useCheck>;
 }
 
-/** The progress and the result of a check: an error may have several lines, the last ones of which the program wrote. */
+/** The progress and the result of a check: an error may have several lines, the last of which the program wrote. */
 export function CheckResult({ name, check }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();

@@ -32,7 +32,7 @@ function tool(name: string, change: Partial<McpTool> = {}): McpTool {
   return { name: `mcp__s__${name}`, tool: name, description: `about ${name}`, state: "ready", problem: null, definition: "{}", changed: null, ...change };
 }
 
-/** Shows the section with a server that has these MCP servers; `answers` answers the requests that change something. */
+/** Shows the section with these MCP servers; `answers` responds to requests that change something. */
 async function show(first: McpServer[], answers: (method: string, path: string, asked: Asked) => unknown = () => undefined) {
   const has = { servers: first, problems: [] as FoundProblem[] };
   const client = await showSection(<McpServers />, (method, path, asked) => (path === "/api/v1/mcp-servers" ? { ...has } : answers(method, path, asked)));
@@ -40,7 +40,7 @@ async function show(first: McpServer[], answers: (method: string, path: string, 
   return { client, has };
 }
 
-test("a waiting server is shown whole, and is approved by its hash after a question", async () => {
+test("a waiting server is shown in full, and is approved by its hash after a question", async () => {
   const action = "sh -c 'echo one\n\u202eecho two'";
   const { client, has } = await show([server("theirs", { layer: "workspace", origin: ".mcp.json", state: "waiting", action, secrets: ["TOKEN"] })]);
   const card = screen.getByRole("listitem");
@@ -55,7 +55,7 @@ test("a waiting server is shown whole, and is approved by its hash after a quest
   expect(await screen.findByRole("button", { name: "Revoke the approval of theirs" })).toBeTruthy();
 });
 
-test("what is wrong is shown with its file and the place in it, as far as they are known", async () => {
+test("a problem is shown with its file and the position in it, if known", async () => {
   const problems: FoundProblem[] = [
     { origin: ".mcp.json", place: "mcpServers.x", text: "it is not an object" },
     { origin: ".mcp.json", place: "", text: "it is not\u202e JSON" },
@@ -67,7 +67,7 @@ test("what is wrong is shown with its file and the place in it, as far as they a
   expect(screen.getByText("the workspace's servers are not known")).toBeTruthy();
 });
 
-test("a check says that it goes on, then shows the tools, or each line of its error", async () => {
+test("a check shows its progress, then the tools, or each line of its error", async () => {
   let end: (view: McpServer) => void = () => {};
   const { has } = await show([server("s")], () => new Promise<McpServer>((done) => (end = done)));
   await press("Check s");
@@ -86,7 +86,7 @@ test("a check says that it goes on, then shows the tools, or each line of its er
   expect((await screen.findByText(/^it ended/)).textContent).toBe("it ended with code 1\nTraceback");
 });
 
-test("a server that wants a login is logged in to in another tab, and is checked after that", async () => {
+test("the user logs in to a server in another tab, after which it is checked", async () => {
   const opened = vi.spyOn(window, "open").mockReturnValue(null);
   const listed = server("far", { transport: "http", tools: [tool("echo")], listed_at: 1, logged_in: true });
   const answers: (Error | object)[] = [new ApiError(403, "login_required", "it wants a login"), { url: "javascript:alert(1)" }, { url: "https://id.example/authorize?a=b" }, listed];
@@ -108,7 +108,7 @@ test("a server that wants a login is logged in to in another tab, and is checked
   expect(opened.mock.calls).toEqual([["https://id.example/authorize?a=b", "_blank", "noopener,noreferrer"]]);
   const asked = { params: { path: { name: "far" } }, body: { redirect_uri: `${window.location.origin}/` } };
   expect(client.POST).toHaveBeenLastCalledWith("/api/v1/mcp-servers/{name}/login", expect.objectContaining(asked));
-  // The tab to which the provider sent the browser back says so.
+  // The tab to which the provider redirected the browser reports the end of the login.
   has.servers = [listed];
   const other = new BroadcastChannel("sandbridge.mcp-login");
   other.postMessage("far");
@@ -128,7 +128,7 @@ test("a login can be forgotten", async () => {
   expect(screen.queryByRole("button", { name: "Log out of far" })).toBeNull();
 });
 
-test("changed tools show both definitions, first and before they can be accepted", async () => {
+test("changed tools are listed first, and show both definitions before they can be accepted", async () => {
   const changed = tool("echo", { state: "changed", definition: '{"old": 1}', changed: '{"new": 2}' });
   const { client, has } = await show([server("s", { tools: [tool("add"), changed], listed_at: 1, changes: "of-both" })]);
   expect(screen.getByText(/^1 tool changed/)).toBeTruthy();
@@ -144,14 +144,14 @@ test("changed tools show both definitions, first and before they can be accepted
   await waitFor(() => expect(screen.queryByText(/tool changed/)).toBeNull());
 });
 
-test("a server that another one shadows cannot be checked; one's own can be removed", async () => {
+test("a shadowed server cannot be checked; the user's own server can be removed", async () => {
   await show([server("mine", { state: "shadowed" }), server("theirs", { state: "shadowed", layer: "workspace" })]);
   expect(screen.getAllByText(/^This server is not used/)).toHaveLength(2);
   const names = within(screen.getByRole("region", { name: "All servers" })).getAllByRole("button").map((button) => button.getAttribute("aria-label"));
   expect(names).toEqual(["Remove mine"]);
 });
 
-test("what is wrong stands beside its field, and a refusal leaves what was written", async () => {
+test("a problem is shown at its field, and a refusal keeps the form's contents", async () => {
   const refuse = vi.fn(() => Promise.reject(new ApiError(400, "invalid", "no more than 100 servers")));
   const { client } = await show([], refuse);
   expect(screen.getByText(/^There are no MCP servers/).textContent).toContain(".mcp.json");
@@ -174,7 +174,7 @@ test("what is wrong stands beside its field, and a refusal leaves what was writt
   expect(screen.getByLabelText<HTMLTextAreaElement>("Command line").value).toBe("run 'it all'");
 });
 
-test("a server that was added is offered to be checked", async () => {
+test("the page offers to check a new server", async () => {
   const listed = server("far", { transport: "http", tools: [tool("echo")], listed_at: 1 });
   const { client, has } = await show([], (method) => (method === "POST" ? listed : undefined));
   fireEvent.click(screen.getByRole("radio", { name: "Network service" }));

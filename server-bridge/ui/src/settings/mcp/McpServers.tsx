@@ -10,12 +10,12 @@ import { ServerCard } from "./ServerCard";
 import styles from "../settings.module.css";
 import layout from "./mcp.module.css";
 
-/** The MCP servers that the user's agents may get tools from, each with its tools; a form to add one of the user's own. */
+/** The MCP servers that offer tools to the user's agents, each with its tools; and a form to add one. */
 export default function McpServers() {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
-  // Another machine has another workspace, with other servers, and its programs list other tools.
+  // Loaded again for another active machine, whose workspace has other servers and whose programs list other tools.
   const place = settings?.active_runner;
   const loaded = useLoaded(["mcp-servers"], requests.mcpServers, place);
   const [addedName, setAddedName] = useState<string | null>(null);
@@ -37,7 +37,7 @@ export default function McpServers() {
               {servers.length === 0 && <p className={styles.nothing}>{t("mcp.none")}</p>}
               <ul className={styles.cards}>
                 {servers.map((server) => (
-                  // An approval that waits for confirmation is of this server as it was shown.
+                  // A new key for a changed server discards a pending confirmation, which was for the server as shown before.
                   <ServerCard
                     key={JSON.stringify([place, server.layer, server.origin, server.name, server.hash])}
                     server={server}

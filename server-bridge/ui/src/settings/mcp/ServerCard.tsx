@@ -22,7 +22,7 @@ interface Props {
 
 const BADGES = { ready: marks.holds, waiting: marks.lacks, shadowed: undefined };
 
-/** One server: what runs, word for word, whether it is used, and its tools. */
+/** One server: its exact command or address, its state, and its tools. */
 export function ServerCard({ server, onChanged, onRemove }: Props) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -112,7 +112,7 @@ interface ButtonsProps {
   onRemove: () => void;
 }
 
-/** What can be done with a server depends on its state and on the party that set it. */
+/** The buttons of a server, which depend on its state and on who defined it. */
 function Buttons({ server, checking, onCheck, onApprove, onRevoke, onLogOut, onRemove }: ButtonsProps) {
   const { t } = useTranslation("settings");
   const { layer, state } = server;

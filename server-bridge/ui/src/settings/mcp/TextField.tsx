@@ -10,13 +10,13 @@ interface Props {
   label: string;
   hint?: string;
   placeholder: string;
-  /** For several lines. */
+  /** The height in lines, for a text of several lines. */
   rows?: number;
   /** True for a secret: its text is not shown. */
   hidden?: boolean;
 }
 
-/** A field of the form whose text is taken as it is written, with its problem in words. */
+/** A field of the form whose text is taken exactly as typed, with its problem below it. */
 export function TextField({ draft, problems, change, name, label, hint, placeholder, rows, hidden }: Props) {
   const { t } = useTranslation("settings");
   const problem = problems[name];

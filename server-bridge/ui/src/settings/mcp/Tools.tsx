@@ -13,11 +13,11 @@ interface Props {
   server: McpServer;
   isUnfolded: boolean;
   onUnfold: (isUnfolded: boolean) => void;
-  /** Gets the hash of the changes that were shown. */
+  /** Called with the hash of the changes that were shown. */
   onAccept: (hash: string) => void;
 }
 
-/** The tools that a server listed, unfolded on demand. Those that changed come first; they are accepted where they are seen. */
+/** The tools that a server listed, unfolded on demand. Changed tools are first, and are accepted here. */
 export function Tools({ server, isUnfolded, onUnfold, onAccept }: Props) {
   const { t } = useTranslation("settings");
   const { relative, absolute } = useTimeWords();
@@ -39,7 +39,7 @@ export function Tools({ server, isUnfolded, onUnfold, onAccept }: Props) {
             {changes !== null && (
               <div className={styles.actions}>
                 <ConfirmButton
-                  // For other changes, the question is asked again.
+                  // A new key discards a pending confirmation when the changes differ.
                   key={changes}
                   label={t("mcp.accept")}
                   name={t("mcp.acceptName", { name: plainly(server.name) })}
@@ -68,7 +68,7 @@ function List({ tools }: { tools: McpTool[] }) {
   );
 }
 
-/** Its texts come from the server, which anybody may have written. */
+/** A tool. Its texts come from the server, which may not be trustworthy. */
 function Tool({ tool }: { tool: McpTool }) {
   const { t } = useTranslation("settings");
   return (

@@ -10,19 +10,19 @@ test("words are split at spaces, and quotes keep them together", () => {
   expect(splitWords("")).toEqual([]);
 });
 
-test("a backslash keeps the next character, as a shell has it", () => {
+test("a backslash quotes the next character, as in a shell", () => {
   expect(splitWords(String.raw`a\ b \"c\' \\`)).toEqual(["a b", `"c'`, "\\"]);
   expect(splitWords(String.raw`"a\"b\\c\$d\n" 'e\f'`)).toEqual([String.raw`a"b\c$d\n`, String.raw`e\f`]);
   expect(splitWords('npx -y \\\n  server "on\\\ne"')).toEqual(["npx", "-y", "server", "one"]);
   expect(splitWords("end\\")).toEqual(["end\\"]);
 });
 
-test("nothing else is read as a shell would", () => {
+test("no other shell syntax is interpreted", () => {
   expect(splitWords("sh -c 'ls | wc' ${HOME:-/tmp} $(id) `id` a&&b > c # d")).toEqual([
     "sh", "-c", "ls | wc", "${HOME:-/tmp}", "$(id)", "`id`", "a&&b", ">", "c", "#", "d",
   ]);
 });
 
-test("a quote that is not closed is noticed", () => {
+test("an unclosed quote is detected", () => {
   for (const line of ["'", '"', "run 'a", 'run "a\\"', `run 'a' b"c`, `it's`]) expect(splitWords(line), line).toBeNull();
 });

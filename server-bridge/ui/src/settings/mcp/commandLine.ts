@@ -1,14 +1,14 @@
-/** A command line as people write it, split into words; no shell reads it. Pure. */
+/** Splits a command line into words; no shell is involved. Pure. */
 
-/** A line that goes on, space, a quoted piece, an escaped character, or anything else. A last backslash stands for itself. */
+/** A line continuation, spaces, a quoted piece, an escaped character, or anything else. A backslash at the very end is a literal. */
 const PIECE = /\\\n|(?<space>\s+)|'(?<literal>[^']*)'|"(?<quoted>(?:[^"\\]|\\[^])*)"|\\(?<escaped>[^])|(?<plain>[^\s'"\\]+|\\$)/gy;
 
-/** The only backslashes that mean something between double quotes. */
+/** The only backslashes that have a meaning between double quotes. */
 const ESCAPED = /\\\n|\\(["\\$`])/g;
 
 /**
- * Splits a line as a POSIX shell does, by spaces, quotes and backslashes alone: variables, pipes and the like stay as they are
- * written. Null if a quote is not closed.
+ * Splits a line as a POSIX shell does, by spaces, quotes and backslashes alone: variables, pipes and the like stay
+ * unchanged. Null if a quote is not closed.
  */
 export function splitWords(line: string): string[] | null {
   const words: string[] = [];

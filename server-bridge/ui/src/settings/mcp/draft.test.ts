@@ -4,19 +4,19 @@ import { type Draft, EMPTY_DRAFT, entryOf } from "./draft";
 const program = (change: Partial<Draft>) => entryOf({ ...EMPTY_DRAFT, name: "files", command: "server", ...change });
 const address = (change: Partial<Draft>) => entryOf({ ...EMPTY_DRAFT, name: "far", kind: "address", url: "https://x.example/mcp", ...change });
 
-test("a program has its words and its variables, and nothing of an address", () => {
+test("a program has words and variables, and none of the fields of an address", () => {
   expect(program({ command: "npx -y 'my server'", env: "A=1\n\n  B_2= x = y \nC=", url: "no", headers: "no" })).toEqual({
     entry: { command: "npx", args: ["-y", "my server"], env: { A: "1", B_2: " x = y ", C: "" } },
   });
 });
 
-test("an address has its headers, and nothing of a program", () => {
+test("an address has headers, and none of the fields of a program", () => {
   expect(address({ url: " http://127.0.0.1:1/mcp?a=b&c ", headers: "Authorization:  Bearer a:b \nX-Empty:", command: "'", env: "no" })).toEqual({
     entry: { url: "http://127.0.0.1:1/mcp?a=b&c", headers: { Authorization: "Bearer a:b", "X-Empty": "" } },
   });
 });
 
-test("an address may be reached through a runner, and by a client of its own", () => {
+test("an address may be reached through a runner, and with client credentials", () => {
   expect(address({ via: " laptop ", clientId: "me", clientSecret: " s3cret ", scopes: "a  b" })).toEqual({
     entry: {
       url: "https://x.example/mcp",
@@ -32,7 +32,7 @@ test("an address may be reached through a runner, and by a client of its own", (
   expect(address({ scopes: "a" })).toEqual({ problems: { clientId: { kind: "noClientId" } } });
 });
 
-test("each field that is wrong is named, with its line", () => {
+test("each wrong field is reported, with its line", () => {
   expect(program({ name: "a b", command: " ", env: "A=1\n\nexport B=2" })).toEqual({
     problems: { name: { kind: "name" }, command: { kind: "noCommand" }, env: { kind: "envLine", line: 3 } },
   });
@@ -45,12 +45,12 @@ test("each field that is wrong is named, with its line", () => {
   expect(address({ headers: "Bearer token" })).toMatchObject({ problems: { headers: { kind: "headerLine", line: 1 } } });
 });
 
-test("a name can be told apart, and is a part of an address", () => {
+test("a name needs a letter or a digit, and fits into an address", () => {
   const isName = (name: string) => "entry" in program({ name });
   expect(["files", " My-files_2.x ", "7", "x".repeat(32)].filter((name) => !isName(name))).toEqual([]);
   expect(["", ".", "..", "--", "a/b", "a b", "文件", "x".repeat(33)].filter(isName)).toEqual([]);
 });
 
-test("variables whose names differ in case are two", () => {
+test("variables whose names differ only in case are different", () => {
   expect(program({ env: "a=1\nA=2" })).toMatchObject({ entry: { env: { a: "1", A: "2" } } });
 });

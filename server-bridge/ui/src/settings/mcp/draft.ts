@@ -1,4 +1,4 @@
-/** An MCP server while it is being written in a form. Pure. */
+/** An MCP server being entered in a form. Pure. */
 import type { McpServerEntry } from "../types";
 import { splitWords } from "./commandLine";
 
@@ -14,17 +14,17 @@ export interface Draft {
   via: string;
   /** Lines of `Name: value`. */
   headers: string;
-  /** The client that gets tokens without a login; empty for none. */
+  /** The ID of the client that gets tokens without a login; empty for none. */
   clientId: string;
   clientSecret: string;
-  /** Words. */
+  /** Scopes, separated by spaces. */
   scopes: string;
 }
 
-/** A field whose text can be wrong. */
+/** A field whose text can be invalid. */
 export type DraftField = Exclude<keyof Draft, "kind">;
 
-/** The problem with a field; `line` and `name` are those that it is about. */
+/** The problem with a field, and the line and the name that it concerns, if any. */
 export interface DraftProblem {
   kind: "name" | "noCommand" | "openQuote" | "url" | "via" | "noClientId" | "noClientSecret" | "envLine" | "envTwice" | "headerLine" | "headerTwice";
   line?: number;
@@ -46,15 +46,15 @@ export const EMPTY_DRAFT: Draft = {
   scopes: "",
 };
 
-/** Narrower than the server's rule, which is for files too: models see other characters as `_`. */
+/** Narrower than the server's rule, which also applies to files: other characters would become `_` in tool names. */
 const NAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9_.-]{1,32}$/;
 const ADDRESS = /^https?:\/\/\S+$/i;
-/** The name of a place, as the server has it. */
+/** The rule for the name of a place, the same as the server's. */
 export const PLACE = /^(?!auto$)[a-z0-9_][a-z0-9_.-]{0,62}$/;
 const VARIABLE = /^\s*(?<name>[^\s=]+)=(?<value>.*)$/;
 const HEADER = /^\s*(?<name>[\w!#$%&'*+.^`|~-]+)\s*:\s*(?<value>.*?)\s*$/;
 
-/** The definition to send, or what is wrong with the fields of its kind. */
+/** The definition to send, or the problems of the fields of its kind. */
 export function entryOf(draft: Draft): { entry: McpServerEntry } | { problems: DraftProblems } {
   const problems: DraftProblems = NAME.test(draft.name.trim()) ? {} : { name: { kind: "name" } };
   const entry = draft.kind === "program" ? programOf(draft, problems) : addressOf(draft, problems);
@@ -82,7 +82,7 @@ function addressOf(draft: Draft, problems: DraftProblems): McpServerEntry {
   return { url, headers, ...(via !== "" && { via }), ...(oauth !== null && { oauth }) };
 }
 
-/** The client of its own; null if there is none. */
+/** The client credentials; null if there are none. */
 function clientOf(draft: Draft, problems: DraftProblems): McpServerEntry["oauth"] {
   const [clientId, clientSecret] = [draft.clientId.trim(), draft.clientSecret.trim()];
   const scopes = draft.scopes.split(/\s+/).filter((scope) => scope !== "");
@@ -97,7 +97,7 @@ interface Pairs {
   problem: DraftProblem | null;
 }
 
-/** The kinds of problem with a line that is of another form, and with one that repeats a name. */
+/** The kinds of problem for a line that has another form, and for a line that repeats a name. */
 type LineKinds = Record<"other" | "twice", DraftProblem["kind"]>;
 
 /** The names and values of lines; empty lines are skipped. Two names are the same if `folded` makes them equal. */

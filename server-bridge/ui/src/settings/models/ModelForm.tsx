@@ -12,17 +12,17 @@ import { type Offer, useOffer } from "./useOffer";
 import styles from "../settings.module.css";
 
 interface Props {
-  /** Null to add one. */
+  /** The subscription to change; null to add one. */
   known: Subscription | null;
-  /** For a first model: asks only for the necessary fields, and names the subscription after its provider. */
+  /** True for the first model: the form asks only for the necessary fields, and names the subscription after its provider. */
   isFirst?: boolean;
-  /** `trial` is the model's answer, if it was tested. */
+  /** Called after saving; `trial` is the model's answer, if it was tested. */
   onSaved: (saved: Subscription, trial: Trial | null) => Promise<void>;
   onCancel: (() => void) | null;
 }
 
 /**
- * A subscription to be added or changed. Its key is write-only: the server never returns it. The model is tested before anything is
+ * The form that adds or changes a subscription. The key is write-only: the server never returns it. The model is tested before anything is
  * saved; if it does not answer, the form keeps its contents, and the reason is shown at its field.
  */
 export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) {
@@ -109,7 +109,7 @@ export function ModelForm({ known, isFirst = false, onSaved, onCancel }: Props) 
   );
 }
 
-/** Focuses the field with the reason of a refusal. */
+/** Returns a ref for the form, and focuses the field that a refusal concerns. */
 function useFocusOnRefusal(refusal: Refusal | null) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -150,7 +150,7 @@ function NameField({ draft, change }: PartProps) {
   );
 }
 
-/** Which of several models answers, and which ones replace it. */
+/** The fields for the default tier and the fallback. */
 function ChoiceFields({ draft, change }: PartProps) {
   const { t } = useTranslation("settings");
   return (

@@ -6,7 +6,7 @@ import type { Offer } from "./useOffer";
 
 interface Props {
   label: string;
-  /** The id of the list of names; the form contains it once. */
+  /** The id of the `datalist` with the names, which the form contains once. */
   list: string;
   value: string;
   required?: boolean;
@@ -17,7 +17,7 @@ interface Props {
   onAsk: () => void;
 }
 
-/** A model's name: one of those that the provider lists, or any other. */
+/** A field for a model's name: one that the provider lists, or any other. */
 export function ModelName({ label, list, value, required, hint, problem = null, onChange, onAsk }: Props) {
   const { t } = useTranslation("settings");
   return (
@@ -42,7 +42,7 @@ export function ModelName({ label, list, value, required, hint, problem = null, 
   );
 }
 
-/** The names to choose from, and a line that says how the provider was reached for them. */
+/** The names to choose from, and a line about the request for them. */
 export function OfferedNames({ id, offer }: { id: string; offer: Offer }) {
   const { t } = useTranslation("settings");
   const words = {
@@ -50,7 +50,7 @@ export function OfferedNames({ id, offer }: { id: string; offer: Offer }) {
     asking: t("models.offer.asking"),
     listed: t(offer.complete ? "models.offer.listed" : "models.offer.cut", { number: offer.names.length }),
     unlisted: t("models.offer.unlisted"),
-    // Errors about the key are shown at the key.
+    // Errors about the key are shown at the field of the key.
     failed: refusalOf(offer.error)?.field === "key" ? "" : t("models.offer.failed", { why: errorText(offer.error) }),
   };
   return (

@@ -30,7 +30,7 @@ export function ProviderField({ draft, change }: Props) {
   );
 }
 
-/** The endpoint's location: anywhere the server reaches, or beside a runner that relays to it. */
+/** The fields for the endpoint: an address that the server can reach, or a runner that relays to it. */
 export function Address({ draft, change, problem }: Props & { problem: string | null }) {
   const { t } = useTranslation("settings");
   const { runners } = useAppState("runners");

@@ -13,7 +13,7 @@ interface Props {
   onChange: (tiers: Record<Tier, TierDraft>) => void;
 }
 
-/** The model of each tier; at least one is needed. */
+/** The model of each tier; at least one is required. */
 export function TierFields({ tiers, list, onAsk, onChange }: Props) {
   const { t } = useTranslation("settings");
   const change = (tier: Tier, changed: Partial<TierDraft>) => onChange({ ...tiers, [tier]: { ...tiers[tier], ...changed } });

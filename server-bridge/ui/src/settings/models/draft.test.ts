@@ -15,7 +15,7 @@ const known: Subscription = {
   api_key_end: "abcd",
 };
 
-test("what was not touched stays as it was, the key and unseen figures included", () => {
+test("unchanged fields keep their values, including the key and figures that the form does not show", () => {
   expect(documentOf(draftOf(known), known)).toEqual({
     provider: "anthropic",
     base_url: "https://models.example",
@@ -24,26 +24,26 @@ test("what was not touched stays as it was, the key and unseen figures included"
   });
 });
 
-test("a key is sent only when it was written, and taken away only when that was asked for", () => {
+test("a key is sent only if one was entered, and removed only on request", () => {
   expect(documentOf({ ...draftOf(known), key: "new" }, known).api_key).toBe("new");
   expect(documentOf({ ...draftOf(known), withoutKey: true }, known).api_key).toBe("");
   expect("api_key" in documentOf(draftOf(known), known)).toBe(false);
 });
 
-test("behind a runner there is neither an address nor a key", () => {
+test("with a runner there is neither an address nor a key", () => {
   const relayed = documentOf({ ...draftOf(known), relayed: true, runner: "laptop", key: "secret" }, known);
   expect(relayed).toMatchObject({ runner: "laptop", api_key: "" });
   expect(relayed.base_url).toBeUndefined();
 });
 
-test("a tier without a model is left out, and so is a usual tier that has none", () => {
+test("a tier without a model is left out, and so is a default tier without one", () => {
   const draft = draftOf(null);
   draft.tiers.balance = { name: " m ", windowTokens: "", inputPrice: "1", outputPrice: "" };
   const document = documentOf({ ...draft, name: " n ", defaultTier: "swift" }, null);
   expect(document).toEqual({ name: "n", provider: "openai", models: { balance: { name: "m", window_tokens: null, price: null } } });
 });
 
-test("a provider is asked for its models once there is a key, an address or a runner", () => {
+test("a provider can be asked for its models once there is a key, an address or a runner", () => {
   expect(placeOf(draftOf(null), null)).toBeNull();
   expect(placeOf({ ...draftOf(null), key: "k" }, null)).toEqual({ provider: "openai", api_key: "k" });
   expect(placeOf({ ...draftOf(null), baseUrl: " http://127.0.0.1:1 " }, null)).toEqual({ provider: "openai", base_url: "http://127.0.0.1:1" });
@@ -51,7 +51,7 @@ test("a provider is asked for its models once there is a key, an address or a ru
   expect(placeOf({ ...draftOf(known), relayed: true, runner: "laptop" }, known)).toMatchObject({ runner: "laptop" });
 });
 
-test("a model is tried again only where it would be asked otherwise", () => {
+test("a model is tested again only if it would be contacted differently", () => {
   const needs = (change: object) => needsTrial(documentOf({ ...draftOf(known), ...change }, known), known);
   expect(needs({})).toBe(false);
   expect(needs({ fallback: "server" })).toBe(false);
@@ -64,7 +64,7 @@ test("a model is tried again only where it would be asked otherwise", () => {
   expect(needsTrial(documentOf(draftOf(null), null), null)).toBe(true);
 });
 
-test("the reason of a refusal stands at the field that it is about", () => {
+test("the reason for a refusal is assigned to the field that it concerns", () => {
   const of = (status: number, kind: string) => refusalOf(new ApiError(status, kind, "why"));
   expect(of(422, "key")).toEqual({ field: "key", text: "why" });
   expect(of(422, "unknown_model")?.field).toBe("model");

@@ -1,12 +1,12 @@
-/** A subscription while it is being written in a form. Pure. */
+/** A subscription being entered in a form. Pure. */
 import { ApiError } from "../../api";
 import { type Provider, type ProviderDocument, type Subscription, type SubscriptionDocument, type Tier, TIERS, type TierModel } from "../types";
 
 export interface TierDraft {
   name: string;
-  /** Empty: as the server has it. */
+  /** The context window; empty for the server's value. */
   windowTokens: string;
-  /** US dollars per million tokens; both or none. */
+  /** Prices in US dollars per million tokens; both or neither. */
   inputPrice: string;
   outputPrice: string;
 }
@@ -14,11 +14,11 @@ export interface TierDraft {
 export interface Draft {
   name: string;
   provider: Provider;
-  /** True if a runner relays to it. */
+  /** True if a runner relays to the provider. */
   relayed: boolean;
   baseUrl: string;
   runner: string;
-  /** Write-only: empty keeps the stored key. */
+  /** The new API key; empty keeps the stored key. */
   key: string;
   withoutKey: boolean;
   tiers: Record<Tier, TierDraft>;
@@ -93,7 +93,7 @@ export interface Refusal {
   text: string;
 }
 
-/** By the kind of the server's error. */
+/** The field that an error concerns, by the error's kind. */
 const FIELDS: Record<string, Refusal["field"]> = {
   key: "key",
   quota: "key",
@@ -105,7 +105,7 @@ const FIELDS: Record<string, Refusal["field"]> = {
   timeout: "place",
 };
 
-/** Null if the error did not come from contacting the model. */
+/** The refusal that an error describes; null if the error did not come from contacting the model. */
 export function refusalOf(error: unknown): Refusal | null {
   if (!(error instanceof ApiError) || (error.status !== 422 && error.status !== 429)) return null;
   return { field: FIELDS[error.kind] ?? null, text: error.message };

@@ -1,4 +1,4 @@
-/** The models that a provider lists, while a subscription is being written. */
+/** The models that a provider lists, for the form of a subscription. */
 import { useRef, useState } from "react";
 import { useRequests } from "../requests";
 import type { Subscription } from "../types";
@@ -7,7 +7,7 @@ import { type Draft, placeOf } from "./draft";
 export interface Offer {
   state: "unasked" | "asking" | "listed" | "unlisted" | "failed";
   names: string[];
-  /** True if this is the whole list. */
+  /** True if the list is complete. */
   complete: boolean;
   error: unknown;
 }

@@ -5,12 +5,12 @@ import type { Plugin, PluginPart } from "../types";
 import styles from "../settings.module.css";
 import layout from "../mcp/mcp.module.css";
 
-/** The kinds of parts: first those that run something. */
+/** The kinds of parts, beginning with those that run something. */
 const KINDS = ["hooks", "servers", "commands", "skills", "roles", "unused"] as const;
 
 const RUNS: readonly (typeof KINDS)[number][] = ["hooks", "servers"];
 
-/** The parts of a plugin, folded by kind, and its problems. The parts that run and those that are not used are unfolded. */
+/** The parts of a plugin, folded by kind, and its problems. Parts that run something and unused parts are unfolded. */
 export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: boolean }) {
   const { t } = useTranslation("settings");
   const kinds = KINDS.filter((kind) => plugin[kind].length > 0);
@@ -31,7 +31,7 @@ export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: b
   );
 }
 
-/** Its texts come from the plugin, which anybody may have written. */
+/** A part. Its texts come from the plugin, which may not be trustworthy. */
 function Part({ part: { name, about }, runs }: { part: PluginPart; runs: boolean }) {
   return (
     <li className={styles.plain}>

@@ -21,15 +21,15 @@ interface Draft {
 
 /** A plugin that was inspected, but is not installed yet. */
 interface Looked {
-  /** The contents of the form at that time: if they have changed since, nothing can be installed. */
+  /** The contents of the form at that time: if they have changed since, the plugin must be inspected again. */
   draft: Draft;
   /** The request, which is sent again to install the same plugin. */
   asked: NewPlugin;
   plugin: Plugin;
 }
 
-/** A plugin to be installed: it is looked at first, and exactly what was shown is installed. The form keeps its contents until then.
- * `chosen` is the source of an offer that the user chose, if they did. */
+/** The form that installs a plugin: it is inspected first, and exactly what was shown is installed. The form keeps its contents until
+ * then. `chosen` is the source of an offer that the user chose; empty if there is none. */
 export function InstallPlugin({ chosen, onInstalled }: { chosen: string; onInstalled: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
@@ -59,7 +59,7 @@ export function InstallPlugin({ chosen, onInstalled }: { chosen: string; onInsta
     }
     setInstalled(({ count }) => ({ name: plugin.name, count: count + 1 }));
     setFound(null);
-    // What was written meanwhile is kept.
+    // Input entered meanwhile is kept.
     setDraft((before) => (before === shown ? { kind: shown.kind, source: "", file: null } : before));
     await onInstalled();
   };
@@ -103,7 +103,7 @@ export function InstallPlugin({ chosen, onInstalled }: { chosen: string; onInsta
         <Field label={t("plugins.file")} hint={t("plugins.fileHint")} problem={isTooLarge ? t("plugins.fileTooLarge") : missing}>
           {(id, describedBy) => (
             <input
-              // A page can empty such a field only by replacing it with a new one.
+              // A file field can be emptied only by replacing it with a new one.
               key={installed.count}
               id={id}
               type="file"
@@ -138,7 +138,7 @@ export function InstallPlugin({ chosen, onInstalled }: { chosen: string; onInsta
   );
 }
 
-/** The request with an archive, which is read now: what is installed is what was looked at, even if the file changes. */
+/** The request with the content of an archive, read now, so that exactly the inspected archive is installed even if the file changes. */
 async function ofArchive(file: File | null, unreadable: string): Promise<NewPlugin> {
   if (file === null) throw new Error(unreadable);
   const archive = await base64Of(file).catch(() => {
@@ -147,7 +147,7 @@ async function ofArchive(file: File | null, unreadable: string): Promise<NewPlug
   return { archive, name: nameOf(file.name) };
 }
 
-/** The files at the source are not those that were looked at. */
+/** True if the files at the source have changed since they were inspected. */
 function isOfChange(problem: unknown): boolean {
   return problem instanceof ApiError && problem.status === 409;
 }

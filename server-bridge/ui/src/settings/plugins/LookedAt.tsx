@@ -6,7 +6,7 @@ import type { Plugin } from "../types";
 import { Contents } from "./Contents";
 import styles from "../settings.module.css";
 
-/** A plugin that is not installed yet: everything that it would run, and what differs from the installed copy. */
+/** A plugin that is not installed yet: everything that it would run, and its differences from the installed copy. */
 export function LookedAt({ plugin }: { plugin: Plugin }) {
   const { t } = useTranslation("settings");
   return (

@@ -13,10 +13,10 @@ import { useRequests } from "../requests";
 import type { Marketplace, MarketplacePlugin, ShelfPlugin } from "../types";
 import styles from "../settings.module.css";
 
-/** Called with the source of a plugin that the user wants to look at. */
+/** Called with the source of a plugin that the user wants to inspect. */
 type OnChosen = (source: string) => void;
 
-/** Where plugins are offered: the user's marketplaces and the server's shelf, each loaded when it is unfolded. */
+/** The plugins on offer: the user's marketplaces and the server's shelf, each loaded when it is unfolded. */
 export function Offers({ onChosen }: { onChosen: OnChosen }) {
   const { t } = useTranslation("settings");
   return (
@@ -190,14 +190,14 @@ function Shelf({ onChosen }: { onChosen: OnChosen }) {
 
 interface OfferProps {
   offer: MarketplacePlugin | ShelfPlugin;
-  /** The group that it belongs to, or who shares it. */
+  /** The plugin's category, or the user who shares it. */
   about: string;
   onChosen: OnChosen;
   isOwn?: boolean;
   children?: ReactNode;
 }
 
-/** A plugin that is offered. Its texts may have been written by anybody. */
+/** A plugin on offer. Its texts may not be trustworthy. */
 function Offer({ offer, about, onChosen, isOwn = false, children }: OfferProps) {
   const { t } = useTranslation("settings");
   const state = offer.has_update ? t("plugins.newCopy") : offer.installed ? t("plugins.have") : "";

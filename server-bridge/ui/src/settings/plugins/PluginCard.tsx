@@ -15,12 +15,12 @@ import styles from "../settings.module.css";
 interface Props {
   plugin: Plugin;
   onChanged: () => Promise<void>;
-  /** Called with the plugin's source, to look at the copy that is there now. */
+  /** Called with the plugin's source, to inspect the copy that the source has now. */
   onChosen: (source: string) => void;
   onRemove: () => void;
 }
 
-/** One plugin: whether it is used, where it came from, and what is in it. */
+/** One plugin: its state, its source and its parts. */
 export function PluginCard({ plugin, onChanged, onChosen, onRemove }: Props) {
   const { t } = useTranslation("settings");
   const { relative, absolute } = useTimeWords();

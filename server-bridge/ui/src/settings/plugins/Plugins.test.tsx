@@ -34,7 +34,7 @@ function plugin(change: Partial<Plugin> = {}): Plugin {
 
 const LOOKED = plugin({ enabled: false, installed_at: null });
 
-/** Shows the section of a user with these plugins; `answers` are to the requests that are no list. */
+/** Shows the section of a user with these plugins; `answers` responds to all other requests. */
 async function show(plugins: Plugin[], answers: (method: string, path: string, body: NewPlugin) => unknown = () => undefined) {
   const has = { plugins };
   const answer = (method: string, path: string, { body }: Asked) => (method === "GET" ? { ...has } : answers(method, path, body as NewPlugin));
@@ -48,7 +48,7 @@ const choose = (file: File) => fireEvent.change(screen.getByLabelText("Archive")
 const byArchive = () => fireEvent.click(screen.getByRole("radio", { name: "An archive file" }));
 const problems = () => screen.getAllByRole("alert").map((alert) => alert.textContent).filter((text) => text !== "");
 
-test("a plugin is listed with all that is in it, what is not used and what is wrong, and no text leaves its place", async () => {
+test("a plugin is listed with all its parts, unused parts and problems, and its texts cannot disturb the page", async () => {
   await show([
     plugin({
       description: "Guards\u202e",
@@ -75,7 +75,7 @@ test("a plugin is listed with all that is in it, what is not used and what is wr
   expect(within(card).getByText("skills/x: has no text")).toBeTruthy();
 });
 
-test("a plugin is disabled and enabled at once, and removed after a question", async () => {
+test("a plugin is disabled and enabled at once, and removed after a confirmation", async () => {
   const { client, has } = await show([plugin()], (method) => {
     if (method === "DELETE") throw new ApiError(404, "not_found", "you have no plugin guard");
   });
@@ -95,7 +95,7 @@ test("a plugin is disabled and enabled at once, and removed after a question", a
   await waitFor(() => expect(problems()).toEqual(["you have no plugin guard"]));
 });
 
-test("a source is looked at, shows first what runs and what differs, and is installed by the hash that was shown", async () => {
+test("a source is inspected, shows what runs and what differs, and is installed by the hash that was shown", async () => {
   const files = ["check.sh", "b\u202e"];
   const shown = plugin({
     ...LOOKED,
@@ -124,7 +124,7 @@ test("a source is looked at, shows first what runs and what differs, and is inst
   expect(screen.queryByRole("button", { name: "Install" })).toBeNull();
 });
 
-test("what was looked at cannot be installed once the form names something else", async () => {
+test("an inspected plugin cannot be installed after the form has changed", async () => {
   let end: (shown: Plugin) => void = () => {};
   const { client } = await show([], () => new Promise<Plugin>((done) => (end = done)));
   write("Source", "npm:guard");
@@ -142,7 +142,7 @@ test("what was looked at cannot be installed once the form names something else"
   expect(client.POST).toHaveBeenCalledTimes(2);
 });
 
-test("an archive is sent in base64, and is the same when it is installed", async () => {
+test("an archive is sent in base64, and the same content is installed", async () => {
   const { client } = await show([], (_, path) => (path.endsWith("/look") ? LOOKED : undefined));
   byArchive();
   choose(new File([Uint8Array.from([0x1f, 0x8b, 0xff])], "guard.tar.gz"));
@@ -172,7 +172,7 @@ test("nothing is sent without a source, without a file, or with a file that is t
   expect(client.POST).not.toHaveBeenCalled();
 });
 
-test("an error stays with the form, which keeps its contents; after a change of the files one has to look again", async () => {
+test("an error is shown in the form, which keeps its contents; after a change of the files, the user must inspect again", async () => {
   const answers: unknown[] = [new ApiError(400, "invalid", "it cannot be fetched"), LOOKED, new ApiError(500, "internal", "no room"), new ApiError(409, "conflict", "look at it again"), LOOKED];
   await show([], () => {
     const answer = answers.shift();
@@ -196,7 +196,7 @@ test("an error stays with the form, which keeps its contents; after a change of 
   expect(problems()).toEqual([]);
 });
 
-test("the same copy is named as such, and a long list of differences says that it ends", async () => {
+test("an identical copy is reported as such, and a long list of differences says that it is cut", async () => {
   const files = Array.from({ length: PLUGIN_CHANGES_COUNT }, (_, at) => `file-${at}`);
   const answers = [{ version: "1.0", hash: LOOKED.hash, files: [] }, { version: "0.9", hash: "old", files }];
   await show([], () => plugin({ ...LOOKED, replaces: answers.shift() ?? null }));

@@ -10,12 +10,12 @@ import { PluginCard } from "./PluginCard";
 import styles from "../settings.module.css";
 import layout from "../mcp/mcp.module.css";
 
-/** The user's plugins, a form to install another one, or another copy of one, and where plugins are offered. */
+/** The user's plugins, a form to install a plugin or another copy of one, and the plugins on offer. */
 export default function Plugins() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["plugins"], requests.plugins);
-  // A source that was chosen from an offer, and how many were.
+  // The source of the offer chosen last, and the number of choices so far.
   const [chosen, setChosen] = useState({ source: "", count: 0 });
   const choose = (source: string) => setChosen(({ count }) => ({ source, count: count + 1 }));
   // The card disappears with the plugin, so an error of the removal is shown here.
@@ -34,7 +34,7 @@ export default function Plugins() {
               {plugins.length === 0 && <p className={styles.nothing}>{t("plugins.none")}</p>}
               <ul className={styles.cards}>
                 {plugins.map((plugin) => (
-                  // A removal that waits for confirmation is of this copy.
+                  // A new key for another copy discards a pending confirmation of the removal.
                   <PluginCard
                     key={`${plugin.name} ${plugin.hash}`}
                     plugin={plugin}

@@ -11,7 +11,7 @@ export function base64Of(file: Blob): Promise<string> {
   });
 }
 
-/** The name that an archive gives to a plugin without a name of its own, as the command line has it: up to the first dot. */
+/** The name that an archive gives to a plugin that has none, as on the command line: the file name up to the first dot. */
 export function nameOf(fileName: string): string {
   return fileName.split(".")[0] ?? "";
 }

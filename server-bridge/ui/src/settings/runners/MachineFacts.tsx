@@ -40,7 +40,7 @@ export function MachineFacts({ runner }: { runner: Runner }) {
   );
 }
 
-/** A summary of whether the machine confines commands; a click shows each layer, and a missing one is named at once. */
+/** A summary of whether the machine confines commands; a click shows each layer, and missing layers are listed without a click. */
 function Confinement({ layers }: { layers: Layer[] }) {
   const { t } = useTranslation("settings");
   const missing = layers.filter((layer) => !layer.holds && !layer.by_choice);

@@ -8,9 +8,9 @@ import styles from "../settings.module.css";
 
 interface Props {
   result: RunnerToken;
-  /** True if the machine is not connected yet, so that a notice when it connects is useful. */
+  /** True if the machine is not connected yet, so that the page shows when it connects. */
   waiting: boolean;
-  /** The workspace that the line sets: empty for the directory in which it is pasted, null if it sets none. */
+  /** The workspace that the command sets: empty for the directory in which it is pasted, null if it sets none. */
   workspace: string | null;
   onDone: () => void;
 }
@@ -31,7 +31,7 @@ export function TokenResult({ result, waiting, workspace, onDone }: Props) {
   );
 }
 
-/** The line to paste, the resulting workspace if known, and the time until which the line works. */
+/** The command to paste, the resulting workspace if known, and the time until which the command works. */
 export function TokenCommand({ result, workspace }: { result: RunnerToken; workspace: string | null }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();

@@ -10,7 +10,7 @@ import styles from "../settings.module.css";
 
 interface Props {
   runner: Runner;
-  /** Shows the line that installs the newer runner, for a machine that cannot replace its own. */
+  /** Shows the command that installs the newer runner, for a machine that cannot replace its program. */
   onLine: () => void;
 }
 

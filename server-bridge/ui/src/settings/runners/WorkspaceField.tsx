@@ -1,7 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { Field } from "../parts";
 
-/** A machine's directory for commands; empty for the one in which the line is pasted. */
+/** The machine's directory for commands; empty for the directory in which the command is pasted. */
 export function WorkspaceField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const { t } = useTranslation("settings");
   return (

@@ -5,13 +5,13 @@ import type { Runner } from "../../types";
 export interface Asked {
   /** The version that the machine has downloaded; null while it downloads. */
   version: string | null;
-  /** Commands that were running there at that time. */
+  /** The number of commands that were running at that time. */
   running: number;
   /** The connection at the time of the request. */
   connectedAt: number | null;
 }
 
-/** `current`: there is nothing newer. `older`: there is, and no update was requested. */
+/** `current`: no newer version is offered. `older`: one is offered, and no update was requested. */
 export type Stage = "current" | "older" | "downloading" | "waiting" | "restarting" | "done" | "failed";
 
 export function stageOf(asked: Asked | null, runner: Runner): Stage {
@@ -20,6 +20,6 @@ export function stageOf(asked: Asked | null, runner: Runner): Stage {
   if (asked.version === null) return "downloading";
   if (!runner.online) return "restarting";
   if (runner.connected_at === asked.connectedAt) return "waiting";
-  // It is back unchanged: if it reports nothing about the update, it was restarted, and the update can be requested again.
+  // The runner returned unchanged. Without a reported error it was only restarted, and the update can be requested again.
   return runner.update_error === null ? "older" : "failed";
 }

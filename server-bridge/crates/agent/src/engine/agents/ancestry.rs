@@ -12,7 +12,7 @@ use crate::limits::{SUB_AGENT_DEPTH, SUB_AGENT_ITERATIONS, SUB_AGENTS_PER_TURN, 
 use crate::models::Place;
 use crate::tool::Toolbox;
 
-/// A turn's position: at the top, or below others.
+/// A turn's position: at the top, or below other turns.
 pub struct TurnAncestry {
     root: ChatId,
     turn: TurnId,
@@ -20,9 +20,9 @@ pub struct TurnAncestry {
     tools: Toolbox,
     /// The number of sub-agents called so far in the top turn, at any depth.
     called: Arc<AtomicUsize>,
-    /// The top turn's place among the answers in progress: given back while any turn below it waits for the user.
+    /// The top turn's place among the answers in progress; it is given back while any turn below waits for the user.
     place: Arc<OnceLock<Place>>,
-    /// The value of `place` for a turn that takes no place.
+    /// The value of `place` for a turn that occupies no place.
     no_place: Place,
     /// The user's own chat, as they see it.
     users_display: Arc<dyn Display>,
@@ -36,7 +36,7 @@ impl TurnAncestry {
         Self { root: chat.clone(), turn, depth: 0, tools, called, place, no_place, users_display, delegation }
     }
 
-    /// The ancestry of a turn below this one, with these tools.
+    /// The ancestry of a turn below this one, with these tools and this delegation.
     pub(super) fn below(&self, tools: Toolbox, delegation: Delegation) -> Self {
         let depth = self.depth + 1;
         let tools = if depth < SUB_AGENT_DEPTH { tools } else { tools.without_sub_agents() };
@@ -53,9 +53,9 @@ impl TurnAncestry {
         }
     }
 
-    /// Takes a place for one more sub-agent.
+    /// Counts one more sub-agent.
     ///
-    /// Fails with a text for the model if there is none left.
+    /// Fails with a text for the model if the limit on depth or number is reached.
     pub(super) fn take_place(&self) -> Result<(), String> {
         if self.depth >= SUB_AGENT_DEPTH {
             return Err(format!("sub-agents may be nested {SUB_AGENT_DEPTH} deep at most; do this yourself"));
@@ -78,7 +78,7 @@ impl TurnAncestry {
         self.place.get().is_some()
     }
 
-    /// Sets that place; for the top turn, once.
+    /// Sets the turn's place; for the top turn, this happens once.
     pub(in crate::engine) fn put_in(&self, place: Place) -> &Place {
         self.place.get_or_init(|| place)
     }
@@ -88,7 +88,7 @@ impl TurnAncestry {
         &self.root
     }
 
-    /// The turn of that chat: an undo of it takes back the changes of all turns below.
+    /// The turn of that chat: an undo of it reverts the changes of all turns below.
     pub fn turn(&self) -> TurnId {
         self.turn
     }
@@ -103,12 +103,12 @@ impl TurnAncestry {
         &self.users_display
     }
 
-    /// The delegation that it serves, if it is a sub-agent's turn.
+    /// The delegation that the turn serves, if it is a sub-agent's turn.
     pub fn delegation(&self) -> Option<&Delegation> {
         self.delegation.as_ref()
     }
 
-    /// How often its model may answer.
+    /// The number of answers that the turn's model may give.
     pub(in crate::engine) fn iterations(&self) -> usize {
         if self.delegation.is_some() { SUB_AGENT_ITERATIONS } else { TURN_ITERATIONS }
     }

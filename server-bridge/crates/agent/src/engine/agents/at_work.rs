@@ -1,4 +1,4 @@
-//! The running sub-agents: each by its chat, so that it can be stopped alone, and by its name.
+//! The running sub-agents, registered by their chats, so that one can be stopped alone, and by their names.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use records::{ChatId, UserId};
 use tokio_util::sync::CancellationToken;
 
-/// All of them. Cheap to clone; every clone is the same.
+/// All running sub-agents. Cheap to clone; all clones share the same state.
 #[derive(Clone, Default)]
 pub struct AtWork(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     chats: HashMap<(UserId, ChatId), CancellationToken>,
-    /// The parent's chat and the name.
+    /// The names in use, each with the parent's chat.
     names: HashSet<(ChatId, String)>,
 }
 
-/// A running sub-agent; dropping this ends it.
+/// The registration of a running sub-agent; dropping it removes the registration.
 pub struct Work {
     at_work: AtWork,
     key: (UserId, ChatId),
@@ -37,7 +37,7 @@ impl AtWork {
         Work { at_work: self.clone(), key }
     }
 
-    /// Takes a sub-agent name of a chat; `None` while another call has it.
+    /// Takes a name for a sub-agent of a chat; `None` while another call uses it.
     pub fn take_name(&self, parent: &ChatId, name: &str) -> Option<Name> {
         let key = (parent.clone(), name.to_owned());
         let is_free = self.lock().names.insert(key.clone());
@@ -49,7 +49,7 @@ impl AtWork {
         self.lock().chats.contains_key(&(user, chat.clone()))
     }
 
-    /// Stops the sub-agent of this chat; returns the number of runs that were not cancelled before.
+    /// Stops the sub-agent of this chat; returns the number of runs that were not already cancelled.
     pub fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();
         let Some(cancelled) = state.chats.get(&(user, chat.clone())) else { return 0 };

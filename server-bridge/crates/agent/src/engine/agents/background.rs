@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   SubAgent ─▶ its turn is queued ─▶ the call's result: "it works as task X"
-//!                      └─ run when that result is on record ─▶ its end ─▶ the agent that called it is told
+//!                      └─ run when that result is on record ─▶ its end ─▶ the agent that called it is informed
 //! ```
 //! All inputs of the turn are on record, so that a restarted server runs it in the same way.
 
@@ -20,7 +20,7 @@ use crate::tool::{Outcome, SubAgentState, Toolbox};
 pub struct Background {
     /// The name of the tool that called the sub-agent, as people see it.
     pub tool: String,
-    /// The subject of that call.
+    /// The subject of the call, for people.
     pub hint: String,
     /// The text of the sub-agent's role; empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -33,16 +33,16 @@ pub struct Background {
     /// The place where it works, as people see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// True if it works in a git worktree of its own.
+    /// True if it works in its own git worktree.
     #[serde(default)]
     pub worktree: bool,
 }
 
 /// The origin of a sub-agent in the background: the chat and the call.
 pub struct CalledFrom {
-    /// The chat.
+    /// The chat of the agent that called it.
     pub chat: ChatId,
-    /// The turn that called it, which may have ended.
+    /// The turn that called it; that turn may have ended.
     pub turn: TurnId,
     /// The message that shows the call.
     pub card: MessageId,

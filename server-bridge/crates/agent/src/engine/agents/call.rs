@@ -24,13 +24,14 @@ struct Found {
     role: Option<Role>,
     instance: Option<String>,
     tools: Toolbox,
-    /// The machine that it works on, if not its parent's.
+    /// The machine that it works on, if that differs from its parent's.
     place: Option<String>,
-    /// A remark for its parent.
+    /// A remark for its parent, put before the result.
     remark: Option<String>,
 }
 
-/// Runs a sub-agent to the end of its turn; `card` shows the call, for which an earlier server may have `called` one already.
+/// Runs a sub-agent to the end of its turn; `card` is the message that shows the call. A server that was killed may already have `called`
+/// a sub-agent for this card.
 ///
 /// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the parent's turn cannot
 /// continue.
@@ -60,7 +61,7 @@ pub(in crate::engine) async fn call(
     let sub_agents = &caller.ports.sub_agents;
     let is_over = called.is_some_and(|called| called.is_over);
     let _name = match wanted.instance {
-        // Another call may have taken the name since.
+        // Another call may have taken the name in the meantime.
         Some(_) if is_over => None,
         Some(name) => Some(sub_agents.take_name(name).ok_or_else(|| {
             Failure::Told(format!("the sub-agent {name:?} is already at work; wait for its result"))
@@ -94,7 +95,7 @@ pub(in crate::engine) async fn call(
         cost: None,
         is_background: wanted.background,
     };
-    // If a role's word is not a tier, it is a model name of another product.
+    // If the model named by a role is not a tier, it is the name of another product's model, and is ignored.
     let tier = tier.or_else(|| found.role.as_ref()?.model.parse().ok());
     let role_text = found.role.map(|role| role.text).unwrap_or_default();
     let place = match &found.place {
@@ -157,7 +158,7 @@ pub(in crate::engine) async fn call(
 /// The result of a call that does not wait for its sub-agent.
 fn in_background(task: &ChatId) -> String {
     format!(
-        "The sub-agent works in the background as task {task}. You are told when it has ended: go on with something else, or end your \
+        "The sub-agent works in the background as task {task}. You will be notified when it has ended: go on with something else, or end your \
          answer. task_status and task_read show its progress, and task_kill ends it."
     )
 }
@@ -169,18 +170,18 @@ async fn again(
     called: &CalledAgent,
 ) -> Result<Found, Failure> {
     let SubAgent { chat, role: name, instance, place, tools_json, .. } = called.agent.clone();
-    // The role of a sub-agent that has ended has no effect any more.
+    // The role of a sub-agent that has ended no longer has an effect.
     let role = if called.is_over { None } else { role(caller, name.as_deref()).await? };
     let mut tools = caller.ancestry.tools().of_json(&tools_json);
     if let Some(named) = wanted.tools {
-        // The names were checked at the call. A tool may be missing now, for example if its MCP server is unavailable.
+        // The names were checked when the call began. A tool may be missing now, for example because its MCP server is unavailable.
         tools = tools.named(|tool| named.iter().any(|name| name == tool));
     }
     Ok(Found { chat, role, instance, tools, place, remark: None })
 }
 
 /// Finds the sub-agent with the wanted name, or creates one. If that sub-agent is at work in the background, sends it the task as a
-/// message instead, and the call is done.
+/// message instead, which completes the call.
 async fn find(
     wanted: &DelegationRequest<'_>,
     caller: &Turn<'_>,
@@ -199,17 +200,17 @@ async fn find(
                 if wanted.role.is_some() && wanted.role != agent.role.as_deref() {
                     let is = agent.role.as_deref().unwrap_or("none");
                     return Err(Failure::Told(format!(
-                        "the sub-agent of that name has the role {is}; leave the role out, or take another name"
+                        "the sub-agent of that name has the role {is}; leave the role out, or use another name"
                     )));
                 }
                 if wanted.on.is_some() && place != agent.place {
                     let is = agent.place.as_deref().unwrap_or("your own machine");
                     return Err(Failure::Told(format!(
-                        "the sub-agent of that name works on {is}; leave the machine out, or take another name"
+                        "the sub-agent of that name works on {is}; leave the machine out, or use another name"
                     )));
                 }
                 if let (None, Some(name)) = (wanted.on, &agent.place) {
-                    // It may have gone offline, or been removed.
+                    // The machine may have gone offline, or have been removed.
                     sub_agents.place(name).await?;
                 }
                 let message = BackgroundMessage { chat: &agent.chat, card, text: wanted.task };
@@ -217,7 +218,7 @@ async fn find(
                     return Ok(ControlFlow::Break(sent(wanted, &agent.chat)));
                 }
                 check(wanted, caller).await?;
-                // It has a conversation already. It keeps its role, and gets no tools that it did not have.
+                // The sub-agent already has a conversation. It keeps its role, and gets no tools that it did not have.
                 let role = role(caller, agent.role.as_deref()).await?;
                 let mut tools = own.of_json(&agent.tools_json);
                 if wanted.tools.is_some() {
@@ -257,12 +258,12 @@ fn sent(wanted: &DelegationRequest<'_>, task: &ChatId) -> Outcome {
         false => "",
     };
     Outcome::done(format!(
-        "The sub-agent is at work in the background, as task {task}: it reads this before its next step.{left_out} You are told when it has \
+        "The sub-agent is at work in the background, as task {task}: it reads this before its next step.{left_out} You will be notified when it has \
          ended."
     ))
 }
 
-/// The role of that name.
+/// The role with this name.
 async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Failure> {
     let Some(name) = name else { return Ok(None) };
     let (sandbox, library) = (caller.ports.workplace.sandbox().await?, &caller.ports.library);
@@ -270,6 +271,6 @@ async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Fai
         return Ok(Some(role));
     }
     let known = library.roles(caller.user, Some(&sandbox)).await?;
-    let known = known.map_or_else(String::new, |known| format!(", or take one of these:\n{known}"));
+    let known = known.map_or_else(String::new, |known| format!(", or use one of these:\n{known}"));
     Err(Failure::Told(format!("there is no role {name:?}; leave it out{known}")))
 }

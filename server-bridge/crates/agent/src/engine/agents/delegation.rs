@@ -11,34 +11,34 @@ use crate::limits::SUB_AGENT_DOING_CHARS;
 use crate::models::Tier;
 use crate::tool::{Outcome, SubAgentState, visible};
 
-/// A task for a sub-agent.
+/// A task given to a sub-agent.
 pub struct Delegation {
     pub(super) role_text: String,
-    /// The tier of the model it asks, if one was named.
+    /// The tier of the sub-agent's model, if one was named.
     pub(super) tier: Option<Tier>,
-    /// Shows the call, in its parent's chat.
+    /// The display of the parent's chat, where the call is shown.
     pub(super) display: Arc<dyn Display>,
     pub(super) card: MessageId,
     pub(super) tool: String,
     pub(super) hint: String,
-    /// The place where it works.
+    /// The place where the sub-agent works, if it was named.
     pub(super) place: Option<String>,
     pub(super) agent: SubAgentState,
     pub(super) steps: AtomicU32,
 }
 
 impl Delegation {
-    /// The text of its role; empty if it has none.
+    /// The text of the sub-agent's role; empty if it has none.
     pub fn role_text(&self) -> &str {
         &self.role_text
     }
 
-    /// The tier of the model it asks; `None` for that of its user's chat.
+    /// The tier of the sub-agent's model; `None` for the model of its user's chat.
     pub(in crate::engine) fn tier(&self) -> Option<Tier> {
         self.tier
     }
 
-    /// Its name for people.
+    /// The sub-agent's name for people.
     pub(in crate::engine) fn name(&self) -> String {
         let SubAgentState { role, instance, .. } = &self.agent;
         match (role, instance) {
@@ -48,7 +48,7 @@ impl Delegation {
         }
     }
 
-    /// Shows in the parent's chat that the sub-agent calls a tool.
+    /// Shows in the parent's chat that the sub-agent is calling a tool.
     pub(in crate::engine) async fn does(&self, tool: &str, hint: &str) -> crate::PortResult<()> {
         let line = hint.split_whitespace().collect::<Vec<_>>().join(" ");
         let doing = format!("{tool} {line}").trim_end().chars().take(SUB_AGENT_DOING_CHARS).collect();
@@ -68,7 +68,7 @@ impl Delegation {
         self.display.call(self.card, card).await
     }
 
-    /// The outcome for the parent once the sub-agent has ended, with the remark in front.
+    /// The outcome for the parent once the sub-agent has ended, with the remark before it.
     pub(super) fn outcome(&self, end: SubAgentEnd, remark: Option<String>) -> Outcome {
         let mut outcome = told(&end.turn);
         let place = self.agent.place.as_deref();

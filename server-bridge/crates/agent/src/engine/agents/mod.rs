@@ -3,7 +3,7 @@
 //! ```text
 //!   turn of the chat ─ SubAgent ─▶ a chat below it, a turn of the same loop ─▶ its last message is the result
 //!        ▲    ▲                          │    │
-//!        │    └── what it does: its card ┘    └─ what it asks: a card of its own in the user's chat
+//!        │    └── its progress: its card ┘    └─ its questions: a separate card in the user's chat
 //!        └─ cancel, approval mode, place, tools: all of them the parent's, or less
 //! ```
 //! A call of the tool runs the sub-agent's whole turn within itself, so whatever ends the one ends the other. When a restarted server
@@ -37,10 +37,10 @@ use records::SubAgent;
 /// The result of looking up an agent by name.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Named {
-    /// One that can be called.
+    /// The agent that can be called.
     Open(Box<SubAgent>),
-    /// One that has been waiting too long.
+    /// An agent of this name that has not been called for too long.
     Closed,
-    /// There is no such agent.
+    /// No agent has this name.
     Nobody,
 }

@@ -1,12 +1,12 @@
-//! The prompt before and beside the conversation: parts with keys, assembled in the order of their keys.
+//! The system prompt, and the notes within the conversation: parts with keys, assembled in the order of their keys.
 //!
 //! ```text
 //!   parts that stay the same ─▶ the system prompt, in front of all: a provider's cache holds it, and what was said after it
 //!   parts that change        ─▶ a note in front of the user's next message, wherever it differs from the one before
 //! ```
-//! So nothing is ever sent again in a different form, as long as the user's files and settings stay as they are. All parts are
-//! made at each turn, side by side. A new part: a [`PromptPart`] in crate `chats` (`prompt/`), and a line in
-//! its list; an extension puts its own.
+//! So nothing is ever sent again in a different form, as long as the user's files and settings stay the same. All parts are made at each
+//! turn, concurrently. To add a part, add a [`PromptPart`] in crate `chats` (`prompt/`), and a line in its list; an extension registers
+//! its own.
 
 mod note;
 
@@ -36,13 +36,13 @@ pub struct PromptContext<'a> {
     pub chat: &'a ChatId,
     /// The turn's ancestors.
     pub ancestry: &'a TurnAncestry,
-    /// The chat's mode: what may be done without asking.
+    /// The chat's mode, which determines what may be done without asking.
     pub mode: Mode,
     /// The place where the work is done, or the reason why there is none.
     pub sandbox: Result<&'a Sandbox, &'a str>,
     /// The machine on which the work is done.
     pub workplace: &'a dyn Workplace,
-    /// The workspace's skills, once a part asked for them.
+    /// The workspace's skills, once a part has asked for them.
     pub(super) skills: OnceCell<Vec<Skill>>,
     /// See [`PromptContext::holds`].
     pub(super) documents: Mutex<Vec<Document>>,
@@ -52,7 +52,7 @@ pub struct PromptContext<'a> {
 pub(super) type Document = (String, usize);
 
 impl PromptContext<'_> {
-    /// The beginnings of the workspace's skills, read once for all parts; none without a machine.
+    /// The beginnings of the workspace's skills, read once for all parts; empty without a machine.
     ///
     /// Fails if the place cannot be reached.
     pub async fn skills(&self) -> Result<&[Skill], SandboxError> {
@@ -92,22 +92,22 @@ pub type Made = Result<Option<String>, PartError>;
 
 /// A part of the prompt.
 pub trait PromptPart: Send + Sync {
-    /// Its position among the others: keys are in alphabetical order.
+    /// The part's position among the others: parts are sorted alphabetically by key.
     fn key(&self) -> &str;
 
-    /// True if it normally stays the same from turn to turn: then it belongs to the system prompt, otherwise to the note in
-    /// front of the user's message.
+    /// True if the part normally stays the same from turn to turn. Such a part belongs to the system prompt, others to the note before
+    /// the user's message.
     fn is_static(&self) -> bool {
         true
     }
 
-    /// Makes the text.
+    /// Makes the part's text.
     ///
     /// Fails if the place cannot be reached, or the store fails.
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made>;
 }
 
-/// All parts. Cheap to clone; every clone is the same.
+/// All parts. Cheap to clone; all clones share the same parts.
 #[derive(Clone, Default)]
 pub struct PromptParts(Arc<RwLock<Parts>>);
 
@@ -120,7 +120,7 @@ impl From<Vec<Arc<dyn PromptPart>>> for PromptParts {
 }
 
 impl PromptParts {
-    /// Adds a part, for the turns that begin from now on.
+    /// Adds a part for the turns that begin from now on.
     pub fn put(&self, part: impl PromptPart + 'static) {
         let mut parts = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *parts = parts.iter().cloned().chain([Arc::new(part) as Arc<dyn PromptPart>]).collect();
@@ -154,7 +154,7 @@ impl PromptParts {
         Ok(Prompt { system, documents, note: news.join("\n") })
     }
 
-    /// The parts' keys, each with true if it normally stays the same.
+    /// The keys of the parts; each is true if the part normally stays the same.
     pub fn keys(&self) -> Vec<(String, bool)> {
         self.snapshot().iter().map(|part| (part.key().to_owned(), part.is_static())).collect()
     }

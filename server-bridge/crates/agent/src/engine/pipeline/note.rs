@@ -1,4 +1,4 @@
-//! The note in front of a user's message: what applies from there on. Only differences from the last note are repeated.
+//! The note before a user's message: what applies from there on. A note is repeated only if it differs from the last one.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use llm::{Content, Message};
 const BEGIN: &str = "<context>\n";
 const END: &str = "\n</context>\n\n";
 
-/// Puts a note in front of the last message, unless the last note has the same text; returns that message if it was changed.
+/// Puts a note before the last message, unless the last note has the same text; returns that message if it was changed.
 ///
 /// The last message is the user's, at the start of a turn.
 pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -> Option<&'a Message> {
     let (last, before) = messages.split_last_mut()?;
-    // A turn that is repeated has one already.
+    // The message of a repeated turn already has a note.
     if of(last).or_else(|| before.iter().rev().find_map(|message| of(message))) == Some(note) {
         return None;
     }
@@ -22,7 +22,7 @@ pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -
     let last = Arc::make_mut(last);
     let Message::User(content) = last else { return None };
     let words = match content.first_mut() {
-        // One text: not every server accepts several.
+        // The note is put into the same text, because not every server accepts several.
         Some(Content::Text(words)) => words,
         _ => {
             content.insert(0, Content::Text(String::new()));
@@ -34,7 +34,7 @@ pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -
     Some(last)
 }
 
-/// The note in front of a message.
+/// The note before a message, if there is one.
 fn of(message: &Message) -> Option<&str> {
     let Message::User(content) = message else { return None };
     let Some(Content::Text(text)) = content.first() else { return None };

@@ -1,4 +1,4 @@
-//! Sub-agents in the background: what the turn that calls them sees.
+//! Sub-agents in the background, as the turn that calls them sees them.
 
 use records::TurnStatus;
 
@@ -97,7 +97,7 @@ async fn a_task_for_one_at_work_becomes_a_message_to_it() {
         world.set(|settings| settings.agents.values_mut().for_each(|agent| agent.status = Some(status)));
     };
     status(TurnStatus::Running);
-    // A message needs no check, since no new sub-agent begins.
+    // A message needs no check, because no new sub-agent begins.
     world.set(|settings| settings.broken.extend(["background"]));
     world.run("with tools").await;
     world.log.came(&["sent and there"]);
@@ -119,7 +119,7 @@ async fn one_that_is_done_goes_on_if_a_message_waits_and_its_parent_does_not() {
     });
     let log = world.log.clone();
     let world = world.with(Fake::delegates(&log)).with(Fake::reads(&log, "Look", Does::Echo(1)));
-    // The results of the calls of `hear` in order: the parent's first, the sub-agent's, then those at its end, until nothing is left.
+    // The results of the calls of `hear`, in order: the parent's first, then the sub-agent's, then those at its end, until nothing is left.
     let (nothing, found) = (String::new, "and there".to_owned());
     let of_sub_agent = [nothing(), found, nothing(), nothing(), nothing()];
     world.set(|settings| {

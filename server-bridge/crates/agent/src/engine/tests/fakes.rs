@@ -19,7 +19,7 @@ use crate::tool::{
 /// A tool's behaviour.
 #[derive(Clone)]
 pub(in crate::engine) enum Does {
-    /// It returns its arguments, after this many milliseconds.
+    /// It returns its arguments after this many milliseconds.
     Echo(u64),
     /// It fails, and the model gets the error.
     Fails,
@@ -29,19 +29,19 @@ pub(in crate::engine) enum Does {
     LosesStore,
     /// It waits until it is cancelled.
     WaitsForCancel,
-    /// It asks its user.
+    /// It asks its user a question.
     Asks,
     /// It writes this many pieces, 20 ms apart.
     Writes(usize),
-    /// It returns the plan flag, and who allowed it to run as another user.
+    /// It returns the plan flag, and whether it was allowed to run as another user.
     TellsContext,
     /// It calls a sub-agent.
     Delegates,
-    /// It returns this, a part of something longer.
+    /// It returns this text, as a part of a longer result.
     Gives(String),
     /// It shows an image.
     Shows(llm::Content),
-    /// It finds this tool.
+    /// It finds the tool with this name.
     Finds(&'static str),
 }
 
@@ -53,9 +53,9 @@ pub(in crate::engine) struct Fake {
     does: Does,
     log: Log,
     at_work: Arc<AtomicUsize>,
-    /// True if looking at its calls fails.
+    /// True if looking at a call fails.
     looks_bad: bool,
-    /// The user that calls of it name to run as.
+    /// The user account that its calls name to run as.
     run_as: Option<&'static str>,
 }
 
@@ -87,7 +87,7 @@ impl Fake {
         Self::new(log, "SubAgent", rules, Does::Delegates)
     }
 
-    /// The same tool on a machine.
+    /// The same tool, working on a machine.
     pub(in crate::engine) fn on_a_machine(mut self) -> Self {
         self.rules.needs_machine = true;
         self
@@ -99,7 +99,7 @@ impl Fake {
         self
     }
 
-    /// The same tool as another user of the machine.
+    /// The same tool, running as another user of the machine.
     pub(in crate::engine) fn run_as(mut self, user: &'static str) -> Self {
         self.run_as = Some(user);
         self

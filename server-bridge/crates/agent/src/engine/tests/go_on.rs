@@ -1,4 +1,4 @@
-//! Turns that an earlier server was cut off in, at each point of a turn.
+//! Turns that were cut off when an earlier run of the server ended, at each point of a turn.
 
 use llm::{Assistant, Message, ToolCall, ToolResult};
 use records::{MessageId, TurnStatus};
@@ -27,7 +27,7 @@ fn result(id: &str) -> Message {
     Message::Tool(ToolResult { call_id: id.to_owned(), content: vec!["kept".into()], is_error: false })
 }
 
-/// What is left of a turn with this many answers.
+/// The record that is left of a turn with this many answers.
 fn left(answers: usize, called: &[&str]) -> Left {
     let called = called.iter().map(|name| (*name).to_owned()).collect();
     Left { answers, called, first: ("first".to_owned(), String::new()), ..Left::default() }
@@ -101,7 +101,7 @@ async fn where_the_mode_asks_a_call_in_doubt_is_made_again_only_if_its_user_says
         (None, 0, "Nobody was there to allow this"),
     ] {
         let world = world(vec![says("done")]).mode(Mode::Ask);
-        // What allows such calls allows no second try.
+        // A rule that allows such calls does not allow a second attempt.
         world.set(|settings| drop(settings.rulings.insert("Send".to_owned(), Ruling::Allow)));
         world.had_begun_next("1");
         let turn = world.begin_again("hi", &[called(&[("Send", "1")])], left(1, &["Send"]));
@@ -226,7 +226,10 @@ async fn a_machine_that_comes_back_is_waited_for_only_if_the_turn_worked_on_one(
     let end = world.again("hi", &[called(&[("Build", "2")]), result("2")], left(1, &["Build"])).await;
     assert!(begun.elapsed().as_millis() >= u128::from(crate::limits::MACHINE_PATIENCE_MS));
     assert_eq!(end.status, TurnStatus::Done, "it goes on without one");
-    assert_eq!(world.log.count("notice The server was restarted during this answer; it goes on as soon"), 1);
+    assert_eq!(
+        world.log.count("notice The server was restarted during this answer; it continues as soon"),
+        1
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -329,7 +332,7 @@ async fn a_message_to_a_sub_agent_is_answered_by_it_and_no_model_is_asked_after_
     let left = Left { is_relay: true, ..left(1, &["SubAgent"]) };
     let end = world.again("hi", &[delegated()], left).await;
     assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("I am here")));
-    // The first message belongs to the sub-agent's own turn.
+    // The first message of the sub-agent's chat belongs to its own turn.
     assert_eq!((world.asked().len(), world.chat.shown(2).as_str()), (1, "Done: I am here"));
 }
 

@@ -40,7 +40,7 @@ impl Hook for Says {
     }
 }
 
-/// A chat in full mode whose agent calls a web-reading tool and ends; with a hook for each of these rulings.
+/// A chat in full mode whose agent calls a web-reading tool and then ends, with a hook for each of these rulings.
 fn world(words: &[(&'static str, Words)]) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),

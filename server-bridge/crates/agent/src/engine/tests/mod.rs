@@ -1,7 +1,7 @@
-//! The turn in process, on a paused clock: its ports are in memory and its model is scripted. No process, no database, no
-//! file.
+//! Tests of the turn in one process, on a paused clock: its ports are in memory and its model is scripted. They use no other process, no
+//! database and no file.
 //!
-//! | module | tries |
+//! | module | tests |
 //! |---|---|
 //! | `world` | the ports in memory, and a test's settings for them |
 //! | `model` | a scripted model |
@@ -9,7 +9,7 @@
 //! | `ask` | asking and answering |
 //! | `background` | sub-agents in the background |
 //! | `ends` | cancels, stops and failures at each point |
-//! | `go_on` | turns that an earlier server was cut off in |
+//! | `go_on` | turns that were cut off when an earlier run of the server ended |
 //! | `tools` | calls: their order, their failures, sub-agents |
 //! | `permissions` | questions, and the effect of the answers |
 //! | `rulings` | the rulings of permission rules |

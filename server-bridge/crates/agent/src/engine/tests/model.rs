@@ -19,9 +19,9 @@ pub(super) enum Step {
     Delta(Delta),
     /// A pause, in milliseconds.
     Pause(u64),
-    /// The answer breaks off.
+    /// The answer breaks off with this error.
     Break(Error),
-    /// Nothing more comes.
+    /// Nothing more arrives.
     Hang,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn ended(stop: Stop) -> Step {
     Step::Delta(Delta::Stop(stop))
 }
 
-/// A text, with more to come.
+/// A piece of text, with more to come.
 pub(super) fn text(text: &str) -> Step {
     Step::Delta(Delta::Text(text.to_owned()))
 }
@@ -71,7 +71,7 @@ pub(super) fn written(calls: &[(&str, &str)]) -> Vec<Step> {
     steps
 }
 
-/// The same answer, with its tokens.
+/// The same answer, with the numbers of its tokens.
 pub(super) fn took(input_tokens: u64, output_tokens: u64, mut steps: Vec<Step>) -> Vec<Step> {
     let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
     steps.insert(0, Step::Delta(Delta::Usage(usage)));
@@ -84,12 +84,12 @@ pub(super) fn fails(error: Error) -> Vec<Step> {
 }
 
 impl Played {
-    /// A model that answers with this script.
+    /// A model that answers by calling this script.
     pub(super) fn by(script: impl FnMut(&Request, usize) -> Vec<Step> + Send + 'static) -> Self {
         Self(Arc::new(Mutex::new(State { script: Box::new(script), asked: Vec::new(), deltas: Vec::new() })))
     }
 
-    /// The model's setup for the engine: 10 microdollars a token read and 100 a token written.
+    /// The model's setup for the engine: 10 microdollars per input token and 100 per output token.
     pub(super) fn setup(&self, name: &str, window_tokens: u32) -> ModelSetup {
         ModelSetup {
             model: Model::new(self.clone(), self.clone()),
@@ -103,7 +103,7 @@ impl Played {
         }
     }
 
-    /// The requests it got, in order.
+    /// The requests that the model got, in order.
     pub(super) fn asked(&self) -> Vec<Request> {
         self.0.lock().unwrap().asked.clone()
     }

@@ -12,7 +12,7 @@ use crate::approval::{Access, Answer, Mode};
 use crate::limits::{APPROVAL_DETAIL_BYTES, APPROVAL_PATIENCE};
 use crate::tool::Rules;
 
-/// A chat in a mode whose agent calls one tool of an access with `{"x":"a"}`, as often as it is asked.
+/// A chat in a mode, whose agent calls one tool with an access and the arguments `{"x":"a"}`, as often as it is asked.
 fn world(mode: Mode, access: Access) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),
@@ -153,7 +153,7 @@ async fn a_mode_that_became_stricter_while_the_user_was_asked_holds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_as_another_user_asks_in_every_mode_where_that_may_be_the_privileged_one() {
-    // No machine can be asked if it is the privileged user, so it counts as that: then nothing can be shown of it either.
+    // Without a machine, it is unknown whether this is the privileged user, so it counts as that; then nothing can be shown of the call either.
     let world = World::new(vec![calls(&[("Do", r#"{"x":"a"}"#)])]);
     let log = world.log.clone();
     let tool = Fake::new(&log, "Do", Rules::of(Access::Run), Does::TellsContext).run_as("root");

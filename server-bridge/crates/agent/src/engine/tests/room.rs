@@ -11,7 +11,7 @@ use crate::context::ContextMode;
 use crate::hooks::Words;
 use crate::limits::COMPRESS_FORCED_TIMES;
 
-/// Long earlier turns.
+/// Earlier turns with long texts.
 fn long(count: usize) -> Vec<Message> {
     let turn = |number: usize| {
         let said =
@@ -26,7 +26,7 @@ fn is_for_summary(request: &llm::Request) -> bool {
     super::world::words(request.messages.last().unwrap()).contains("Write a summary that takes its place")
 }
 
-/// A model that writes this summary, and gives this answer otherwise.
+/// A model that writes this summary when asked for one, and gives this answer otherwise.
 fn world(summary: &'static str) -> World {
     World::by(
         move |request, _| if is_for_summary(request) { took(100, 10, says(summary)) } else { says("done") },

@@ -10,7 +10,7 @@ use crate::approval::{Access, Answer, Mode, Ruling};
 use crate::hooks::Words;
 use crate::tool::Rules;
 
-/// A chat in a mode whose agent calls one tool of an access, on which the rules give a ruling.
+/// A chat in a mode, whose agent calls one tool with an access, on which the rules give a ruling.
 fn world(mode: Mode, access: Access, ruling: Ruling) -> World {
     let world = World::by(|request, _| match request.messages.len() % 4 {
         1 => calls(&[("Do", r#"{"x":"a"}"#)]),

@@ -9,10 +9,10 @@ use crate::approval::{Access, Answer, Mode};
 use crate::limits::SUB_AGENT_DEPTH;
 use crate::tool::{ForSubAgents, Rules};
 
-/// The text in front of a sub-agent's task: nothing changes from turn to turn in these tests.
+/// The text before a sub-agent's task: the note is empty in these tests.
 const NO_NOTE: &str = "<context>\n\n</context>\n\n";
 
-/// A chat whose agent makes these calls of sub-agents, which answer by their task.
+/// A chat whose agent makes these calls of sub-agents, which answer according to their task.
 fn world(first: &'static [(&str, &str)], child: impl Fn(&str, usize) -> Vec<Step> + Send + 'static) -> World {
     let world = World::by(move |request, _| {
         let asked = words(&request.messages[0]);
@@ -252,7 +252,7 @@ async fn a_sub_agent_asks_in_its_users_chat_and_says_who_it_is() {
     let asked_with = world.allow(Answer::Allow).await;
     assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done);
     assert_eq!(world.chat.results(), ["written"]);
-    // Its own card only shows it running; the question is in the user's chat.
+    // The sub-agent's own card only shows that it is running; the question is in the user's chat.
     let card = format!("card {asked_with} Write a by scribe");
     world.log.came(&[
         ">card 4 Write a runs",

@@ -98,7 +98,7 @@ async fn results_stand_in_the_order_of_the_calls_however_they_end() {
 async fn a_call_of_no_tool_is_told_which_there_are_and_the_turn_goes_on() {
     let world = world_with(&[("Fly", "{}")], |log| Fake::reads(log, "Look", Does::Echo(1)));
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
-    assert!(world.chat.results()[0].contains(r#"there is no tool "Fly"; there are Look"#));
+    assert!(world.chat.results()[0].contains(r#"there is no tool "Fly"; the tools are Look"#));
     assert!(world.chat.shown(2).starts_with("Fly  Failed"), "{}", world.chat.shown(2));
 }
 
@@ -178,7 +178,7 @@ async fn without_a_machine_tools_run_that_need_none_and_the_others_say_why_they_
     assert_eq!(results[0], "Local of a");
     assert!(results[1].contains("no machine can be reached (there is no machine), so this tool cannot run"));
     assert_eq!((world.log.count("Remote begins"), world.log.count("ask with")), (0, 0));
-    // The conversation calls them, and a provider refuses calls of tools that are not declared.
+    // The conversation contains calls of the tools, and a provider refuses calls of tools that are not declared.
     for asked in world.asked() {
         let declared: Vec<&str> = asked.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(declared, ["Local", "Remote"]);
@@ -219,7 +219,7 @@ async fn an_option_that_was_chosen_in_another_language_is_the_one_that_was_offer
     let turn = world.begin("go");
     world.answer(Reply::Words(Some("<yes>".to_owned()))).await;
     assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done);
-    // What is not the server's is shown as it is.
+    // A text that is not the server's is shown unchanged.
     world.log.came(&[r#"card 2 Ask which? questions which? ["<yes>"]"#]);
     assert_eq!(world.chat.results(), ["yes"]);
 }

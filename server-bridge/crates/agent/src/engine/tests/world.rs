@@ -35,7 +35,7 @@ use crate::library::Library;
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
 use crate::tool::{CallKey, Failure, Registry, Subject, Tool};
 
-/// The log of events, in order. Cheap to clone; every clone is the same.
+/// The log of events, in order. Cheap to clone; all clones share the same log.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -48,18 +48,18 @@ impl Log {
         self.0.lock().unwrap().clone()
     }
 
-    /// The number of lines that begin with this.
+    /// The number of lines that begin with this text.
     pub(super) fn count(&self, beginning: &str) -> usize {
         self.lines().iter().filter(|line| line.starts_with(beginning)).count()
     }
 
-    /// The number of the first line that begins with this.
+    /// The index of the first line that begins with this text.
     pub(super) fn first(&self, beginning: &str) -> usize {
         let found = self.lines().iter().position(|line| line.starts_with(beginning));
         found.unwrap_or_else(|| panic!("no line begins with {beginning:?}"))
     }
 
-    /// Asserts that lines with these beginnings came in this order.
+    /// Asserts that lines with these beginnings were logged in this order.
     pub(super) fn came(&self, beginnings: &[&str]) {
         let lines = self.lines();
         let mut wanted = VecDeque::from(beginnings.to_vec());
@@ -107,9 +107,9 @@ pub(super) struct Settings {
     pub(super) rulings: HashMap<String, Ruling>,
     /// The calls that the user allowed for good.
     pub(super) allowed: HashSet<(String, String)>,
-    /// True if a named sub-agent has been waiting too long.
+    /// True if a named sub-agent has not been called for too long.
     pub(super) is_closed: bool,
-    /// True if the server's words are shown in another language: as `<words>`.
+    /// True if the server's words are shown in a different language, as `<words>`.
     pub(super) is_translated: bool,
     /// True if the commands of calls are on record.
     pub(super) has_command: bool,
@@ -125,7 +125,7 @@ pub(super) struct Settings {
 pub(crate) struct Chat {
     house: House,
     id: ChatId,
-    /// The prefix of its lines in the log: empty, or its depth.
+    /// The prefix of the chat's lines in the log: empty, or a mark for its depth.
     mark: String,
     state: Mutex<Kept>,
 }
@@ -137,9 +137,9 @@ struct Kept {
     shown: BTreeMap<MessageId, String>,
     turn: i64,
     ended_elsewhere: bool,
-    /// What an earlier server left of the turn that begins next.
+    /// The record that an earlier run of the server left of the turn that begins next.
     left: Option<Left>,
-    /// The cards of its open calls.
+    /// The cards of the turn's open calls.
     left_cards: VecDeque<MessageId>,
     /// The end of the turn, if it ended before the restart.
     over: Option<TurnEnd>,
@@ -218,7 +218,7 @@ impl Chat {
         self.house.settings.lock().unwrap()
     }
 
-    /// Answers at once, unless the test broke this method.
+    /// Returns the value at once, unless the test broke this method.
     fn asked<T: Send + 'static>(&self, what: &'static str, value: T) -> Asked<'_, T> {
         let is_broken = self.settings().broken.contains(what);
         Box::pin(async move { if is_broken { Err(gone(what)) } else { Ok(value) } })
@@ -736,7 +736,7 @@ impl World {
         self
     }
 
-    /// The same chat in another mode.
+    /// The same chat in a different mode.
     pub(super) fn mode(self, mode: Mode) -> Self {
         self.set(|settings| settings.mode = mode);
         self
@@ -747,7 +747,7 @@ impl World {
         change(&mut self.chat.settings());
     }
 
-    /// Marks its turns as ended elsewhere.
+    /// Marks the chat's turns as ended elsewhere.
     pub(super) fn end_elsewhere(&self) {
         self.chat.kept().ended_elsewhere = true;
     }
@@ -757,7 +757,7 @@ impl World {
         self.chat.settings().broken.insert(method);
     }
 
-    /// Puts something into the conversation, as an earlier turn would have.
+    /// Adds messages to the conversation, as an earlier turn would have.
     pub(super) fn before(&self, messages: Vec<Message>) {
         for message in messages {
             self.chat.add(&message);
@@ -771,7 +771,7 @@ impl World {
         kept.stored.begun.push(BegunCall { turn, call_id: call_id.to_owned() });
     }
 
-    /// Goes on with a turn that has these messages on record after the first.
+    /// Resumes a turn that has these messages on record after the first one.
     pub(super) fn begin_again(
         &self,
         text: &str,
@@ -784,8 +784,8 @@ impl World {
         self.serve(begun)
     }
 
-    /// Records an interrupted call of a sub-agent: its card, and the sub-agent's turn, which has these messages after its task, or
-    /// has ended.
+    /// Records an interrupted call of a sub-agent: its card, and the sub-agent's turn, which has these messages on record after its task,
+    /// or has ended.
     pub(super) fn left_sub_agent(&self, card: i64, record: &[Message], left: Result<Left, TurnEnd>) {
         let card = MessageId(card);
         let new = NewSubAgent { card, role: None, instance: None, place: None, tools_json: r#"["Look"]"# };
@@ -812,7 +812,7 @@ impl World {
         self.set(|settings| drop(settings.called.insert(MessageId(card), called)));
     }
 
-    /// The same, to its end.
+    /// Like [`Self::begin_again`], and waits for the end of the turn.
     pub(super) async fn again(&self, text: &str, record: &[Message], left: Left) -> TurnEnd {
         self.begin_again(text, record, left).await.unwrap().expect("the server does not stop")
     }
@@ -877,7 +877,7 @@ impl World {
         panic!("nobody was asked\n{}", self.log.lines().join("\n"));
     }
 
-    /// The same for a tool's permission.
+    /// Like [`Self::answer`], for a question about a tool's permission.
     pub(super) async fn allow(&self, answer: Answer) -> i64 {
         self.answer(Reply::Approval(answer)).await
     }
@@ -889,7 +889,7 @@ impl World {
         place
     }
 
-    /// Waits so long.
+    /// Waits for this many milliseconds.
     pub(super) async fn wait(&self, ms: u64) {
         sleep(Duration::from_millis(ms)).await;
     }

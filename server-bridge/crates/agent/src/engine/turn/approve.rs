@@ -1,4 +1,4 @@
-//! Asking the user before a tool does something.
+//! Asking the user before a tool call takes effect.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::tool::{Failure, Ground, Looked, Outcome, Understood};
 /// A question to the user that waits for its answer.
 pub(super) struct Question {
     asking: Asking,
-    /// For a sub-agent's question: the message in the user's own chat that asks it.
+    /// For a sub-agent's question: the message in the user's own chat that asks it, and that chat's display.
     elsewhere: Option<(MessageId, Arc<dyn Display>)>,
 }
 
 impl Turn<'_> {
-    /// A call's access there: one that names another user may run as the privileged user.
+    /// A call's access in its place: a call that names another user account may run as the privileged user.
     pub(super) async fn access(&self, call: &Understood) -> Access {
         let Some(named) = call.run_as() else { return call.access() };
         match self.ports.workplace.sandbox().await {
             Ok(sandbox) if !sandbox.needs_approval(named) => call.access(),
-            // Asking too often is safer than too seldom.
+            // If this is unknown, the user is asked: asking too often is safer than too rarely.
             Ok(_) | Err(_) => Access::Privileged,
         }
     }
 
-    /// Looks at what a call would do in its place.
+    /// Determines what a call would do in its place.
     ///
     /// Fails with a text for the model if the call would fail anyway.
     pub(super) async fn look(
@@ -59,7 +59,7 @@ impl Turn<'_> {
         })
     }
 
-    /// True if its user allowed a call for good.
+    /// True if the user has allowed this call for good.
     pub(super) async fn is_allowed_for_good(
         &self,
         tool: &str,
@@ -88,7 +88,7 @@ impl Turn<'_> {
         Ok(Question { asking, elsewhere: Some((shown, display)) })
     }
 
-    /// Waits for the user's answer; returns a text for the model if it is not allowed.
+    /// Waits for the user's answer; returns a text for the model if the call is not allowed.
     pub(super) async fn answered(
         &self,
         begun: &Begun,

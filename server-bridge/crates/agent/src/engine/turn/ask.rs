@@ -1,4 +1,4 @@
-//! Asking the model once, and showing its answer as it comes.
+//! Asking the model once, and showing its answer as it arrives.
 
 use std::pin::pin;
 
@@ -17,11 +17,11 @@ use crate::tool;
 enum Piece {
     Text(String),
     Reasoning(String),
-    /// The answer so far is void, with the reason.
+    /// The answer so far is void; with the reason.
     Again(String),
 }
 
-/// An answer in progress, as it is shown.
+/// An answer in progress, in the form that is shown.
 #[derive(Default)]
 pub(super) struct Shown {
     message: Option<MessageId>,
@@ -30,7 +30,7 @@ pub(super) struct Shown {
 }
 
 impl Turn<'_> {
-    /// Asks until there is an answer, which is stored and shown.
+    /// Asks the model until there is an answer, which is stored and shown.
     pub(super) async fn ask(
         &self,
         setup: &ModelSetup,
@@ -73,7 +73,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Asks until there is an answer, streaming it as it comes; `None` if its user stops it.
+    /// Asks until there is an answer, streaming it as it arrives; `None` if the user stops the turn.
     async fn answered_aloud(
         &self,
         setup: &ModelSetup,
@@ -147,7 +147,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Stores the text of an answer that its user stopped; incomplete calls are dropped.
+    /// Stores the text so far of an answer that the user stopped; incomplete calls are dropped.
     async fn keep_half(&self, progress: &mut Progress) -> crate::PortResult<()> {
         let Some(shown) = progress.shown.take() else { return Ok(()) };
         let text = shown.text.clone();
@@ -166,7 +166,7 @@ impl Turn<'_> {
         if !std::mem::replace(&mut progress.has_first, true) {
             // The turn continues; its end rewrites the message.
             let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Running) };
-            // The text is stored before it is shown, so that the end of the turn shows the same text, whenever it comes.
+            // The text is stored before it is shown, so that the end of the turn shows the same text, whenever that happens.
             (progress.text, progress.reasoning) = (text.clone(), reasoning.clone());
             self.display().reply(self.message, &text, state).await?;
         } else if let Some(message) = message {

@@ -1,7 +1,8 @@
-//! What an earlier server did of a call that has no result.
+//! Determines how far an earlier run of the server got with a call that has no result.
 //!
-//! Of a call that had begun, nobody may know if it took effect. Where the mode has calls of its kind asked about, its user is asked if it is
-//! made again, whatever else allows such calls. Elsewhere, and without a yes, the model is told and looks first.
+//! If the call had begun, it may be unknown whether it took effect. If the mode requires a question for calls of its kind, the user is
+//! asked whether to make the call again, even if such calls are otherwise allowed. In other modes, and if the user does not agree, the
+//! model is informed and checks first.
 
 use llm::ToolCall;
 
@@ -11,28 +12,28 @@ use crate::context::{Conversation, NO_RESULT};
 use crate::engine::ports::{Called, CalledAgent};
 use crate::tool::{Beside, CallKey, Outcome, Understood};
 
-/// What its user is told who is asked about such a call.
-const IN_DOUBT: &str = "the server was restarted during this call, and it is not known whether it took effect; allow it only if it may be done twice";
+/// The reason that the user reads in the question about such a call.
+const IN_DOUBT: &str = "the server was restarted during this call, and it is not known whether it took effect; allow it only if it can safely be done twice";
 
-/// What an earlier server did of a call.
+/// How far an earlier run of the server got with a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// Nothing that could have had an effect.
+    /// It did nothing that could have had an effect.
     Nothing,
-    /// Its tool knows: it finds what it began.
+    /// It began something that the call's tool can find again.
     Something,
-    /// It called this sub-agent, which goes on.
+    /// It called this sub-agent, whose work continues.
     Called(Box<CalledAgent>),
-    /// Nobody knows.
+    /// It is unknown whether the call took effect.
     Unknown,
 }
 
-/// Why its user is asked about such a call, with the reason that a hook has.
+/// The reason why the user is asked about such a call, followed by the reason that a hook gives.
 pub(super) fn in_doubt(asks: Option<String>) -> String {
     asks.map_or_else(|| IN_DOUBT.to_owned(), |why| format!("{IN_DOUBT}; {why}"))
 }
 
-/// The result of such a call that is not made again, from why it is not.
+/// The result of such a call that is not made again; `denied` has the reason.
 pub(super) fn not_again(denied: Outcome) -> Outcome {
     Outcome { text: format!("{NO_RESULT} It is not done again now: {}", denied.text), ..denied }
 }
@@ -45,7 +46,7 @@ impl Turn<'_> {
         Ok(access != Access::Read && verdict(self.ports.permissions.mode().await?, access) == Verdict::Asks)
     }
 
-    /// What an earlier server did of a call that has no result.
+    /// Determines how far an earlier run of the server got with a call that has no result.
     pub(super) async fn before(
         &self,
         call: &ToolCall,
@@ -63,7 +64,7 @@ impl Turn<'_> {
         }
         Ok(match rules {
             _ if !conversation.has_begun(self.turn, &call.id) => Before::Nothing,
-            // It is put on record before it is sent.
+            // The tool puts its command on record before it is sent, so without a record nothing was sent.
             Some(rules) if rules.takes_up && !self.ports.journal.has_command(key).await? => Before::Nothing,
             Some(rules) if rules.takes_up => Before::Something,
             Some(_) | None => Before::Unknown,

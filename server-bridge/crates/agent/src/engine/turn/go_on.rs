@@ -1,18 +1,18 @@
-//! Going on with a turn that an earlier server was cut off in.
+//! Resuming a turn that was cut off when an earlier run of the server ended.
 //!
 //! | the last thing on record | what happens |
 //! |---|---|
 //! | the message that the turn answers | the turn begins, and asks its hooks once more |
-//! | a result, or a hook's wish to go on | the model is asked |
-//! | an answer without calls | the turn is over, unless a message waits for the sub-agent or a hook wants it to go on |
+//! | a result, or a hook's request to continue | the model is asked |
+//! | an answer without calls | the turn has ended, unless a message waits for the sub-agent or a hook wants the turn to continue |
 //! | an answer with a call that has no result | see below |
 //!
 //! | such a call | what happens |
 //! |---|---|
-//! | only reads, or had not begun | it is judged and run as any other |
-//! | had begun, and its tool `takes_up` | the tool waits for the end of the command that has the call's key; without one it is run as any other |
-//! | is a sub-agent's, and one was called | the sub-agent's turn goes on in the same way, and its end is the result |
-//! | had begun otherwise | where the mode asks about such calls, its user is asked if it is made again; elsewhere, and without a yes, its result says that nobody knows if it took effect, and the model looks before it repeats it |
+//! | only reads, or had not begun | it is judged and run like any other |
+//! | had begun, and its tool `takes_up` | the tool waits for the end of the command that has the call's key; if there is none, the call is run like any other |
+//! | calls a sub-agent, and one was called | the sub-agent's turn is resumed in the same way, and its end is the result |
+//! | had begun otherwise | if the mode asks about such calls, the user is asked whether to make it again; otherwise, and if the user does not agree, its result says that it is unknown whether it took effect, so that the model checks before it repeats the call |
 //!
 //! Text that was streamed and not recorded is dropped: the model is asked again, and answers in the same message.
 
@@ -30,13 +30,13 @@ use crate::tool::Failure;
 
 /// The notice that an answer waits for its machine.
 const WAITS: &str =
-    "The server was restarted during this answer; it goes on as soon as its machine is connected again.";
+    "The server was restarted during this answer; it continues as soon as its machine is connected again.";
 
-/// The word of a machine that may come back by itself.
+/// The error kind of a machine that may come back by itself.
 const OFFLINE: &str = "offline";
 
 impl Progress {
-    /// Takes up the progress that is on record.
+    /// Continues from the progress that is on record.
     pub(super) fn take_up(&mut self, left: Option<&Left>) {
         let Some(Left { answers, first, words, void, cost, .. }) = left else { return };
         (self.text, self.reasoning) = first.clone();
@@ -48,7 +48,7 @@ impl Progress {
 }
 
 impl Turn<'_> {
-    /// Waits for the turn's machine if it worked on one: a runner needs a moment to find the server again.
+    /// Waits for the turn's machine if the turn worked on one: a runner needs a moment to find the server again.
     pub(super) async fn wait_for_machine(&self, left: &Left) -> Result<(), End> {
         let mut tools = self.ancestry.tools().iter();
         let worked_on_one = left.needs_machine
@@ -66,7 +66,7 @@ impl Turn<'_> {
                 match self.ports.workplace.sandbox().await {
                     Err(Failure::Away { kind: OFFLINE, .. }) if Instant::now() < deadline => {}
                     Err(Failure::Port(error)) => return Err(error),
-                    // A turn may end without a machine; its calls say why there is none.
+                    // A turn may end without a machine; its calls report why there is none.
                     Ok(_) | Err(_) => return Ok(()),
                 }
                 if !is_noted && Instant::now() >= note_at {
@@ -84,7 +84,7 @@ impl Turn<'_> {
         Ok(found?)
     }
 
-    /// Does what an earlier server left undone of the last answer; true if nothing is left to do after it.
+    /// Completes what an earlier run of the server left undone of the last answer; true if nothing is left to do after it.
     pub(super) async fn go_on(
         &self,
         away: Option<&str>,
@@ -105,7 +105,7 @@ impl Turn<'_> {
         if !open.is_empty() {
             let calls = Calls { answer, calls: &calls, is_cut: false, open: Some(open) };
             self.run_tools(calls, away, conversation).await?;
-            // Each open call had a result in the request that said it was interrupted.
+            // In the loaded request, each open call had a result that said it was interrupted; now the results are on record.
             conversation.load(self.ports.journal.load().await?);
         }
         self.look_around(&calls, conversation).await?;

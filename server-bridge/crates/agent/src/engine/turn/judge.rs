@@ -9,7 +9,7 @@ use crate::hooks::{Place, Words};
 use crate::tool::Understood;
 
 impl Turn<'_> {
-    /// Asks the hooks about a call that begins: they may deny it, or replace its arguments, which are parsed again.
+    /// Asks the hooks about a call that begins: they may deny it, or replace its arguments, which are then parsed again.
     pub(super) async fn hooked_call(
         &self,
         call: &mut ToolCall,
@@ -27,8 +27,8 @@ impl Turn<'_> {
         words
     }
 
-    /// The verdict on a call, from the rulings of hooks and rules on it: a denial takes precedence over all else, then a wish
-    /// to ask. An allowance spares the user the mode's question, but no question that is asked each time.
+    /// The verdict on a call, from the rulings of hooks and rules: a denial takes precedence over everything else, then a request to ask.
+    /// An allowance skips the mode's question, but no question that is asked each time.
     pub(super) async fn judged(
         &self,
         call: &ToolCall,

@@ -10,7 +10,7 @@ use crate::engine::ports::ReplyState;
 use crate::models::{ModelChain, NoModel};
 
 impl Turn<'_> {
-    /// The model that its chat uses now; for a sub-agent that of the user's chat, or the tier it was called with.
+    /// The model that the chat uses now; for a sub-agent, the model of the user's chat, or one of the tier that the call named.
     pub(super) async fn chain(&self) -> Result<ModelChain, End> {
         let tier = self.ancestry.delegation().and_then(Delegation::tier);
         let found = self.ports.models.chain(tier).await;
@@ -20,8 +20,8 @@ impl Turn<'_> {
         })
     }
 
-    /// Waits until the turn may begin, and shows that if it takes a while. `false`: the server stops, and the turn stays
-    /// queued on record for the server's next run.
+    /// Waits until the turn may begin, and shows this if it takes a while. `false` if the server stops; the turn then stays queued on
+    /// record for the server's next run.
     pub(super) async fn is_admitted(&self, chain: &ModelChain) -> Result<bool, End> {
         if self.ancestry.has_place() {
             // A sub-agent's turn shares the place of its top turn, unless it works in the background.
@@ -44,7 +44,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Asks the model, and if it is unavailable its next stand-in, for the rest of the turn.
+    /// Asks the model or, if it is unavailable, its next stand-in, which then answers for the rest of the turn.
     pub(super) async fn ask_any(
         &self,
         chain: &mut ModelChain,

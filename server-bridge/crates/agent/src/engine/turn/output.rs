@@ -23,7 +23,7 @@ impl<'a> Output<'a> {
         Self { ports, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
     }
 
-    /// Adds the next piece.
+    /// Adds the next piece of output.
     pub(super) fn push(&self, text: &str) {
         if self.gathered().push(Instant::now(), (), text) {
             self.take();
@@ -31,7 +31,7 @@ impl<'a> Output<'a> {
         self.news.notify_one();
     }
 
-    /// Shows the gathered output whenever it is due, forever.
+    /// Shows the gathered output whenever it is due; never returns.
     pub(super) async fn tell(&self) -> Infallible {
         loop {
             let due = self.gathered().due();

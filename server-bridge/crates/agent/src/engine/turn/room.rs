@@ -1,4 +1,4 @@
-//! Room for the next answer: carries out what `context` decides, with the store, the model and the machine.
+//! Makes room for the next answer: carries out what `context` decides, with the store, the model and the machine.
 
 use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
 
@@ -16,8 +16,8 @@ const GO_ON: &str = "(Your answer was cut off because your window was full. What
     you stopped.)";
 
 impl Turn<'_> {
-    /// Compresses a chat in which nothing is in progress: there is no answer of the turn to show. Returns the text for the user,
-    /// unless it was shown already.
+    /// Compresses a chat in which nothing is in progress, so there is no answer of the turn to show. Returns the text for the user,
+    /// unless it was already shown.
     pub async fn compress_alone(self) -> Option<String> {
         let work = async {
             let chain = &mut self.chain().await?;
@@ -34,14 +34,14 @@ impl Turn<'_> {
             Err(End::Failed(why) | End::TooLong(why)) => why,
             Err(End::NotAnswered(error)) => error.to_string(),
             Err(End::Port(error)) => {
-                tracing::error!(%error, "a conversation was not compressed: the store failed, or the chat is gone");
+                tracing::error!(%error, "a conversation was not compressed because the store failed or the chat was deleted");
                 return None;
             }
         };
         Some(format!("The conversation was not compressed: {why}."))
     }
 
-    /// Does what is due before the model is asked.
+    /// Masks or compresses what is due before the model is asked.
     pub(super) async fn make_room(
         &self,
         chain: &mut ModelChain,
@@ -62,7 +62,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Asks, and if the provider reports that the request is too long, makes room and asks again.
+    /// Asks the model; if the provider reports that the request is too long, makes room and asks again.
     pub(super) async fn ask_within(
         &self,
         chain: &mut ModelChain,
@@ -79,7 +79,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Lets the model continue after its window filled up during an answer.
+    /// Lets the model continue after the window filled up during an answer.
     pub(super) async fn go_on_with_less(
         &self,
         reply: &Reply,
@@ -117,7 +117,7 @@ impl Turn<'_> {
         )))
     }
 
-    /// Replaces all but the end by a summary and shows a notice; returns true if it did. If not, everything stays as it was.
+    /// Replaces all but the end with a summary and shows a notice; returns true if it did. Otherwise, everything stays as it was.
     async fn compress(
         &self,
         chain: &mut ModelChain,
@@ -169,8 +169,7 @@ impl Turn<'_> {
         Ok(false)
     }
 
-    /// A summary of all before `cut`, or the reason why there is none. If the model is unavailable, its next stand-in writes
-    /// it.
+    /// A summary of everything before `cut`, or the reason why there is none. If the model is unavailable, its next stand-in writes the summary.
     async fn summary(
         &self,
         chain: &mut ModelChain,
@@ -222,7 +221,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Picks up changes that an answer's calls may have made elsewhere than at the conversation's end.
+    /// Reloads what an answer's calls may have changed in places other than the conversation's end.
     pub(super) async fn look_around(
         &self,
         calls: &[ToolCall],
@@ -241,7 +240,7 @@ impl Turn<'_> {
         self.look_for_news(conversation).await
     }
 
-    /// Sets the reminder for the model: which files changed since it saw them.
+    /// Sets the reminder for the model that lists the files that changed since it saw them.
     pub(super) async fn look_for_news(&self, conversation: &mut Conversation) -> Result<(), End> {
         conversation.remind(self.ports.workplace.news().await?);
         Ok(())

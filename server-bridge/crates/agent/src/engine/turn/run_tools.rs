@@ -21,47 +21,47 @@ use crate::tool::{
     AgentTurn, Beside, CallKey, Failure, Live, Looked, Outcome, ToolCaller, ToolContext, Understood,
 };
 
-/// The calls of one answer.
+/// The calls of one answer, and which of them to run.
 pub(super) struct Calls<'a> {
     /// The answer's item.
     pub(super) answer: ItemId,
-    /// All of them.
+    /// All calls of the answer.
     pub(super) calls: &'a [ToolCall],
-    /// True if the last one was still being written when the tokens ran out.
+    /// True if the last call was still being written when the tokens ran out.
     pub(super) is_cut: bool,
-    /// Of a turn that goes on: which of them have no result. `None` if none of them was run before.
+    /// In a turn that is resumed, the indexes of the calls that have no result. `None` if none of the calls was run before.
     pub(super) open: Option<Vec<usize>>,
 }
 
-/// A call that is shown and about to begin.
+/// A call whose card is shown and that is about to begin.
 pub(super) struct Begun {
     call: ToolCall,
     key: CallKey,
     is_taken_up: bool,
-    /// True if nobody knows if an earlier try took effect, so that its user is asked if there may be another one.
+    /// True if it is unknown whether an earlier attempt took effect, so that the user is asked whether to make another one.
     is_in_doubt: bool,
-    /// The sub-agent that was called for it before a restart.
+    /// The sub-agent that was called for this call before a restart.
     called: Option<Box<CalledAgent>>,
-    /// The tool's name and the call's subject, as people see them.
+    /// The tool's name and the call's subject, in the form that people see.
     name: String,
     hint: String,
     understood: Result<Understood, String>,
     place: Option<String>,
-    /// The call's access there.
+    /// The call's access in its place.
     access: Access,
-    /// The mode when it was looked at; `None` for a call that only reads, which needs no question.
+    /// The mode when the call was looked at; `None` for a call that only reads, which needs no question.
     mode: Option<Mode>,
-    /// The effect it would have, if its user was to be asked.
+    /// The effect that the call would have, if the user was to be asked.
     looked: Looked,
     verdict: Verdict,
     /// The reason why a hook or a rule denies it.
     denied: Option<String>,
-    /// The notes of hooks for the model, which go with the result.
+    /// The notes of hooks for the model, which are added to the result.
     notes: Vec<String>,
 }
 
 impl Begun {
-    /// The call's card as people see it.
+    /// The call's card in the form that people see.
     pub(super) fn card<'a>(&'a self, state: CallState<'a>) -> Card<'a> {
         let Self { name, hint, place, .. } = self;
         Card { tool: name, hint, place: place.as_deref(), asked_by: None, state }
@@ -80,17 +80,17 @@ impl Begun {
         &self.looked
     }
 
-    /// The sub-agent that was called for it before a restart.
+    /// The sub-agent that was called for this call before a restart.
     pub(super) fn called(&self) -> Option<&CalledAgent> {
         self.called.as_deref()
     }
 }
 
-/// The result of a call.
+/// The result of a call that was run.
 struct Ran {
     begun: Begun,
     outcome: Outcome,
-    /// The reason why the turn ends with it, if it does.
+    /// The reason why the turn ends with this call, if it does.
     stops: Option<End>,
 }
 
@@ -114,7 +114,7 @@ impl Turn<'_> {
         let mut understood = understood.into_iter();
         for group in groups(&besides) {
             let at_once = at_once(besides[group.start]);
-            // Shown in the order of the calls, regardless of how they end.
+            // The cards are shown in the order of the calls, regardless of how the calls end.
             let mut begun = Vec::with_capacity(group.len());
             for at in &open[group] {
                 let (call, key) = (calls[*at].clone(), CallKey::of(self.chat, answer, *at));
@@ -131,11 +131,9 @@ impl Turn<'_> {
             let running = begun.into_iter().enumerate().map(|(at, (begun, message, question))| async move {
                 (at, self.run_tool(begun, message, question).await)
             });
-            // Run to completion before anything else is awaited: a future that is not polled may hold the store's only
-            // writer.
+            // The calls run to completion before anything else is awaited: a future that is not polled may hold the store's only writer.
             let mut results: Vec<_> = stream::iter(running).buffer_unordered(at_once).collect().await;
-            // The results keep the order of the calls, but a call that ends makes room for the next one at once, even if an earlier
-            // one is still running.
+            // The results keep the order of the calls. A call that ends makes room for the next one at once, even if an earlier one is still running.
             results.sort_unstable_by_key(|(at, _)| *at);
             let mut failure = None;
             for (_, ran) in results {
@@ -180,7 +178,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Shows a call that an earlier server began: it was permitted then.
+    /// Shows a call that began in an earlier run of the server, and was permitted then.
     async fn begin_again(
         &self,
         call: ToolCall,
@@ -223,7 +221,7 @@ impl Turn<'_> {
         Ok((begun, message, None))
     }
 
-    /// Shows a call that is about to begin, and asks for the permission that it needs.
+    /// Shows a call that is about to begin, and asks for permission if it needs that.
     async fn begin_tool(
         &self,
         mut call: ToolCall,
@@ -234,7 +232,7 @@ impl Turn<'_> {
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
         let mut words = self.hooked_call(&mut call, &mut understood, away).await;
         if is_in_doubt {
-            // Whatever allows calls like this one does not allow it to take effect twice.
+            // Permission for calls like this one is no permission for the same call to take effect twice.
             words.asks = Some(in_doubt(words.asks.take()));
         }
         let place = self.ports.workplace.name().await?;
@@ -266,7 +264,7 @@ impl Turn<'_> {
                         None => found,
                     };
                 }
-                // The call would fail, so there is no need to ask.
+                // The call would fail anyway, so there is no need to ask.
                 Err(why) => (verdict, understood) = (Verdict::Allowed, Err(why)),
             }
         }
@@ -303,7 +301,7 @@ impl Turn<'_> {
         if let Some(delegation) = self.ancestry.delegation() {
             delegation.does(&begun.name, &begun.hint).await?;
         }
-        // Recorded before it can be seen, so that no answer comes too early.
+        // Recorded before the card can be seen, so that no answer can arrive too early.
         let question = match verdict {
             Verdict::Asks => Some(self.ask_user(&begun, message).await?),
             Verdict::Allowed | Verdict::Denied => None,
@@ -311,7 +309,7 @@ impl Turn<'_> {
         if asks_here {
             self.display().call(message, begun.card(CallState::Asks(&begun.looked, access))).await?;
         } else if is_again {
-            // An earlier server's card may still ask.
+            // The card from an earlier run of the server may still show a question.
             self.display().call(message, begun.card(CallState::Runs)).await?;
         }
         self.display().tell(message);
@@ -346,7 +344,7 @@ impl Turn<'_> {
                 }
             }
             (None, Err(_)) if begun.is_in_doubt => (Outcome::unknown(NO_RESULT), None),
-            // Not to be tried again at once, as what fails is.
+            // Unlike a failed call, this one is not to be tried again at once.
             (None, Err(why)) if begun.is_taken_up => (Outcome::unknown(why), None),
             (None, Err(why)) => (Outcome::failed(why), None),
         };
@@ -384,18 +382,18 @@ impl Turn<'_> {
         let Self { user, chat, cancelled, ancestry, ports, .. } = *self;
         let mut is_plan = begun.mode == Some(Mode::Plan);
         if begun.verdict == Verdict::Asks {
-            // The mode may have changed since it was asked.
+            // The mode may have changed since the question was asked.
             let now = ports.permissions.mode().await?;
             if verdict(now, begun.access) == Verdict::Denied {
                 return Ok((Outcome::denied(PLAN_MODE), None));
             }
             is_plan |= now == Mode::Plan;
-            // And so may the rules.
+            // The rules may have changed too.
             if let Ruling::Deny(why) = ports.permissions.ruling(begun.tool(), call.subject(), false).await? {
                 return Ok((Outcome::denied(&why), None));
             }
         }
-        // It asks in every mode, so a call that gets here was permitted.
+        // Privileged access is asked about in every mode, so a call that gets here was permitted.
         let approval = (begun.access == Access::Privileged && begun.verdict == Verdict::Asks)
             .then(|| Approval::given_by(user.name.as_str()));
         if begun.access != Access::Read && !begun.is_taken_up {
@@ -408,7 +406,7 @@ impl Turn<'_> {
         let caller = AgentTurn {
             chat,
             root: ancestry.root(),
-            // An undo of the top turn takes back a sub-agent's changes.
+            // An undo of the top turn reverts a sub-agent's changes too.
             turn: ancestry.turn(),
             call: Some(begun.key),
             is_taken_up: begun.is_taken_up,
@@ -427,7 +425,7 @@ impl Turn<'_> {
             let done = call.run(&context, live).await;
             match away {
                 Some(away) => away.end().await,
-                // The sub-agent that it waited for may have been cut off.
+                // The call may have been cut off while its sub-agent waited for a person.
                 None if call.is_sub_agent() => ancestry.place().resume().await,
                 None => {}
             }
@@ -453,7 +451,7 @@ impl Turn<'_> {
     }
 }
 
-/// Which calls it may run beside.
+/// The kind of calls that this call may run alongside.
 fn beside(call: &Result<Understood, String>) -> Beside {
     call.as_ref().map_or(Beside::Nothing, |call| call.rules().beside)
 }

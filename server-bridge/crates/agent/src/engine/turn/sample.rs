@@ -1,4 +1,4 @@
-//! One answer of the turn's model outside of its conversation, for a tool that needs one.
+//! Asks the turn's model for one answer outside of its conversation, for a tool that needs one.
 
 use llm::{Draft, Request, Stop, SystemPart, call};
 
@@ -6,7 +6,7 @@ use super::{End, Turn};
 use crate::tool::{Failure, SampleRequest, Sampled};
 
 impl Turn<'_> {
-    /// Asks the model that the chat uses now; what it cost is recorded for the turn.
+    /// Asks the model that the chat uses now; the cost is recorded for the turn.
     pub(super) async fn sample(&self, request: SampleRequest) -> Result<Sampled, Failure> {
         let setup = match self.chain().await {
             Ok(chain) => chain.setup,

@@ -6,7 +6,7 @@ use super::*;
 use crate::error::{ErrorBody, ErrorView};
 use crate::problem::Problem;
 
-/// The fields that hold no text of the server, by name, or by document and name where other documents have texts under it: ids,
+/// The fields that hold no text of the server, by name, or by document and name if other documents have a field of that name with texts: ids,
 /// names, numbers, words for programs, and what people, models, programs and files wrote. Three hold texts that their sender translates:
 /// `CommandView.about` and `GroupEntry.text`, which are sometimes a person's, and `ServerFrame.message`.
 #[rustfmt::skip]
@@ -67,7 +67,7 @@ fn fields(source: &str) -> Vec<Field> {
     fields
 }
 
-/// A text of the server in a new document is translated, or its field is named here: nobody forgets to decide.
+/// Every text field of a document is either marked for translation or listed above, so that the decision is not forgotten.
 #[test]
 fn every_field_is_known_to_hold_a_text_of_the_server_or_none() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -92,9 +92,9 @@ fn every_field_is_known_to_hold_a_text_of_the_server_or_none() {
         "mark as a text of the server, or add to OTHERS in {}: {undecided:#?}",
         file!()
     );
-    assert!(texts > 40, "{texts} texts: the fields are not found any more");
+    assert!(texts > 40, "only {texts} texts: the fields are no longer found");
     let gone: Vec<_> = OTHERS.iter().filter(|other| !others.contains(other)).collect();
-    assert!(gone.is_empty(), "no field is named so any more: {gone:?}");
+    assert!(gone.is_empty(), "remove from OTHERS, no field has this name: {gone:?}");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn the_texts_of_a_document_are_written_in_its_language_and_nothing_else_is() {
     );
     let english = serde_json::to_value(&problem).unwrap();
     assert_eq!(written(Language::English), english);
-    // What is written otherwise, to be stored for example, is English.
+    // A document that is written by other means, for example to be stored, is English.
     assert_eq!(english["text"], "it has more than 3 headers");
 }
 

@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the time of a schedule is more than ten years away; choose an earlier one",
-        "定时任务的时间在十年之后；请选择更早的时间",
+        "定时任务的时间距今超过十年；请选择更早的时间",
     ),
     ("no time matches this schedule; choose another pattern", "没有符合此定时任务的时间；请更换表达式"),
     (
@@ -55,7 +55,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the cron pattern cannot be read ({}); write the five fields minute, hour, day of the month, month and day of the week, such as 0 9 * * 1-5",
-        "无法识别 cron 表达式（{0}）；请写分、时、日、月、星期，例如 0 9 * * 1-5",
+        "无法识别 cron 表达式（{0}）；请依次写出分、时、日、月、星期五个字段，例如 0 9 * * 1-5",
     ),
     ("a schedule has no secret; leave it out", "定时任务不使用密钥；请去掉"),
     ("a schedule has no address; only triggers have one", "定时任务没有地址；只有触发器才有"),
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Row] = &[
     ("an earlier run had not ended", "前一次运行尚未结束"),
     (
         "a user's automations run at most {} times in 24 hours; this run was one too many",
-        "一个用户的自动任务 24 小时内最多运行 {0} 次；本次运行超出上限",
+        "每个用户的自动任务 24 小时内最多运行 {0} 次；本次运行已超出上限",
     ),
     ("its last {} runs failed", "最近 {0} 次运行都失败了"),
     ("it was proposed for {}, who may no longer ask @{}", "它是为 {0} 提议的，而 {0} 已无权询问 @{1}"),
@@ -139,7 +139,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not UTF-8", "内容不是 UTF-8 编码"),
     ("it is larger than 1 MiB", "内容超过 1 MiB"),
     ("its secret is lost; make a new address", "触发器的密钥已丢失；请生成新地址"),
-    ("it came while the trigger was paused", "在触发器暂停期间收到"),
+    ("it arrived while the trigger was paused", "在触发器暂停期间收到"),
     ("its event is {}", "事件为 {0}"),
     ("it names no event", "请求未注明事件"),
     ("/{} is not {}", "/{0} 不是 {1}"),
@@ -150,7 +150,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the automation", "自动任务"),
     ("the run", "运行"),
     (
-        "{} has the name of one of the other kind (schedule or trigger); choose another name",
+        "{} has the same name as one of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
     (

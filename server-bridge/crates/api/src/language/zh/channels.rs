@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         "此对话不再属于原来的群组：{0} 已结束关联。",
     ),
     (
-        "this conversation does not belong to the group, or no longer; look at the list again",
+        "this conversation does not belong to the group, or no longer does; look at the list again",
         "此对话不属于或已不再属于该群组；请重新查看列表",
     ),
     (
@@ -83,7 +83,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Approve", "批准"),
     ("Do it again", "重做"),
-    ("Allow the same budget again", "追加一份预算"),
+    ("Allow the same budget again", "再追加同样的预算"),
     ("Stop the run", "停止运行"),
     ("… The rest is on the server's page, in this group.", "… 其余内容见服务器网页上的此群组。"),
     (
@@ -126,7 +126,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the login with the channel {} could not be started: {}", "无法通过渠道 {0} 登录：{1*}"),
     (
         "no login of this session is waiting for this address; start it again, and finish within 10 minutes in the same browser",
-        "本次会话中没有与此地址对应的登录请求；请重新开始登录，并在 10 分钟内于同一浏览器中完成",
+        "此浏览器中没有与此地址对应的登录请求；请重新开始登录，并在 10 分钟内于同一浏览器中完成",
     ),
     ("the login to Feishu failed: {}", "登录飞书失败：{0*}"),
     ("the address that the browser came back to has no code", "浏览器返回的地址中没有授权码"),
@@ -166,7 +166,7 @@ pub(super) const TABLE: &[Row] = &[
     ("The server has started.", "服务器已启动。"),
     (
         "Runners that have been offline for a while (user: runner):",
-        "已离线一段时间且尚未恢复（用户：运行器）：",
+        "已离线一段时间的运行器（用户：运行器）：",
     ),
     ("Automations that failed (user: automation):", "运行失败的自动任务（用户：自动任务）："),
     (
@@ -175,7 +175,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "Too many wrong passwords were tried for these users, so further logins are refused for a while:",
-        "以下用户的错误密码尝试过多，暂时拒绝继续登录：",
+        "以下用户输错密码的次数过多，暂时拒绝其登录：",
     ),
     (
         "The disk with the server's data is nearly full (free / size):",
@@ -251,7 +251,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the platform cannot be reached: {}", "无法连接平台：{0*}"),
     ("the platform refuses the account: {}", "平台拒绝此账号：{0*}"),
     (
-        "{} has the name of one on another messenger; choose another name, or remove that one first",
+        "{} has the same name as one on another messenger; choose another name, or remove that one first",
         "其他平台上已有同名的{0}；请换一个名称，或先移除已有的",
     ),
     ("the connection failed; the server's log says why", "连接失败；原因见服务器日志"),

@@ -1,4 +1,4 @@
-//! What fills a model's window.
+//! The use of a model's context window.
 
 use super::Row;
 

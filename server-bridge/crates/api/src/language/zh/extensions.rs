@@ -20,7 +20,7 @@ pub(super) const TABLE: &[Row] = &[
     ("contains", "包含"),
     ("none of its rules has an effect: {}", "其中的规则均不起作用：{0}"),
     ("none of the servers of the workspace is used: {}", "工作区的服务器均未使用：{0}"),
-    // What rules say of a call.
+    // Decisions of rules on a call.
     ("`{}` is denied by {}: {}", "根据{1}，`{0}` 被拒绝：{2*}"),
     ("`{}` is denied by {}", "根据{1}，`{0}` 被拒绝"),
     ("The user is asked about `{}` because of {}: {}", "根据{1}，`{0}` 须先询问用户：{2*}"),
@@ -39,7 +39,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the built-in rule {}", "内置规则 {0}"),
     ("it deletes folders with everything in them", "会删除目录及其中的所有内容"),
     ("it erases a disk", "会清除磁盘"),
-    ("it writes to disks and files byte by byte, over what is there", "会逐字节写入磁盘和文件，覆盖原有内容"),
+    ("it overwrites disks and files byte by byte", "会逐字节写入磁盘和文件，覆盖原有内容"),
     ("it stops the machine", "会关闭机器"),
     ("it lets everyone change files", "会让所有人都能修改文件"),
     // Managing rules.
@@ -51,15 +51,15 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("name a tool, such as Shell", "请填写工具名，例如 Shell"),
     ("a call to try can be at most {} KiB long", "用于试验的调用最多 {0} KiB"),
-    // What hooks say in chats.
+    // Messages of hooks in chats.
     ("⚠️ A hook failed ({}): {}", "⚠️ 钩子失败（{0}）：{1*}"),
     ("Hook ({}): {}", "钩子（{0}）：{1}"),
-    ("A hook makes the model go on: {}", "钩子让模型继续：{0}"),
+    ("A hook makes the model continue: {}", "钩子让模型继续：{0}"),
     (
-        "⚠️ A hook wants the model to go on, but the model has already done so {} times: {}",
-        "⚠️ 钩子要求模型继续，但已经继续了 {0} 次：{1}",
+        "⚠️ A hook wants the model to continue, but the model has already done so {} times: {}",
+        "⚠️ 钩子要求模型继续，但模型已继续了 {0} 次：{1}",
     ),
-    // What waits for approval.
+    // Definitions that wait for approval.
     (
         "Waiting for your approval in this workspace; write /trust to look at it and approve it:",
         "此工作区中有内容等待你批准；发送 /trust 即可查看并批准：",
@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the payload is longer than 256 KiB", "事件内容超过 256 KiB"),
     (
         "name a hook, or an event whose hooks are to be tried",
-        "请指明要试运行的钩子，或指明一个事件以试运行它的钩子",
+        "请指明要试运行的钩子，或指明一个事件，以试运行该事件的钩子",
     ),
     (
         "there is no hook {} there; `sandbridge hook list` shows them",
@@ -116,8 +116,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Nothing in this workspace waits for your approval.", "此工作区中没有等待你批准的内容。"),
     ("This waits for your approval in {}:", "{0} 中有以下内容等待你批准："),
-    ("More that waits, and is asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
-    ("Approved already: {}", "已批准：{0}"),
+    ("More items, which are asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
+    ("Already approved: {}", "已批准：{0}"),
     (
         "Cannot be approved; see `sandbridge trust list`: {}",
         "无法批准，请用 `sandbridge trust list` 查看：{0}",
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the plugin cannot be installed: {}", "无法安装插件：{0*}"),
     (
         "the plugin {} has changed since you looked at it; look at it again",
-        "插件 {0} 与你查看的内容不同：请重新查看",
+        "插件 {0} 在你查看之后已改变；请重新查看",
     ),
     (
         "you have no plugin {}; see `sandbridge plugin list`",
@@ -277,7 +277,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not expected there", "此处不应出现 {0}"),
     ("a command in it can be read in too many ways", "其中某条命令的解析方式过多"),
     ("it is too long to be compared with all rules", "过长，无法与所有规则比较"),
-    ("{} does not end", "{0*}不完整"),
+    ("{} does not end", "{0*}没有结束"),
     ("the value of a variable in {} may run commands", "{0*}中变量的值可能会运行命令"),
     ("shells read {} in different ways", "不同的 Shell 对此解读不同：{0*}"),
     ("a backslash", "反斜杠"),
@@ -299,11 +299,11 @@ pub(super) const TABLE: &[Row] = &[
     ("a command that begins with `=`", "以 `=` 开头的命令"),
     ("an expansion in the delimiter of a here-document", "here-document 分隔符中的展开"),
     ("a backslash at the end of a line of a here-document", "here-document 行尾的反斜杠"),
-    ("a substitution of several lines beside a here-document", "与 here-document 并用的多行命令替换"),
+    ("a substitution of several lines next to a here-document", "与 here-document 并用的多行命令替换"),
     ("a single quote in a quoted `${`", "引号内变量展开中的单引号"),
     ("an escape in `$'…'`", "`$'…'` 中的转义"),
     ("words after `&>`", "`&>` 之后的词"),
-    // Sizes of what hooks, custom tools and plugins hold.
+    // Size limits of hooks, custom tools and plugins.
     (
         "{} shares no plugin {}; see `sandbridge plugin shelf list`",
         "{0} 没有共享插件 {1}；请用 `sandbridge plugin shelf list` 查看",

@@ -1,10 +1,10 @@
-//! What is wrong with plugins and marketplaces, and what is not used of them.
+//! Problems of plugins and marketplaces, and their parts that are not used.
 
 use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
-    // What is wrong.
+    // Problems.
     ("must be a directory", "必须是目录"),
     ("must be a file", "必须是文件"),
     ("must be an object", "必须是对象"),
@@ -23,7 +23,8 @@ pub(super) const TABLE: &[Row] = &[
     ("a string", "字符串"),
     ("a list", "列表"),
     ("an object", "对象"),
-    ("true or false", "true 或 false"),
+    ("true or false", "布尔值（true 或 false）"),
+    ("null", "空值（null）"),
     ("contains a NUL character", "含有 NUL 字符"),
     ("has a head that does not end; add a line `---` after it", "文件头没有结束；请在其后加一行 `---`"),
     ("has more than {} entries; the others are left out", "超过 {0} 项；其余的已忽略"),
@@ -32,8 +33,8 @@ pub(super) const TABLE: &[Row] = &[
         "is left out: a plugin has at most {} parts of this kind ({})",
         "已忽略：一个插件最多有 {0} 个此类部件（{1*}）",
     ),
-    ("is left out: another {} is named {}", "已忽略：另一个{0*}已名为 {1}"),
-    ("is left out: another plugin is named {}", "已忽略：另一个插件已名为 {0}"),
+    ("is left out: another {} is named {}", "已忽略：已有名为 {1} 的同类部件（{0*}）"),
+    ("is left out: another plugin is named {}", "已忽略：已有名为 {0} 的插件"),
     ("skill", "技能"),
     ("document of hooks", "钩子文档"),
     ("MCP server", "MCP 服务器"),
@@ -69,7 +70,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} must pin a whole commit of 40 digits in `sha`, not {}",
         "{0} 的 `sha` 须为完整的 40 位提交哈希，而不是 {1}",
     ),
-    // What is not used.
+    // Parts that are not used.
     ("channels of plugins are not used here", "这里不使用插件的渠道"),
     ("its user decides here", "这里由用户决定"),
     ("other plugins are not installed automatically; install them too", "不会自动安装其他插件；请一并安装"),

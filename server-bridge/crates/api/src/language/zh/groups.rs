@@ -28,7 +28,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not in this group", "{0} 不在此群组中"),
     ("{} is not in this group; add them first", "{0} 不在此群组中；请先添加"),
     (
-        "you are a {} of this group, and this needs {} or more; ask an owner of the group",
+        "you are a {} of this group, and this needs {} access or higher; ask an owner of the group",
         "你在此群组中的权限是“{0*}”，此操作需要“{1*}”或更高权限；请联系群组所有者",
     ),
     (
@@ -53,15 +53,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "The agents have exchanged {} messages in step {} (@{}) and stopped. Does its output go to the next step, or is the step done again?",
-        "在第 {1} 步（@{2}）中，智能体之间已交换 {0} 条消息，现已停止。是否将其输出交给下一步，还是重做这一步？",
+        "在第 {1} 步（@{2}）中，智能体之间已交换 {0} 条消息，现已停止。是将其输出交给下一步，还是重做这一步？",
     ),
     ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从本服务器移除"),
-    (
-        "the person who asked may not ask agents in this group any more",
-        "提问的用户已无权在此群组中询问智能体",
-    ),
+    ("the person who asked may no longer ask agents in this group", "提问的用户已无权在此群组中询问智能体"),
     ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
     (
         "a message that asks an agent has at most {} bytes; shorten it, or put the text into a file of its workspace",
@@ -109,13 +106,13 @@ pub(super) const TABLE: &[Row] = &[
     ("its outputs are on {}, which is offline", "其输出在 {0} 上，该机器当前离线"),
     ("its outputs cannot be passed on: {}", "其输出无法传递：{0*}"),
     ("it ended without its outputs: {}", "结束时缺少以下输出：{0}"),
-    ("these outputs do not exist any more: {}", "这些输出已不存在：{0}"),
-    ("reading {} on {}: {}", "读取 {1} 上的 {0}：{2*}"),
-    ("writing {} on {}: {}", "写入 {1} 上的 {0}：{2*}"),
+    ("these outputs no longer exist: {}", "这些输出已不存在：{0}"),
+    ("reading {} on {}: {}", "读取 {1} 上的 {0} 时出错：{2*}"),
+    ("writing {} on {}: {}", "写入 {1} 上的 {0} 时出错：{2*}"),
     ("the machine did not answer in time", "机器未及时响应"),
     ("the machine names a path that leads out of the workspace", "机器给出的路径超出了工作区"),
     (
-        "the search for {} has too much to look through; name a directory",
+        "the search for {} would have to look through too many files; name a directory",
         "查找 {0} 时要搜索的内容过多；请指定一个目录",
     ),
     (
@@ -124,16 +121,16 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("a permission rule of {} denies reading {}", "{0} 的权限规则禁止读取 {1}"),
     ("the permission rules of @{} could not be read", "无法读取 @{0} 的权限规则"),
-    ("something writes to them while they are read", "读取期间有程序在写入这些文件"),
+    ("something changes them while they are being read", "读取期间有程序在写入这些文件"),
     (
-        "something on {} writes to them while they are read; try again when nothing does",
+        "something on {} changes them while they are being read; try again when nothing does",
         "读取期间 {0} 上有程序在写入这些文件；请待写入结束后重试",
     ),
     ("what arrived is not what was read; try again", "收到的内容与读取的内容不一致；请重试"),
     ("{} and {} names like it are taken on {}", "{2} 上的 {0} 及 {1} 个类似名称均已被占用"),
     ("the server could not record it; its log has the reason", "服务器未能保存记录；原因见服务器日志"),
     (
-        "at most {} outputs are possible; name a directory that holds them",
+        "at most {} outputs are possible; name a directory that contains them",
         "最多可有 {0} 个输出；请指定包含它们的目录",
     ),
     (
@@ -141,7 +138,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 不能作为输出：请指定工作区中的路径，例如 data.csv、report/ 或 logs/*.txt",
     ),
     (
-        "step {}: no step follows that gets `{}`; take its outputs away, or add a step",
+        "step {}: no later step receives `{}`; remove its outputs, or add a step",
         "第 {0} 步：后面没有步骤接收 `{1}`；请去掉该步的输出，或增加一步",
     ),
     ("the answer was not taken: {}", "回答未被采纳：{0*}"),
@@ -165,7 +162,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 不能作为智能体的文件夹：请指定其机器工作区中的文件夹，例如 agents/coder",
     ),
     (
-        "@{} works on a machine of {}: only they see and make its workspace",
+        "@{} works on a machine of {}: only they can see and make its workspace",
         "@{0} 在 {1} 的机器上工作：只有 {1} 能查看和创建其工作区",
     ),
     ("the workspace of @{} cannot be reached: {}", "无法访问 @{0} 的工作区：{1*}"),
@@ -181,7 +178,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the folder {} on {} cannot be used: {}", "无法使用 {1} 上的文件夹 {0}：{2*}"),
     ("the workspace of {} cannot be made: {}", "无法创建 {0} 的工作区：{1*}"),
     ("the workspace of {} cannot be used: {}", "无法使用 {0} 的工作区：{1*}"),
-    ("the folder {} was removed meanwhile; try again", "文件夹 {0} 在此期间被删除；请重试"),
+    ("the folder {} was removed in the meantime; try again", "文件夹 {0} 在此期间被删除；请重试"),
     ("{} on {} cannot be written: {}", "无法写入 {1} 上的 {0}：{2*}"),
     (
         "{}; made before that: {}. Make the missing files once the problem is fixed",
@@ -194,7 +191,7 @@ pub(super) const TABLE: &[Row] = &[
         "运行器 {0} 的版本过旧，无法创建工作区；请更新",
     ),
     ("it is not a file", "它不是文件"),
-    ("it is a link that leads nowhere", "它是目标不存在的链接"),
+    ("it is a link that leads nowhere", "它是链接，但目标不存在"),
     ("there is no template {}; choose one of: {}", "没有模板 {0}；可选：{1}"),
     ("{} is not a document of a workspace; the documents are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
     ("{} is given twice; give one text for it", "{0} 给出了两次；请只给出一份内容"),
@@ -202,7 +199,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} has {} bytes; an agent reads {} bytes of it at most: shorten it",
         "{0} 有 {1} 字节；智能体最多读取 {2} 字节：请缩短",
     ),
-    ("{} is not text; remove its zero bytes", "{0} 不是文本；请去掉其中的零字节"),
+    ("{} is not text; remove its zero bytes", "{0} 不是文本；请去掉其中的 NUL 字节"),
     (
         "there is nothing to make: choose a template, or give the text of a document",
         "没有可创建的内容：请选择模板，或给出某个文档的内容",
@@ -235,14 +232,14 @@ pub(super) const TABLE: &[Row] = &[
         "{} already has {} unanswered requests; wait until it has answered some",
         "{0}已有 {1} 项请求尚未回答；请待其回答其中一些后重试",
     ),
-    ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
-    ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
+    ("{} has {} people, which is the limit; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
+    ("{} has {} agents, which is the limit; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
     (
-        "{} has {} runs of chains in progress, which is the most; stop one first",
+        "{} has {} runs of chains in progress, which is the limit; stop one first",
         "{0}中正在运行的链已达上限（{1} 条）；请先停止一条",
     ),
     (
-        "{} would have no owner; make somebody else an owner first, or delete the group",
+        "{} would have no owner; make someone else an owner first, or delete the group",
         "这样{0}将没有所有者；请先将其他人设为所有者，或删除群组",
     ),
     ("there is no call {} in this group", "此群组中没有编号为 {0} 的请求"),
@@ -281,7 +278,7 @@ pub(super) const TABLE: &[Row] = &[
         "this version of the server cannot read the chain; update the server, or define the chain again",
         "此版本的服务器无法读取该链；请更新服务器，或重新设置该链",
     ),
-    ("a chain may have at most {} steps; make two of it", "一条链最多 {0} 步；请拆成两条"),
+    ("a chain may have at most {} steps; split it into two", "一条链最多 {0} 步；请拆成两条"),
     ("name its agent by the handle, such as @writer", "请填写智能体的名称，例如 @writer"),
     ("say what @{} is to do", "请写明 @{0} 要做什么"),
     (
@@ -291,7 +288,7 @@ pub(super) const TABLE: &[Row] = &[
     ("at most {} retries are possible", "最多可重试 {0} 次"),
     ("an attempt may take from 10s to 24h", "每次尝试的时限必须在 10s 至 24h 之间"),
     (
-        "a budget has to be more than nothing; leave it out for no bound",
+        "a budget has to be greater than zero; leave it out for no limit",
         "预算必须大于零；不限预算时请不要填写",
     ),
     ("the time of a budget may be from 10s to 30d", "预算的时间必须在 10s 至 30d 之间"),

@@ -53,14 +53,14 @@ pub(super) const TABLE: &[Row] = &[
     ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
     ("the arguments are not a JSON object: {}", "参数不是 JSON 对象：{0}"),
     // Documents.
-    ("the tool {} is left out: {}", "忽略工具 {0}：{1*}"),
+    ("the tool {} is left out: {}", "已忽略工具 {0}：{1*}"),
     ("the tool {} is defined twice; the first one is used", "工具 {0} 定义了两次；只使用第一个"),
     ("your tools", "你的工具"),
     (
         "a workspace's tool can use no secrets; add it to your own tools instead",
         "工作区的工具不能使用密钥；请把它添加为你自己的工具",
     ),
-    ("a workspace's file can hold no secrets", "工作区的文件不能含有密钥"),
+    ("a workspace's file cannot contain secrets", "工作区的文件不能含有密钥"),
     ("there is no field {}; the fields are {}", "没有字段 {0}；可用的字段有 {1}"),
     ("`{}` must be a string", "`{0}` 必须是字符串"),
     ("`{}` must be an object", "`{0}` 必须是对象"),
@@ -82,12 +82,12 @@ pub(super) const TABLE: &[Row] = &[
         "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
         "密钥不能出现在路径中，因为服务和代理会记录路径；请把密钥放入请求头、查询参数或正文",
     ),
-    ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
+    ("`{}` is not a parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
     ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
     // Requests through a runner.
     (
         "`via` must be the name of one of your runners, as `sandbridge runner list` shows it, or `__docker__` for your container",
-        "`via` 必须是你的一个运行器的名称（见 `sandbridge runner list`），或表示你的容器的 `__docker__`",
+        "`via` 必须是你的某个运行器的名称（见 `sandbridge runner list`），或表示你的容器的 `__docker__`",
     ),
     (
         "nothing was sent: this runner sends HTTP requests only to the hosts that its machine's user named, and {} is not one of them. To permit it, start the runner with --http-allow {}",
@@ -120,7 +120,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it was silent for {} s", "它已 {0} 秒没有响应"),
     ("there are {}; the maximum is {}", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
-    // What is wrong in a document.
+    // Problems of a document.
     ("a tool is a JSON object", "工具必须是 JSON 对象"),
     ("it has {} bytes; the maximum is {}", "长度为 {0} 字节；最多 {1} 字节"),
     ("they have {} bytes; the maximum is {}", "总长度为 {0} 字节；最多 {1} 字节"),
@@ -172,7 +172,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the key {} occurs twice", "键 {0} 出现了两次"),
     ("the value of {} must be a string", "{0} 的值必须是字符串"),
     ("the value of {} must be a string, a number or a boolean", "{0} 的值必须是字符串、数字或布尔值"),
-    ("the list for {} can only hold strings, numbers and booleans", "{0} 的列表只能包含字符串、数字和布尔值"),
+    (
+        "the list for {} can only contain strings, numbers and booleans",
+        "{0} 的列表只能包含字符串、数字和布尔值",
+    ),
     (
         "Content-Type cannot contain a placeholder: it decides how the body is written",
         "Content-Type 不能含有占位符：它决定正文的写法",
@@ -203,7 +206,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("`properties` is not an object", "`properties` 不是对象"),
     (
-        "{} is not a valid name for one: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning",
+        "{} is not a valid name for a parameter: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning",
         "{0} 不是有效的参数名称：请使用 1 至 64 个英文字母、数字、`_`、`-` 或 `.`，且不以 `secret.` 开头",
     ),
     ("the schema of {} is not an object", "{0} 的 JSON Schema 不是对象"),
@@ -273,7 +276,7 @@ pub(super) const TABLE: &[Row] = &[
         "the secret {} is not set for this host; its user has to set it first",
         "尚未为此主机设置密钥 {0}；须由用户先设置",
     ),
-    ("a list can only hold strings, numbers and booleans here", "此处的列表只能包含字符串、数字和布尔值"),
+    ("a list can only contain strings, numbers and booleans here", "此处的列表只能包含字符串、数字和布尔值"),
     (
         "an object cannot be used here; give a string, a number or a boolean",
         "此处不能使用对象；请给出字符串、数字或布尔值",
@@ -286,7 +289,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("JSON has no such number", "JSON 中没有这样的数字"),
     ("a key is not a text", "某个键不是文本"),
-    ("`<<` stands for fields only", "`<<` 只能用于字段"),
+    ("the value of `<<` must consist of fields", "`<<` 的值必须由字段组成"),
     (
         "the HTTP tool {} was changed or removed since this turn began, and nothing was sent; search for it again with the next message",
         "HTTP 工具 {0} 在本轮开始后已更改或移除，未发送任何内容；请在下一条消息中重新搜索",

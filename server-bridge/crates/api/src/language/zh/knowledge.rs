@@ -128,7 +128,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} consists of uploads; only a collection of a runner's folder can be synchronised",
         "该{0}由上传的文档组成；只有运行器文件夹的文档集才能同步",
     ),
-    ("{} needs a name of one line, which is not empty", "{0}需要一个非空的单行名称"),
+    ("{} needs a name that is one line and not empty", "{0}需要一个非空的单行名称"),
     (
         "{} is refused for now: {} of your documents are not indexed yet; try again later",
         "暂时无法{0}：你有 {1} 个文档尚未索引；请稍后重试",
@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no user {}; check the name", "没有用户 {0}；请检查用户名"),
     ("{} needs a name of one line", "{0}需要一个单行名称"),
     (
-        "{} goes to a collection of a folder: put the file into that folder",
+        "{} cannot go to a collection of a folder; put the file into that folder",
         "无法{0}：此文档集来自一个文件夹，请将文件放入该文件夹",
     ),
 ];

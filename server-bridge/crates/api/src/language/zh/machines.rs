@@ -130,7 +130,7 @@ pub(super) const TABLE: &[Row] = &[
         "正在传给运行器 {0} 的数据过多；请稍后重试",
     ),
     (
-        "too much data of runners without streaming is under way; try again in a moment",
+        "runners without streaming are transferring too much data at once; try again in a moment",
         "不支持流式传输的运行器正在传送的数据过多；请稍后重试",
     ),
     (
@@ -184,7 +184,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the terminal's kind is not a name like xterm-256color", "终端类型不是 xterm-256color 这样的名称"),
     ("{} is not a signal's number", "{0} 不是有效的信号编号"),
     (
-        "this runner runs commands as {}, and as nobody else; --run-as-default and --run-as-privileged on its machine change that",
+        "this runner runs commands as {}, and as no other user; --run-as-default and --run-as-privileged on its machine change that",
         "此运行器只以 {0} 身份运行命令；可在其机器上用 --run-as-default 和 --run-as-privileged 更改",
     ),
     (

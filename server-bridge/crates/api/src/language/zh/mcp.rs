@@ -28,8 +28,8 @@ pub(super) const TABLE: &[Row] = &[
         "你自己的 MCP 服务器中没有 {0}；请用 `sandbridge mcp-server list` 查看",
     ),
     ("there is no MCP server {} here; {}", "此处没有 MCP 服务器 {0}；{1*}"),
-    ("there is none", "尚无任何服务器"),
-    ("there are {}", "现有：{0}"),
+    ("no servers are defined", "尚无任何服务器"),
+    ("the servers are {}", "现有：{0}"),
     (
         "the MCP server {} waits for your approval: look at it with `sandbridge mcp-server approve {}`, or under MCP servers in the settings",
         "MCP 服务器 {0} 正在等待你批准；请用 `sandbridge mcp-server approve {1}` 或在设置的“MCP 服务器”中查看",
@@ -114,7 +114,7 @@ pub(super) const TABLE: &[Row] = &[
     ("this prompt has no arguments; {}", "此提示词没有参数；{0*}"),
     ("write it as {}", "写法：{0}"),
     ("its prompt is empty", "它的提示词为空"),
-    ("its prompt has {} bytes; the maximum is {}", "它的提示词有 {0} 字节；最多可用 {1} 字节"),
+    ("its prompt has {} bytes; the maximum is {}", "它的提示词为 {0} 字节；最多 {1} 字节"),
     ("the header {} has an invalid name or value", "请求头 {0} 的名称或值无效"),
     ("it is not a valid address", "地址无效"),
     ("the URL is too long", "URL 过长"),
@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login has expired; log in again", "登录已过期；请重新登录"),
     (
         "the MCP server {} is a program; only servers with an address have logins",
-        "MCP 服务器 {0} 是程序；只有网络服务才能登录",
+        "MCP 服务器 {0} 是程序；只有网络服务才需要登录",
     ),
     ("the login to the MCP server {} could not be started: {}", "无法开始登录 MCP 服务器 {0}：{1*}"),
     ("the login to the MCP server failed: {}", "登录 MCP 服务器失败：{0*}"),
@@ -154,7 +154,7 @@ pub(super) const TABLE: &[Row] = &[
         "本服务器上进行中的登录过多；请在 10 分钟后重试",
     ),
     ("its login provider did not answer in time", "登录提供商响应超时"),
-    ("its login provider named no page", "登录提供商未提供登录页面"),
+    ("its login provider returned no login page", "登录提供商未提供登录页面"),
     ("its login provider refused: {}", "登录提供商拒绝了登录：{0}"),
     ("its login provider cannot be reached: {}", "无法连接登录提供商：{0}"),
     ("its login provider cannot be used: {}", "无法使用登录提供商：{0*}"),
@@ -214,7 +214,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its answer is longer than {} bytes", "响应超过 {0} 字节"),
     ("a request has at most {} bytes", "请求最多 {0} 字节"),
     ("a file of the skill has more than {} bytes", "技能的某个文件超过 {0} 字节"),
-    // What is wrong in a document.
+    // Problems of a document.
     ("it is not a valid JSON object: {}", "不是有效的 JSON 对象：{0}"),
     ("it is not valid JSON: {}", "不是有效的 JSON：{0}"),
     ("it is not an object", "不是对象"),
@@ -227,7 +227,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its name does not have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
     ("plugin {}", "插件 {0}"),
     ("plugin {}: {}", "插件 {0}：{1}"),
-    // What a server asks its user. What it wrote itself stays as it is.
+    // Questions of a server to its user. Texts that the server wrote itself are not translated.
     ("The MCP server {} asks:", "MCP 服务器 {0} 询问："),
     ("The MCP server {} asks you to open a page on {}:", "MCP 服务器 {0} 请你打开 {1} 上的网页："),
     ("Open it only if you trust this server.", "请仅在信任此服务器时打开。"),

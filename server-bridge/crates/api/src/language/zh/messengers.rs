@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Slack closed the connection with code {}", "Slack 关闭了连接（代码 {0}）"),
     // Discord.
     (
-        "On discord.com/developers/applications, make an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, make an address with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
+        "On discord.com/developers/applications, create an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, create a URL with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
         "在 discord.com/developers/applications 创建应用；在 Bot 中重置并复制令牌，并开启 Message Content Intent。在 OAuth2 中生成一个地址，范围选 bot，权限选 Send Messages、Attach Files 和 Read Message History，打开它把机器人加入服务器。若只用私信，有一个共同的服务器即可。",
     ),
     ("Leave it as it is.", "保持不变即可。"),
@@ -102,7 +102,7 @@ pub(super) const TABLE: &[Row] = &[
         "Create a custom app in the developer console, enable the bot, subscribe to im.message.receive_v1 and card.action.trigger over the persistent connection, and copy the App ID from Credentials.",
         "在开发者后台创建企业自建应用，启用机器人能力，以长连接方式订阅 im.message.receive_v1 和 card.action.trigger，并从“凭证与基础信息”复制 App ID。",
     ),
-    ("Copy it from Credentials of the same app.", "从同一应用的凭证页面复制。"),
+    ("Copy it from Credentials of the same app.", "从同一应用的“凭证与基础信息”复制。"),
     (
         "https://open.feishu.cn for Feishu, https://open.larksuite.com for Lark.",
         "飞书为 https://open.feishu.cn，Lark 为 https://open.larksuite.com。",
@@ -143,7 +143,7 @@ pub(super) const TABLE: &[Row] = &[
         "用于 NapCat 的 WebSocket 客户端：本服务器供 NapCat 连接的 IP 地址和端口，例如 0.0.0.0:6199。",
     ),
     (
-        "The token that NapCat's network settings hold for this connection; at least 16 characters if NapCat connects to this server.",
+        "The token that NapCat's network settings show for this connection; at least 16 characters if NapCat connects to this server.",
         "NapCat 网络配置中此连接的令牌；若由 NapCat 连接本服务器，至少 16 个字符。",
     ),
     (
@@ -159,7 +159,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the token is refused", "令牌被拒绝"),
     ("the account is not logged in at QQ", "此账号未登录 QQ"),
-    ("listening on {}: {}", "监听 {0}：{1*}"),
+    ("listening on {}: {}", "监听 {0} 时出错：{1*}"),
     // DingTalk.
     (
         "Create an internal app in the developer console, add a robot in stream mode, and copy the Client ID (AppKey) from Credentials.",
@@ -183,7 +183,7 @@ pub(super) const TABLE: &[Row] = &[
     // All of them.
     ("{} is missing", "缺少：{0*}"),
     ("status {}", "状态码 {0}"),
-    ("no answer came", "没有收到响应"),
+    ("no response", "没有收到响应"),
     ("the request took too long", "请求耗时过长"),
     ("the transfer took too long", "传输耗时过长"),
     ("[the file {} was not stored: {}]", "[文件 {0} 未保存：{1*}]"),
@@ -207,24 +207,24 @@ pub(super) const TABLE: &[Row] = &[
     ("the conversation is closed: {}", "对话已关闭：{0*}"),
     ("the platform accepts no more answers to this message", "平台不再接受对此消息的回复"),
     ("the platform asks to connect again", "平台要求重新连接"),
-    ("the platform ends the connection", "平台断开了连接"),
+    ("the platform ended the connection", "平台断开了连接"),
     ("the platform gave no address of its gateway", "平台没有给出网关地址"),
-    ("the platform gives no token", "平台没有给出令牌"),
+    ("the platform returned no token", "平台没有给出令牌"),
     ("a heartbeat was not answered", "心跳没有得到回应"),
     ("the session is invalid", "连接会话无效"),
     ("the events could not be stored: {}", "未能保存事件：{0*}"),
     ("it is larger than {} bytes", "超过 {0} 字节"),
     // What is lost.
     (
-        "messages that were sent while the account was not connected are lost: OneBot delivers nothing later",
+        "messages that were sent while the account was not connected are lost: OneBot does not deliver them later",
         "账号未连接期间的消息已丢失：OneBot 不会补发",
     ),
     (
-        "messages that were sent while the bot was not connected are lost: WeCom delivers nothing later",
+        "messages that were sent while the bot was not connected are lost: WeCom does not deliver them later",
         "机器人未连接期间的消息已丢失：企业微信不会补发",
     ),
     (
-        "messages that were sent more than a minute before this connection are lost: DingTalk delivers nothing later",
+        "messages that were sent more than a minute before this connection are lost: DingTalk does not deliver them later",
         "在此次连接前超过一分钟发送的消息已丢失：钉钉不会补发",
     ),
     (
@@ -232,7 +232,7 @@ pub(super) const TABLE: &[Row] = &[
         "无法恢复连接会话：会话结束后发送的消息已丢失",
     ),
     ("Feishu sent a fragment that cannot be used: {}", "飞书发来的分片无法使用：{0*}"),
-    // What an account of a messenger cannot be or do.
+    // Limits of an account on a messenger.
     (
         "a bot token consists of three parts separated by dots; copy it from Discord's page Bot",
         "机器人令牌由以点号分隔的三部分组成；请从 Discord 的 Bot 页面复制",
@@ -277,7 +277,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the homeserver's answers are too large", "主服务器的响应过大"),
     ("the homeserver's answer has no next_batch", "主服务器的响应中没有 next_batch"),
     (
-        "more happened at once than the server reads; messages up to now may have been missed",
+        "more events arrived at once than the server reads; messages up to now may have been missed",
         "同时发生的事件过多，服务器未能全部读取；可能漏收了此前的消息",
     ),
     (
@@ -297,7 +297,6 @@ pub(super) const TABLE: &[Row] = &[
     ("the file is cut off", "文件不完整"),
     ("the file or its key is wrong", "文件或其密钥有误"),
     ("this account does not accept deliveries", "此账号不接收推送"),
-    ("this account takes no deliveries", "此账号不接收推送"),
     ("the kind of the delivery is unknown", "推送的类型未知"),
     ("the delivery is not signed", "推送没有签名"),
     ("the signature is wrong", "签名错误"),

@@ -5,7 +5,7 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     // Manifests and marketplaces.
-    ("{} {}; correct it there", "{0} {1*}；请在该处改正"),
+    ("{} {}; correct that file", "{0} {1*}；请在该处改正"),
     ("marketplace.json {}", "marketplace.json：{0*}"),
     ("has {} bytes; at most {} are read", "为 {0} 字节；最多读取 {1} 字节"),
     ("is not UTF-8 text", "不是 UTF-8 文本"),
@@ -21,7 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("is of a version that is not known here: {}", "版本未知：{0}"),
     ("must have `$schema`: {}", "必须有 `$schema`：{0}"),
-    ("must have a string in `{}`, not {}", "`{0}` 必须是字符串，而不是 {1}"),
+    ("must have a string in `{}`, not {}", "`{0}` 必须是字符串，而不是{1*}"),
     (
         "must have a `name` of lower-case letters, digits, single hyphens and periods, not {}",
         "`name` 只能由小写字母、数字、单个连字符和句点组成，不能是 {0}",
@@ -41,9 +41,9 @@ pub(super) const TABLE: &[Row] = &[
     // Where plugins come from.
     (
         "the marketplace places {} {}, which Sandbridge cannot fetch",
-        "插件市场中 {0} 的位置，Sandbridge 无法获取：{1*}",
+        "Sandbridge 无法获取 {0}，因为插件市场给出的位置是：{1*}",
     ),
-    ("in a directory beside its document", "其文档旁的目录"),
+    ("in a directory next to its document", "其文档旁的目录"),
     ("in a git repository outside of GitHub", "GitHub 以外的 Git 仓库"),
     ("in a registry other than npm's", "npm 以外的注册表"),
     ("in a Python package", "Python 包"),

@@ -1,4 +1,4 @@
-//! Requests of programs that the interface refuses, and the rest of what the server says about a caller's values.
+//! Requests of programs that the interface refuses, and other errors about a caller's values.
 
 use super::Row;
 
@@ -61,8 +61,8 @@ pub(super) const TABLE: &[Row] = &[
         "请求地址中的主机名是 {0}，而请求头 Host 是 {1}；两处请使用相同的名称",
     ),
     ("{}; connect with a WebSocket client", "{0*}；请用 WebSocket 客户端连接"),
-    ("an approval's id is a number", "批准的编号必须是数字"),
-    ("a memory's id is a number", "记忆的编号必须是数字"),
+    ("an approval's id must be a number", "批准的编号必须是数字"),
+    ("a memory's id must be a number", "记忆的编号必须是数字"),
     ("proposed cannot be combined with q or agent", "proposed 不能与 q 或 agent 同时使用"),
     (
         "an agent of a group works on one machine: leave out project",
@@ -129,7 +129,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "A second runner with the token of {} connected from {} and took over from {}. If that was not you, rotate or revoke {}.",
-        "另一个使用 {0} 的令牌的运行器从 {1} 连接，接替了 {2}。如果不是你本人操作，请轮换 {3} 的令牌或吊销它。",
+        "另一个使用 {0} 的令牌的运行器从 {1} 连接，接替了来自 {2} 的连接。如果不是你本人操作，请轮换 {3} 的令牌或吊销它。",
     ),
     (
         "the connection was closed in favour of a newer one: too many are open without a login",
@@ -161,7 +161,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} and the new memory have different scopes; give both the same scope",
         "{0} 与新记忆的作用域不同；请使用相同的作用域",
     ),
-    // What a provider or an embedder answered.
+    // Responses of providers and embedders.
     ("an answer of more than 32 MiB", "超过 32 MiB 的响应"),
     ("a list of models larger than 8 MiB", "超过 8 MiB 的模型列表"),
     ("an event that is not one of Anthropic's messages", "不属于 Anthropic 消息的事件"),
@@ -178,8 +178,8 @@ pub(super) const TABLE: &[Row] = &[
     ("no vectors after {} s", "{0} 秒后仍没有收到向量"),
     ("the built-in embedder stopped: {}", "内置嵌入模型已停止：{0}"),
     ("the embedder returned no vector for the question within {} s", "嵌入模型在 {0} 秒内没有返回问题的向量"),
-    ("the vector contains a value that is not a finite number", "向量中有不是有限数的值"),
-    ("the vector is zero", "向量为零"),
+    ("the vector contains a value that is not a finite number", "向量含有非有限数值"),
+    ("the vector is zero", "该向量是零向量"),
     ("the vector has {} dimensions instead of {}", "向量有 {0} 维，应为 {1} 维"),
     ("a vector cannot have {} dimensions", "向量不能是 {0} 维"),
 ];

@@ -20,14 +20,14 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("its example `{}` {}", "其示例 `{0}` {1*}"),
     ("does not match; correct the rule or the example", "应匹配却未匹配；请改正规则或示例"),
-    ("matches, and must not; correct the rule or the example", "不应匹配却匹配了；请改正规则或示例"),
+    ("matches, but must not; correct the rule or the example", "不应匹配却匹配了；请改正规则或示例"),
     ("it has more than {} examples of a kind; remove some", "同类示例超过 {0} 个；请删减"),
     (
         "`{}` never matches: the home directory of a machine's user is not known here; write the whole path",
         "`{0}` 永远不会匹配：服务器不知道机器用户的主目录；请写完整路径",
     ),
     ("there is no effect {}; use deny, ask or allow", "没有名为 {0} 的效果；请使用 deny、ask 或 allow"),
-    ("a rule's id is a number", "规则的编号必须是数字"),
+    ("a rule's id must be a number", "规则的编号必须是数字"),
     // Remarks on a rule that is kept.
     ("it has no effect: {}", "不起作用：{0*}"),
     (
@@ -40,7 +40,7 @@ pub(super) const TABLE: &[Row] = &[
         "工作区的规则只能拒绝或询问，不能允许，因此该规则不起作用；请将它添加到你自己的规则中",
     ),
     (
-        "`{}` runs other commands, which need an allow rule of their own; name the command as well, as in `Bash({} make *)`",
+        "`{}` runs other commands, which need a separate allow rule; name the command as well, as in `Bash({} make *)`",
         "`{0}` 会运行其他命令，而那些命令需要单独的“允许”规则；请同时写明命令，例如 `Bash({1} make *)`",
     ),
     (
@@ -58,7 +58,10 @@ pub(super) const TABLE: &[Row] = &[
         "this key occurs twice, and only the last one would have an effect; join them",
         "此键出现了两次，只有最后一个会起作用；请合并",
     ),
-    ("the document is not JSON: {}; correct it there", "文档不是 JSON：{0*}；请在该处改正"),
+    (
+        "the document is not valid JSON: {}; correct it at this place",
+        "文档不是有效的 JSON：{0*}；请在该处改正",
+    ),
     ("the document has more than {} rules; remove some", "文档中的规则超过 {0} 条；请删减"),
     (
         "an entry must be a rule's text, or an object with `rule`",
@@ -92,7 +95,7 @@ pub(super) const TABLE: &[Row] = &[
     ("The line cannot be parsed: {}.", "无法解析这行命令：{0*}。"),
     ("It is allowed by {}.", "根据{0}，允许此调用。"),
     ("`{}` is allowed by {}.", "根据{1}，允许 `{0}`。"),
-    ("`{}` needs no rule of its own.", "`{0}` 不需要单独的规则。"),
+    ("`{}` needs no separate rule.", "`{0}` 不需要单独的规则。"),
     (
         "`{}` matches an allow rule, which does not cover the commands within it.",
         "`{0}` 匹配一条“允许”规则，但该规则不涵盖其中的命令。",

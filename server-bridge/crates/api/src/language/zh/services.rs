@@ -4,7 +4,7 @@ use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
-    // Every request to an address that somebody else names.
+    // Requests to an address that comes from another party.
     (
         "it redirects to {}, which is another host, port or scheme; fetch that if it is what you want",
         "它重定向到 {0}，其主机、端口或协议与原地址不同；如果确实需要，请直接访问该地址",
@@ -24,7 +24,7 @@ pub(super) const TABLE: &[Row] = &[
     // MCP servers.
     (
         "its tools were never listed here, and it is not contacted in plan mode; check it first",
-        "尚未获取过它的工具列表，而 plan 模式下不会连接它；请先检查该服务器",
+        "尚未获取过它的工具列表，而计划模式（plan）下不会连接它；请先检查该服务器",
     ),
     ("it listed no tools", "它没有返回任何工具"),
     (
@@ -35,7 +35,7 @@ pub(super) const TABLE: &[Row] = &[
         "its tool {} has changed since this turn began; it can be called from the next message on",
         "它的工具 {0} 在本轮开始后已改变；从下一条消息起可以调用",
     ),
-    ("it has no tool {} any more", "它已不再提供工具 {0}"),
+    ("it no longer has the tool {}", "它已不再提供工具 {0}"),
     ("it does not read what is sent to it", "它没有读取发送给它的内容"),
     ("the call took more than {} s and was cancelled", "调用超过 {0} 秒，已取消"),
     ("it asked more than {} questions; the call was cancelled", "它的提问超过 {0} 个；调用已取消"),
@@ -56,7 +56,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the program takes no more input", "程序不再接受输入"),
     ("the program ended", "程序已结束"),
     ("its end was not reported", "没有收到其结束状态"),
-    ("its server was not needed any more", "已不再需要它的服务器"),
+    ("its server was no longer needed", "已不再需要它的服务器"),
     ("it listed more than {} different tools", "它返回的工具超过 {0} 种"),
     ("its task failed", "它的任务失败"),
     ("it cancelled its task", "它取消了任务"),
@@ -71,7 +71,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider answered with something other than a token", "登录提供商返回的不是令牌"),
     ("its login provider answered without a token", "登录提供商的响应中没有令牌"),
     ("its login provider's address is not encrypted", "登录提供商的地址未加密"),
-    ("its login provider has no name", "登录提供商没有名称"),
+    ("its login provider's metadata names no issuer", "登录提供商的元数据没有指明签发者（issuer）"),
     ("the proof of its client's identity failed: {}", "客户端的身份验证失败：{0*}"),
     // HTTP tools.
     ("the service did not answer within {} ms", "服务未在 {0} 毫秒内响应"),
@@ -115,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
         "此绑定码错误、已被使用或已过期。请从服务器获取新的绑定码。",
     ),
     (
-        "the messenger did not say whether it took the message, even after {} tries",
+        "the messenger did not confirm whether it accepted the message, even after {} tries",
         "尝试 {0} 次后，平台仍未说明是否已接收此消息",
     ),
     ("the person is no longer linked, or the group is off", "该用户已不再绑定，或本群已关闭回复"),
@@ -129,20 +129,20 @@ pub(super) const TABLE: &[Row] = &[
     ("the program ended: {}", "程序已结束：{0*}"),
     ("a message is longer than {} bytes", "有消息超过 {0} 字节"),
     ("some of its output was lost", "其部分输出已丢失"),
-    ("its annotations have {} bytes; the maximum is {}", "其注解有 {0} 字节；最多可用 {1} 字节"),
-    ("its schema has {} bytes; the maximum is {}", "其 JSON Schema 有 {0} 字节；最多可用 {1} 字节"),
+    ("its annotations have {} bytes; the maximum is {}", "其注解为 {0} 字节；最多 {1} 字节"),
+    ("its schema has {} bytes; the maximum is {}", "其 JSON Schema 为 {0} 字节；最多 {1} 字节"),
     ("its schema is not that of an object", "其 JSON Schema 描述的不是对象"),
     ("it reported nothing for {} s; the call was cancelled", "它已 {0} 秒没有任何报告；调用已取消"),
-    ("its login has no state", "其登录没有 state"),
+    ("its login has no state", "登录页面的地址中没有 state 参数"),
     ("no random numbers are available", "没有可用的随机数"),
     ("it named an invalid header", "它指定了无效的请求头"),
     ("its challenge is not a text", "其质询不是文本"),
     ("an event is longer than {} bytes", "有事件超过 {0} 字节"),
     ("it refused server/discover with HTTP {}", "它以 HTTP {0} 拒绝了 server/discover"),
-    ("it answered no message: {}", "它没有回应任何消息：{0*}"),
+    ("its answer is not a valid message: {}", "它的响应不是有效的消息：{0*}"),
     ("its status is invalid", "其状态码无效"),
     (
         "in plan mode, {} is not called: its server does not say that it only reads",
-        "plan 模式下不会调用 {0}：其服务器没有声明它只读取",
+        "计划模式（plan）下不会调用 {0}：其服务器没有声明它只读取",
     ),
 ];

@@ -68,7 +68,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a subscription cannot be renamed; add another one instead", "订阅不能重命名；请另外添加一个"),
     (
         "{} is an address of the server's own network, where users' models are not allowed; ask the server's administrator",
-        "{0} 是服务器所在网络的地址，用户的模型不能使用；请联系服务器管理员",
+        "{0} 是服务器所在网络的地址，用户的模型不能使用这种地址；请联系服务器管理员",
     ),
     (
         "{} is not a provider's address; it must begin with https:// or http://",
@@ -178,7 +178,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server's database is unavailable; try again in a moment", "服务器的数据库不可用；请稍后重试"),
     (
-        "another node of this server works for this user now; send the request again",
+        "another node of this server is now responsible for this user; send the request again",
         "此用户现由本服务器的另一个节点负责；请重新发送请求",
     ),
     (
@@ -186,7 +186,7 @@ pub(super) const TABLE: &[Row] = &[
         "暂时无法连接负责你的服务器节点；请几秒后重试",
     ),
     (
-        "the server that works for you did not answer; look if the change was made before you repeat it",
+        "the server that works for you did not answer; check whether the change was made before you repeat it",
         "负责你的服务器节点没有响应；请先确认更改是否已生效，再决定是否重试",
     ),
     ("the request's body did not arrive completely", "请求正文未完整送达"),
@@ -204,7 +204,7 @@ pub(super) const TABLE: &[Row] = &[
         "只剩这一个{0*}在接收用户；请先启动另一个",
     ),
     (
-        "the {} is still at work; stop it first, or wait 10 s after it died",
+        "the {} is still running; stop it first, or, if it crashed, wait 10 s",
         "该{0*}仍在运行；请先停止它，若已意外终止，请等待 10 秒",
     ),
     (
@@ -218,7 +218,7 @@ pub(super) const TABLE: &[Row] = &[
         "这不是 `sandbridge serve` 启动时显示的初始化密钥；请核对，或重启服务器以获取新的密钥",
     ),
     (
-        "such an address works in a browser on the server's own machine; log in with your password",
+        "a sign-in address works only in a browser on the server's own machine; log in with your password",
         "这种地址只能在服务器本机的浏览器中使用；请用密码登录",
     ),
     ("{} is too short; use at least {} characters", "{0}过短；请至少使用 {1} 个字符"),
@@ -228,8 +228,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be 1 minute to 10 years", "{0*}必须为 1 分钟至 10 年"),
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
     ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请先移除不再使用的"),
-    ("{} takes longer than {} s; look for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
-    ("{} has more than {} words; use those that matter most", "{0}包含的词超过 {1} 个；请只用最重要的词"),
+    ("{} takes longer than {} s; search for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
+    (
+        "{} has more than {} words; use only the most important ones",
+        "{0}包含的词超过 {1} 个；请只用最重要的词",
+    ),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
     ("the password", "密码"),
@@ -268,14 +271,17 @@ pub(super) const TABLE: &[Row] = &[
         "{} cannot be kept: there are already {} proposals; accept or reject some first",
         "{0}无法保存：提议已达上限（{1} 条）；请先接受或拒绝一些",
     ),
-    ("{} holds {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
+    ("{} contains {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
     ("core block", "核心块"),
     ("the {} must be one of {}", "{0*}必须是以下之一：{1}"),
     (
         "the {} has {} characters, and at most {} are allowed; shorten it",
         "{0*}有 {1} 个字符，最多允许 {2} 个；请缩短",
     ),
-    ("the memory {} is a proposal, which the user accepts or rejects", "记忆 {0} 是提议，由用户接受或拒绝"),
+    (
+        "the memory {} is a proposal; only the user can accept or reject it",
+        "记忆 {0} 是提议，由用户接受或拒绝",
+    ),
     ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请直接修改其文本"),
     (
         "the memory {} was already replaced by memory {}; replace memory {} if it is no longer true",
@@ -299,8 +305,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the setting", "设置"),
     ("the source", "来源"),
     ("the text", "文本"),
-    ("{} cannot be added to {} others; remove some first", "{0}已达上限：已有 {1} 条；请先移除一些"),
-    ("{} cannot be added to {} others; revoke some first", "{0}已达上限：已有 {1} 项；请先撤销一些"),
+    ("{} is one too many: you have {}; revoke one first", "{0}已达上限：你已有 {1} 项；请先撤销一项"),
     ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制哈希"),
     ("mode must be flat, letta or typed", "记忆方式必须是 flat、letta 或 typed"),
 ];

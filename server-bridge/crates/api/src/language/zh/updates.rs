@@ -19,9 +19,9 @@ pub(super) const TABLE: &[Row] = &[
     ("commands may write to {}, where the program is", "命令可以写入程序所在的 {0}"),
     (
         "the link is not encrypted, and anyone on the way could send another program",
-        "连接未加密，途中的任何人都可能发送别的程序",
+        "连接未加密，传输途中的任何人都可能把下载的程序换掉",
     ),
-    ("the system does not say which program this is", "系统没有给出当前程序的路径"),
+    ("the system does not report which program this is", "系统没有给出当前程序的路径"),
     (
         "this runner is version {}, and its server has no runner to hand out",
         "此运行器的版本是 {0}，其服务器没有可提供的运行器",
@@ -61,7 +61,7 @@ pub(super) const TABLE: &[Row] = &[
         "下载内容没有版本，因此不是来自 Sandbridge 服务器",
     ),
     ("the download failed: {}", "下载失败：{0*}"),
-    ("it cannot be put in place: {}", "无法就位：{0*}"),
+    ("it cannot be put in place: {}", "无法替换程序文件：{0*}"),
     ("the new program cannot be run: {}", "无法运行新程序：{0*}"),
     ("the new program cannot be tried: {}", "无法试运行新程序：{0*}"),
     ("the new program did not register within {} s", "新程序未在 {0} 秒内注册"),
@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
         "the download is not a runner for this machine: it did not report a version and ended with {}",
         "下载内容不是适用于此机器的运行器：它没有报告版本，以 {0} 结束",
     ),
-    // Layers that do not hold.
+    // Layers that are not enforced.
     ("left out by --without", "已按 --without 省略"),
     ("switched off by the profile full-control", "已按沙箱配置 full-control 停用"),
     ("switched off by --allow-git-config", "已按 --allow-git-config 停用"),
@@ -97,11 +97,11 @@ pub(super) const TABLE: &[Row] = &[
         "此处未封闭：需要挂载命名空间或 Landlock ABI 9",
     ),
     ("{} ({} gaps): {}", "{0*}（{1} 处例外）：{2}"),
-    ("not protected everywhere", "并非处处受保护"),
-    ("not closed everywhere", "并非处处封闭"),
+    ("not protected everywhere", "未完全受保护"),
+    ("not closed everywhere", "未完全封闭"),
     (
         "{}; this user's git obeys any bare repository that a command leaves in a directory: run `git config --global safe.bareRepository explicit` and restart the runner",
-        "{0*}；该用户的 git 会采用命令留在目录中的任何裸仓库：请运行 `git config --global safe.bareRepository explicit` 并重启运行器",
+        "{0*}；该用户的 Git 会采用命令留在目录中的任何裸仓库：请运行 `git config --global safe.bareRepository explicit` 并重启运行器",
     ),
     ("no repository was in the workspace at the start", "启动时工作区中没有仓库"),
     (

@@ -1,4 +1,4 @@
-//! What is done on machines: by tools, by commands, and with files.
+//! Work on machines: of tools, of commands, and on files.
 
 use super::Row;
 
@@ -75,7 +75,7 @@ pub(super) const TABLE: &[Row] = &[
     ("always: ", "始终允许："),
     ("only this once: ", "仅限这一次："),
     (
-        "the server was restarted during this call, and it is not known whether it took effect; allow it only if it may be done twice",
+        "the server was restarted during this call, and it is not known whether it took effect; allow it only if it can safely be done twice",
         "此调用进行时服务器重启了，不确定它是否已生效；仅在可以重复执行时才允许",
     ),
     (
@@ -106,13 +106,13 @@ pub(super) const TABLE: &[Row] = &[
         "This needs the user's approval, and nobody could be asked: no person takes part in this chat",
         "此操作需要用户审批，但此会话无人参与，无法询问",
     ),
-    ("This chat is in plan mode: nothing is changed", "此会话处于 plan 模式：不做任何更改"),
+    ("This chat is in plan mode: nothing is changed", "此会话处于计划模式（plan）：不做任何更改"),
     (
-        "the server was restarted, and asks this again as soon as the answer goes on; answer it then",
+        "the server was restarted, and asks this again when it resumes the answer; answer it then",
         "服务器已重启，回答继续后会再次询问；请届时再回答",
     ),
     (
-        "The server was restarted during this answer; it goes on as soon as its machine is connected again.",
+        "The server was restarted during this answer; it continues as soon as its machine is connected again.",
         "回答期间服务器重启过；机器重新连接后，回答会继续。",
     ),
     (
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server could not store the conversation; its log says why", "服务器无法保存对话；原因见服务器日志"),
     ("it was ended elsewhere", "已在别处结束"),
     (
-        "it stopped after {} rounds; send any message to let it go on",
+        "it stopped after {} rounds; send any message to let it continue",
         "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),
@@ -169,7 +169,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server was stopped while this ran", "运行期间服务器已停止"),
     (
-        "the server was restarted while this ran; it goes on here as soon as {} is connected again",
+        "the server was restarted while this ran; it continues here as soon as {} is connected again",
         "运行期间服务器重启过；{0} 重新连接后会在此继续",
     ),
     (
@@ -182,14 +182,14 @@ pub(super) const TABLE: &[Row] = &[
     ("its runner no longer knows it", "运行器已没有此命令的记录"),
     ("its runner has forgotten how it ended", "运行器已不再保留其结果"),
     (
-        "{} is not connected right now; the command goes on there, and its output continues here once it is back",
+        "{} is not connected right now; the command continues there, and its output appears here once it is back",
         "{0} 当前未连接；命令仍在该机器上运行，重新连接后输出会在此继续",
     ),
     ("the sandbox gave no answer; run it again", "沙箱没有响应；请重新运行"),
     ("the runner did not report how the command ended; run it again", "运行器没有报告命令的结果；请重新运行"),
     ("its runner did not reconnect", "运行器没有重新连接"),
     (
-        "its runner cannot be reached; the server goes on waiting for it: look again later",
+        "its runner cannot be reached; the server keeps waiting for it: check again later",
         "无法连接运行器；服务器会继续等待：请稍后再看",
     ),
     ("its outcome is not known", "结果未知"),
@@ -219,7 +219,7 @@ pub(super) const TABLE: &[Row] = &[
         "this runner was started with the profile {}; it runs nothing under the wider {}: start it with --profile {} on its machine if that is wanted",
         "此运行器以 {0} 沙箱配置启动，不会以更宽松的 {1} 运行命令；如有需要，请在其机器上用 --profile {2} 启动",
     ),
-    // What a runner has to have.
+    // Requirements of a runner.
     (
         "start it as root, or allow unprivileged user namespaces there",
         "以 root 身份启动，或在该机器上允许非特权用户命名空间",
@@ -251,7 +251,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("start sandbridge-runner there in place of the other program", "在该机器上改用 sandbridge-runner"),
     ("start it with --profile workspace", "用 --profile workspace 启动"),
-    ("see its doctor", "查看其 doctor 报告"),
+    ("see the doctor's report", "查看其 doctor 报告"),
     (
         "only its administrators may run them; choose a runner with `sandbridge use NAME`",
         "只有管理员可以运行；请用 `sandbridge use 名称` 选择运行器",
@@ -334,17 +334,17 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("has more than {} bytes", "超过 {0} 字节"),
     (
-        "holds line breaks or other control characters, which cannot be pasted",
+        "contains line breaks or other control characters, which cannot be pasted",
         "包含换行或其他控制字符，无法粘贴",
     ),
     (
-        "this server has no runner to hand out: its administrator builds one with `scripts/build` and puts sandbridge-runner-static beside the server, or names it with --runner-static",
+        "this server has no runner to hand out: its administrator can build one with `scripts/build` and put sandbridge-runner-static next to the server, or name it with --runner-static",
         "本服务器没有可提供的运行器：管理员可用 `scripts/build` 构建，并将 sandbridge-runner-static 放在服务器程序所在的目录，或用 --runner-static 指定",
     ),
     // Files.
     ("path escapes the workspace", "路径超出了工作区"),
     ("no such file or directory", "没有这个文件或目录"),
-    ("it exists already", "已存在"),
+    ("it already exists", "已存在"),
     ("permission denied", "没有权限"),
     ("not a directory", "不是目录"),
     ("it is a directory", "这是一个目录"),
@@ -388,10 +388,10 @@ pub(super) const TABLE: &[Row] = &[
         "this runner was started with the profile read-only; nothing can be changed through it",
         "此运行器以 read-only 沙箱配置启动；无法通过它更改任何内容",
     ),
-    ("{}; nothing was written: look at it again", "{0}；未写入任何内容：请重新查看"),
+    ("{}; nothing was written: check the file and try again", "{0}；未写入任何内容：请查看该文件后重试"),
     ("its name now belongs to something that is not a file", "该名称现在对应的不是文件"),
     ("a file was created there in the meantime", "其间已在该处创建了文件"),
-    ("the file is gone", "文件已不存在"),
+    ("the file no longer exists", "文件已不存在"),
     ("the file's content has changed", "文件内容已更改"),
     ("its path now leads somewhere else", "其路径现在指向别处"),
     ("the file does not meet the condition: read it again", "文件不符合条件：请重新读取"),
@@ -413,7 +413,7 @@ pub(super) const TABLE: &[Row] = &[
         "上传中断（{0}）；未做任何更改：请重新发送",
     ),
     (
-        "the upload broke off ({}); what had arrived before is written",
+        "the upload broke off ({}); the files that arrived before that were written",
         "上传中断（{0}）；此前收到的内容已写入",
     ),
     ("the file has only {} bytes", "文件只有 {0} 字节"),
@@ -424,7 +424,7 @@ pub(super) const TABLE: &[Row] = &[
         "请用 `path` 给出路径；不是 UTF-8 时用 `path_base64`",
     ),
     (
-        "the path holds the control character U+{}, which could make it look like another path: use a path without it; a command can rename such a file",
+        "the path contains the control character U+{}, which could make it look like another path: use a path without it; a command can rename such a file",
         "路径包含控制字符 U+{0}，可能使其看起来像另一个路径：请使用不含该字符的路径；可用命令重命名这样的文件",
     ),
 ];

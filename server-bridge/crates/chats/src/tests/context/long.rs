@@ -14,15 +14,15 @@ use super::super::talk::answered_by;
 use super::{Bench, is_for_summary};
 use crate::models::{Provider, Tier};
 
-/// The model's window, in tokens of four bytes.
+/// The size of the model's window, in tokens of four bytes.
 const WINDOW_TOKENS: u32 = 30_000;
-/// One turn in this many reads something that is asked for later.
+/// One turn in this many reads a fact that is asked for later.
 const FACT_EVERY: u64 = 5;
-/// The history, as the model saw it.
+/// The record of what the model saw.
 #[derive(Default)]
 struct Seen {
     last: String,
-    /// Bytes that each request shares with the one before, and all bytes; without the requests right after a compression.
+    /// The bytes that requests share with the one before, and all bytes; requests right after a compression are left out.
     shared: u64,
     asked: u64,
     requests: u64,
@@ -32,7 +32,7 @@ struct Seen {
     too_long: Vec<usize>,
     wrong: Vec<String>,
     is_behind_compression: bool,
-    /// The server was restarted: the next request must continue the last one.
+    /// True right after a restart of the server: the next request must continue the last one.
     is_restarted: bool,
 }
 
@@ -52,7 +52,7 @@ impl Seen {
             self.asked += raw.len() as u64;
         }
         if self.is_restarted && !is_summary && !is_masking && !self.is_behind_compression {
-            // All but the closing brackets.
+            // All bytes except the closing brackets are shared.
             assert!(
                 shared + 2 >= self.last.len(),
                 "other bytes after a restart: {shared} of {}",
@@ -61,7 +61,7 @@ impl Seen {
             self.is_restarted = false;
         }
         self.compressions += u64::from(is_summary);
-        // The request for a summary is not a prefix of the next one.
+        // The request for a summary is not the beginning of the next request.
         self.is_behind_compression = is_summary;
         raw.clone_into(&mut self.last);
     }
@@ -93,7 +93,7 @@ fn ids(text: &str) -> Vec<String> {
     ids.filter(|id| id[3..].bytes().all(|byte| byte.is_ascii_hexdigit())).map(str::to_owned).collect()
 }
 
-/// The known facts: each one itself, or the ids under which it can be found.
+/// The known facts: each fact itself, or the ids of results in which it can be found.
 #[derive(Default)]
 struct Known {
     facts: BTreeMap<u64, String>,
@@ -101,7 +101,7 @@ struct Known {
 }
 
 impl Known {
-    /// Reads them from everything that the model sees.
+    /// Collects the facts from everything that the model sees.
     fn of(asked: &Asked) -> Self {
         let mut known = Self::default();
         let mut calls: BTreeMap<&str, &str> = BTreeMap::new();
@@ -152,7 +152,7 @@ impl Known {
     }
 }
 
-/// Works, and answers questions from what it sees and may recall.
+/// Works, and answers questions from what the model sees and can recall.
 fn script(asked: &Asked, seen: &Mutex<Seen>) -> Reply {
     let is_summary = is_for_summary(asked);
     let mut seen = seen.lock().unwrap();
@@ -205,7 +205,7 @@ fn fact_of(number: u64) -> String {
     format!("{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Files of about 600 tokens, and every third one longer than a conversation keeps; facts are in the middle.
+/// Creates files of about 600 tokens, of which every third is longer than a conversation keeps; the facts are in the middle.
 fn put_files(runner: &ScriptedRunner, turns: u64) {
     for number in 0..turns {
         let lines = if number.is_multiple_of(3) { 240 } else { 60 };

@@ -9,10 +9,10 @@ use super::super::background::{at_rest, one};
 use super::sub_agents::{Next, Scene, is_child};
 use super::*;
 
-/// The command of [`one`]'s sub-agent.
+/// The command of the sub-agent that [`one`] calls.
 const COMMAND: &str = "out:before wait out:after";
 
-/// Waits until the sub-agent's command runs and the answer that called it has ended.
+/// Waits until the sub-agent's command runs and the answer that called the sub-agent has ended.
 async fn at_work(scene: &mut Scene) {
     assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
     let store = scene.life.bench.store.clone();
@@ -23,7 +23,7 @@ async fn at_work(scene: &mut Scene) {
     .await;
 }
 
-/// Waits until nothing is open, and returns what the agent answered to the notification.
+/// Waits until no turn is open, and returns the agent's answer to the notification.
 async fn heard(next: &Next) -> String {
     let heard = next.talk.sees("the end is told", |messages| {
         let text = messages.last()?["text"].as_str().unwrap();
@@ -114,8 +114,8 @@ async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent_and_after_it(
     let mut scene = Scene::begin(&model, Mode::Full).await;
     assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
     let mut next = scene.next_away(&model, Mode::Full, async |_| {}).await;
-    // The answer waits for the machine, and the sub-agent in the background waits for the answer: otherwise its end would be overwritten
-    // by the result of its call.
+    // The answer waits for the machine, and the sub-agent in the background waits for the answer; otherwise, the sub-agent's end would be
+    // overwritten by the result of its call.
     assert_eq!(next.bench.service.0.queue.at_work(), 1);
     next.bench.take_over(&mut next.runner, "laptop").await;
     next.runner.release();

@@ -1,5 +1,5 @@
-//! What a rule denies is not done by a turn that goes on in the next server either: not by the chat's own agent, and not by a
-//! sub-agent, in any mode.
+//! A turn that is resumed after a restart does not carry out a call that a rule denies, in any mode: neither if the chat's own agent
+//! makes the call, nor if a sub-agent does.
 
 use agent::approval::Mode;
 use api::rules::NewRule;
@@ -10,13 +10,13 @@ use tests::{Asked, Reply, ScriptedModel};
 use super::sub_agents::{Scene, is_child};
 use super::*;
 
-/// A command that every mode lets run at once, since a rule allows it. The server is killed while it waits.
+/// A command that runs at once in every mode, because a rule allows it. The server is killed while it waits.
 const ALLOWED: &str = "out:before wait out:after";
 
-/// The command after it in the same answer, which has not begun by then.
+/// The next command of the same answer, which has not begun when the server is killed.
 const DENIED: &str = "append:log:x";
 
-/// An agent that runs both commands and repeats their results: the chat's own, or a sub-agent of it.
+/// An agent that runs both commands and repeats their results: the chat's own agent, or a sub-agent of it.
 fn runs_both(is_delegated: bool) -> impl FnMut(&Asked) -> Reply + Send + 'static {
     let run = |command: &str| ("Shell", json!({"command": command}));
     move |asked| match asked.results().len() {

@@ -22,14 +22,14 @@ impl Life {
         Self::begin_with(database, ModelsConfig::default()).await
     }
 
-    /// Begins with these models.
+    /// Starts a server with these models.
     pub(super) async fn begin_with(database: &Path, models: ModelsConfig) -> Self {
         let own = Builder::new_current_thread().enable_all().build().unwrap();
         let runtime = own.handle().clone();
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             let _ = own.block_on(stopped);
-            // Its tasks are dropped with the runtime, wherever they are.
+            // The server's tasks are dropped with the runtime, wherever they are.
         });
         let database = database.to_owned();
         let begun = async move { Bench::with_models(Store::open(&database).await.unwrap(), models).await };
@@ -46,7 +46,7 @@ impl Life {
         posted.await.messages[1].id
     }
 
-    /// Ends it abruptly.
+    /// Ends the server abruptly.
     pub(super) async fn kill(self, runner: &ScriptedRunner) {
         runner.cut();
         let key = execs::sandbox_user(&self.bench.user).key;
@@ -58,10 +58,10 @@ impl Life {
     }
 }
 
-/// How long the database may take, in real time, for what the clock made due.
+/// How long the database may take, in real time, for work that the clock made due.
 const DATABASE_LIMIT: Duration = Duration::from_secs(30);
 
-/// A clock that only advances when told to, even while a database works.
+/// A clock that only advances on request, even while a database works.
 pub(super) struct HeldClock(std::sync::mpsc::Sender<()>);
 
 impl HeldClock {
@@ -73,7 +73,7 @@ impl HeldClock {
         Self(held)
     }
 
-    /// Advances the clock, in steps, until a message's event; it must come once the clock stands `limit` later.
+    /// Advances the clock in steps until a message's event arrives, which must happen within `limit` on the clock.
     pub(super) async fn until_told(&self, bench: &mut Bench, limit: Duration) -> Message {
         let (begin, really) = (tokio::time::Instant::now(), std::time::Instant::now());
         loop {

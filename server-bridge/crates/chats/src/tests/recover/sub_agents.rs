@@ -1,4 +1,4 @@
-//! Sub-agents across a restart: they resume, and their parents get their answers.
+//! Sub-agents across a restart: they are resumed, and their parents get their answers.
 
 use agent::approval::{Answer, Mode};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn of_children(model: &ScriptedModel) -> usize {
     model.asked().iter().filter(|asked| is_child(asked)).count()
 }
 
-/// A server that answers with a scripted model, and its machine.
+/// A server whose chats a scripted model answers, and its machine.
 pub(super) struct Scene {
     directory: tempfile::TempDir,
     pub(super) life: Life,
@@ -43,7 +43,7 @@ impl Scene {
         Self::begin_after(model, mode, async |_| {}).await
     }
 
-    /// The same after a change in the database.
+    /// Like [`Self::begin`], after a change in the database.
     pub(super) async fn begin_after(model: &ScriptedModel, mode: Mode, change: impl AsyncFn(&Bench)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let models = answered_by(model, Provider::OpenAi);
@@ -108,7 +108,7 @@ pub(super) struct Next {
 }
 
 impl Next {
-    /// The status and the text of the complete answer. Checks that afterwards nothing is in progress and no question is open.
+    /// The status and the text of the complete answer. Checks that, afterwards, nothing is in progress and no question is open.
     pub(super) async fn told(&self) -> (String, String) {
         let shown = self.talk.ended(self.answer).await;
         let (user, store) = (self.bench.user.id, &self.bench.store);

@@ -23,19 +23,19 @@ pub(super) struct Execs {
 
 struct Known {
     words: Vec<String>,
-    /// Its directory, relative to the workspace; empty for the workspace itself.
+    /// The command's directory, relative to the workspace; empty for the workspace itself.
     directory: String,
     profile: &'static str,
     files: Files,
     log: Vec<(Channel, Bytes)>,
-    /// The first bytes of the log that are not kept for clients that attach.
+    /// The number of bytes at the log's beginning that are not kept for clients that attach.
     forgotten: usize,
     exited: Option<ExecExited>,
 }
 
 struct Reader {
     exec: ExecId,
-    /// Its position in the log, in bytes.
+    /// The stream's position in the log, in bytes.
     offset: usize,
 }
 
@@ -105,7 +105,7 @@ impl Execs {
         self.readers.clear();
     }
 
-    /// Lets one waiting command go on.
+    /// Lets one waiting command continue.
     pub(super) fn release(&mut self, session: &mut Session) {
         let is_waiting = |known: &&mut Known| {
             known.exited.is_none() && known.words.first().is_some_and(|word| word == "wait")
@@ -119,7 +119,7 @@ impl Execs {
         }
     }
 
-    /// Sends what a stream's credit allows, and the end once all else is sent.
+    /// Sends as much as a stream's credit allows, and the end once everything else has been sent.
     pub(super) fn pump(&mut self, session: &mut Session, id: StreamId) {
         let Some(reader) = self.readers.get_mut(&id) else { return };
         let Some(known) = self.known.get(&reader.exec) else { return };

@@ -25,7 +25,7 @@ pub(in crate::tests) struct Files {
     pub(in crate::tests) written: Arc<Mutex<HashMap<String, Vec<u8>>>>,
     pub(in crate::tests) refuse: Arc<Mutex<bool>>,
     modified_ms: Arc<Mutex<HashMap<String, i64>>>,
-    /// The requests, in order; and the reads that wait for an answer.
+    /// The requests, in order.
     pub(in crate::tests) asked: Arc<Mutex<Vec<String>>>,
     are_held: Arc<AtomicBool>,
     waiting: Arc<Mutex<Vec<(StreamId, ReadFile)>>>,

@@ -17,7 +17,7 @@ async fn get(listener: &Listener, target: &str) -> TcpStream {
     sent(listener, &format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")).await
 }
 
-/// Everything that is answered; the connection is closed after that.
+/// The whole response; the server closes the connection after it.
 async fn answer(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
@@ -70,7 +70,7 @@ async fn all_else_is_refused_and_the_wait_goes_on() {
             stream.read_exact(&mut read).await.unwrap();
             assert_eq!(String::from_utf8_lossy(&read), format!("HTTP/1.1 {status}"), "{request:.60}");
         }
-        // One without an end is cut off, perhaps before all of it was written.
+        // A request without an end is cut off, perhaps before all of it was written.
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, listener.port)).await.unwrap();
         let mut text = String::new();
         let _ = stream.write_all(b"GET /callback?code=c&state=s HTTP/1.1\r\nCookie: ").await;
@@ -96,7 +96,7 @@ async fn a_second_answer_is_too_late() {
     let first = get(&listener, "/callback?code=1&state=s").await;
     let second = get(&listener, "/callback?code=2&state=s").await;
     let (_, browser) = listener.returned(&expected).await;
-    // Nothing is accepted any more: the first one decides, whichever it was.
+    // No further connection is accepted: the first answer decides, whichever it was.
     let show = async {
         browser.show(Page::LoggedIn).await;
         drop(listener);

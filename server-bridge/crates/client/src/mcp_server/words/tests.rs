@@ -58,10 +58,10 @@ fn the_list_says_what_to_do_about_servers_and_tools_that_are_not_offered() {
     assert!(lines[6].ends_with("`sandbridge mcp-server accept time`"), "{words}");
     assert!(lines[7].ends_with("`sandbridge mcp-server check memory`"), "{words}");
     assert_eq!(lines[8..], [r"warning: .mcp.json: not\nread"]);
-    // Of several, none is named.
+    // If several servers wait, none of them is named.
     let servers = vec![server("a", "1", "workspace", "waiting"), server("b", "2", "workspace", "waiting")];
     assert!(list(&McpServerList { servers, problems: Vec::new() }).contains("approve NAME`"));
-    // Nor is one whose name a shell would run.
+    // A server whose name a shell would run is not named either.
     let servers = vec![server("a`; id", "1", "workspace", "waiting")];
     assert!(list(&McpServerList { servers, problems: Vec::new() }).contains("approve NAME`"));
     let words = list(&McpServerList::default());

@@ -40,7 +40,7 @@ fn with_gate(mut news: Value, gate: i64) -> Value {
 
 const LOAD: Effect = Effect::LoadGroup { group: 3 };
 
-/// A person with the window of the group 3.
+/// A simulated person with the window of group 3 open.
 fn in_group(news: Value) -> Person {
     let mut person = Person::new(80, 24);
     person.control('g');
@@ -88,7 +88,7 @@ fn the_log_shows_authors_and_machines_and_a_message_mentions_by_completion() {
     person.done(post, posted);
     assert!(person.sees().contains("nobody was asked"), "{}", person.sees());
     assert_eq!(person.wanted(), [LOAD]);
-    // An address, and an agent that may not be asked, complete nothing.
+    // An address gets no completions, and neither does an agent that may not be asked.
     for text in ["me@c", "@o", "@coder"] {
         person.control('u').types(text);
         assert!(person.state.group.completions().is_empty(), "{text}");
@@ -105,7 +105,7 @@ fn a_gate_is_answered_only_by_keys_that_are_meant_for_it() {
             && sees.contains("│ a draft")
             && sees.contains("Tab: answer it")
     );
-    // What is typed is text.
+    // Keys still go to the text.
     person.types("as").key(KeyCode::Tab);
     assert_eq!(person.state.group.text, "as");
     person.types("a");
@@ -124,7 +124,7 @@ fn a_gate_is_answered_only_by_keys_that_are_meant_for_it() {
     assert_eq!(person.wanted(), [gate(GateReply::Edit, Some("a draft\nof it!"))]);
     person.key(KeyCode::Enter);
     assert!(person.wanted().is_empty(), "it is sent once");
-    // Somebody was faster.
+    // Another person answered first.
     let failure = Failure::other("conflict", "the answer was not taken: bob answered it before");
     person.happens(Event::Done(gate(GateReply::Edit, Some("a draft\nof it!")), Err(failure)));
     assert!(person.sees().contains("bob answered it before"), "{}", person.sees());
@@ -159,7 +159,7 @@ fn a_group_is_read_again_when_it_changes_and_once_at_a_time() {
     person.types("unsent").key(KeyCode::Esc);
     assert!(person.state.overlay.is_none() && person.state.has_unsent());
     person.told(json!({"type": "group", "id": 3}));
-    assert!(person.wanted().is_empty(), "nobody looks");
+    assert!(person.wanted().is_empty(), "the window is closed");
     let failure = Failure::other("not_found", "there is no such group");
     person
         .control('g')

@@ -1,5 +1,5 @@
-//! Keys that answer a model's question. None answers by accident: an approval has the keys only once Tab gave them to it,
-//! and no key counts before it was on the screen for a while.
+//! Keys that answer a model's question. No key answers by accident: an approval gets the keys only after Tab, and no key counts until the
+//! question was on the screen for a while.
 
 use api::document::{AgentDocument, ToolData};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -8,9 +8,9 @@ use super::super::event::Effect;
 use super::super::state::State;
 use super::super::text::one_line;
 
-/// The question.
+/// The kind of a question.
 enum Asked {
-    /// Permission for a tool to go on; `has_always` offers to allow it for good.
+    /// Permission to run a tool; `has_always` offers to allow it permanently.
     Approval { has_always: bool },
     /// A question, with answers to choose from.
     Question { options: Vec<String> },

@@ -89,7 +89,7 @@ fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Opens a new chat.
+/// Opens the chat that was created.
 fn begun(state: &mut State, chat: wire::Chat) -> Vec<Effect> {
     let id = chat.id.clone();
     state.chats.retain(|known| known.id != id);
@@ -170,14 +170,14 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
             }
         }
         Effect::LoadMessages { chat, .. } if failure.kind == "not_found" && chat == state.chat => {
-            state.note("this chat is no longer there; here is a new one", true);
+            state.note("this chat no longer exists; a new one was opened", true);
             return vec![Effect::NewChat];
         }
         effect @ (Effect::LoadGroup { .. }
         | Effect::LoadOlderEntries { .. }
         | Effect::PostToGroup { .. }
         | Effect::AnswerGate { .. }) => return group::failed(state, effect, failure),
-        // The banner shows that the server cannot be reached; missed data is read when it is back.
+        // The banner shows that the server cannot be reached; missed data is read after reconnecting.
         Effect::LoadChats
         | Effect::LoadPlaces
         | Effect::LoadCommands

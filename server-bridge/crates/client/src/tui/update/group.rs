@@ -1,4 +1,4 @@
-//! The window of a group: its keys, and what its requests bring.
+//! The window of a group: its keys, and the results of its requests.
 
 use api::group::{GroupPosted, GroupView};
 use api::words::GateReply;
@@ -15,7 +15,7 @@ use crate::limits::GROUP_PAGE_LINES;
 /// Shows the groups to choose from.
 pub(super) fn listed(state: &mut State, groups: &[GroupView]) {
     if groups.is_empty() {
-        state.note("you are in no group; `sandbridge group create TITLE` makes one", false);
+        state.note("you are in no group; `sandbridge group create TITLE` creates one", false);
         return;
     }
     let item = |group: &GroupView| {
@@ -28,7 +28,7 @@ pub(super) fn listed(state: &mut State, groups: &[GroupView]) {
     state.overlay = Some(Overlay::Pick(Picker::new(title, hint, items)));
 }
 
-/// Opens the window of a group. The text of another group that was not sent is dropped only if it is empty.
+/// Opens the window of a group. Unsent text of the group that was open before is kept, unless it is empty.
 pub(super) fn open(state: &mut State, id: i64, title: &str) -> Vec<Effect> {
     if state.group.id != id {
         let before = std::mem::replace(&mut state.group, Group::of(id, title));
@@ -43,7 +43,7 @@ pub(super) fn open(state: &mut State, id: i64, title: &str) -> Vec<Effect> {
     load(state)
 }
 
-/// Reads the group again, once at a time.
+/// Reads the group again, with one request at a time.
 pub(super) fn load(state: &mut State) -> Vec<Effect> {
     if !matches!(state.overlay, Some(Overlay::Group)) || !state.is_online() {
         return Vec::new();
@@ -56,12 +56,12 @@ pub(super) fn load(state: &mut State) -> Vec<Effect> {
     vec![Effect::LoadGroup { group: state.group.id }]
 }
 
-/// Something in a group changed.
+/// Handles a change in a group.
 pub(super) fn changed(state: &mut State, group: i64) -> Vec<Effect> {
     if group == state.group.id { load(state) } else { Vec::new() }
 }
 
-/// What was read of a group.
+/// Handles the data that was read of a group.
 pub(super) fn took(state: &mut State, group: i64, news: GroupNews) -> Vec<Effect> {
     if group != state.group.id {
         return Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn took(state: &mut State, group: i64, news: GroupNews) -> Vec<Effect
     if std::mem::take(&mut state.group.is_stale) { load(state) } else { Vec::new() }
 }
 
-/// A message was posted.
+/// Handles a message that was posted.
 pub(super) fn posted(state: &mut State, group: i64, posted: &GroupPosted) -> Vec<Effect> {
     if group == state.group.id {
         state.group.is_posting = false;
@@ -84,7 +84,7 @@ pub(super) fn posted(state: &mut State, group: i64, posted: &GroupPosted) -> Vec
     changed(state, group)
 }
 
-/// A request of the window failed.
+/// Handles a request of the window that failed.
 pub(super) fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
     let why = visible(&failure.message);
     let may_have_come = ["unreachable", "lost"].contains(&failure.kind.as_str());
@@ -117,14 +117,14 @@ pub(super) fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Ve
             return Vec::new();
         }
         Effect::AnswerGate { group, .. } if group == state.group.id => {
-            // Somebody else may have answered: the error says who it was.
+            // Another person may have answered: the error contains their name.
             state.group.answering = None;
             state.note(why, true);
             return load(state);
         }
         _ => {}
     }
-    // The banner shows that the server cannot be reached; the group is read again when it is back.
+    // The banner shows that the server cannot be reached; the group is read again after reconnecting.
     if !may_have_come {
         state.note(why, true);
     }

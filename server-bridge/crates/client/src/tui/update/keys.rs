@@ -10,7 +10,7 @@ use super::{asking, overlay, scroll};
 
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-    // Ctrl-C is always the way out.
+    // Ctrl-C works everywhere.
     if is_control && key.code == KeyCode::Char('c') {
         return interrupt(state);
     }

@@ -1,6 +1,6 @@
 //! The effect of an event, and the resulting requests: no I/O, no clock.
 //!
-//! | module | takes |
+//! | module | handles |
 //! |---|---|
 //! | `keys` | keys while nothing covers the screen |
 //! | `asking` | keys that answer a model's question |
@@ -58,7 +58,7 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
     effects
 }
 
-/// Everything is read again, since events were missed in the meantime, or data could not be read.
+/// Reads everything again, because events were missed in the meantime, or data could not be read.
 fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
     if matches!(state.connection, Connection::Lost { .. }) {
         state.note("connected again", false);
@@ -68,7 +68,7 @@ fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
         state.transcript.miss();
     }
     let (chat, asked) = (state.chat.clone(), state.transcript.clock());
-    // What was asked for may have been lost with the connection.
+    // Pending requests may have been lost with the connection.
     state.group.is_loading = false;
     let mut effects = vec![
         Effect::LoadChats,

@@ -46,7 +46,7 @@ fn picker(state: &State, title: &str, hint: &str, items: Vec<Item>) -> Picker {
     Picker::new(state.theme.say(title), state.theme.say(hint), items)
 }
 
-/// Items with this program's own texts, in that language too.
+/// Items with this program's own texts in the language of the person at the terminal.
 fn said(state: &State, items: Vec<Item>) -> Vec<Item> {
     let say = |item: Item| Item {
         label: state.theme.say(&item.label),
@@ -150,7 +150,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }
         Action::Write(text) => {
-            // The text being written comes back with the Up key.
+            // The Up key recalls the text being written.
             state.input.take();
             state.input.set(&text);
             state.focus = Focus::Input;

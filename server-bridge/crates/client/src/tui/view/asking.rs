@@ -9,7 +9,7 @@ use super::super::text::{one_line, visible, wrap};
 use super::theme::Theme;
 use crate::card::gutters;
 
-/// Its lines, at most `height` if there is that much space.
+/// The lines of the question, at most `height` if there is that much space.
 pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'static>> {
     let has_keys = state.focus == Focus::Asking;
     let waiting = state.transcript.asking().count();
@@ -20,7 +20,7 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
     };
     let theme = &state.theme;
     let width = usize::from(width);
-    // A call that works on no machine names none, wherever its chat works.
+    // A call that uses no machine names none, whatever the place of its chat is.
     let machine = match approval {
         Some(approval) => approval.place.as_ref().map(|place| place.machine.as_str()),
         None => place.as_deref(),
@@ -63,7 +63,7 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
     let room = usize::from(height).saturating_sub(1 + foot.len()).max(1);
     let (count, mut scrolled) = (body.len(), 0);
     if count > room {
-        // One line tells which part is shown.
+        // One line shows which part is visible.
         let room = room.saturating_sub(1);
         scrolled = state.asking.scrolled.min(count - room);
         body = body.split_off(scrolled);

@@ -7,7 +7,7 @@ use super::super::state::{Connection, State};
 use super::super::text::{cut, one_line};
 use super::cards::usage_words;
 
-/// The most to-dos that are shown.
+/// The maximum number of to-dos that are shown.
 const TODOS: usize = 6;
 
 /// The open chat, and its server.
@@ -118,7 +118,7 @@ fn todos(state: &State, width: usize) -> Vec<Line<'static>> {
     let done = items.iter().filter(|item| item.status == "completed").count();
     let mut lines =
         vec![Line::styled(theme.say(&format!("To do: {done} of {} done", items.len())), theme.dim)];
-    // Completed ones are dropped first.
+    // Completed to-dos are dropped first.
     let skipped = done.min(items.len().saturating_sub(TODOS));
     let mut left_out = skipped;
     for item in items {

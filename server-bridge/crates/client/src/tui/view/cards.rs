@@ -13,7 +13,7 @@ use super::theme::Theme;
 use crate::limits::UNFOLDED_LINES;
 use crate::output::duration;
 
-/// Lines of output that a folded card shows: while it runs, of a user's own command, of a tool.
+/// How many lines of output a folded card shows: while it runs, of a user's own command, and of a tool.
 const RUNNING_LINES: usize = 8;
 const COMMAND_LINES: usize = 16;
 const TOOL_LINES: usize = 3;
@@ -35,7 +35,7 @@ pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> 
                 card.sub_agent(sub_agent);
             }
             let is_sent = matches!(data, Some(ToolData::Card { card }) if card.is_sent);
-            // A card for its user is shown whole.
+            // A card that was sent to the user is shown in full.
             card.output(if is_sent { UNFOLDED_LINES } else { TOOL_LINES });
         }
         (_, None, Some(AgentDocument::Reply { status, error, usage, .. })) => {
@@ -62,7 +62,7 @@ struct Card<'a> {
 }
 
 impl Card<'_> {
-    /// Plain text.
+    /// Adds plain text.
     fn said(&mut self, text: &str, mark: &str, style: Style) {
         let rest = [Span::raw(" ".repeat(Span::raw(mark).width()))];
         for (at, line) in text.trim_end().split('\n').enumerate() {
@@ -76,7 +76,7 @@ impl Card<'_> {
         self.lines.extend(markdown::lines(&self.entry.said, self.width, self.theme));
     }
 
-    /// A line within a card.
+    /// Adds a line within a card.
     fn fact(&mut self, text: &str, style: Style) {
         let gutter = [Span::styled("  │ ", self.theme.dim)];
         for line in visible(text).split('\n') {
@@ -150,7 +150,7 @@ impl Card<'_> {
         }
     }
 
-    /// A moving mark for running work.
+    /// A moving mark that shows running work.
     fn running(&self) -> (&'static str, Style) {
         let marks = ["◐ ", "◓ ", "◑ ", "◒ "];
         (marks[(self.now_ms / 250 % 4) as usize], self.theme.accent)
@@ -163,7 +163,7 @@ impl Card<'_> {
         Some(duration(until_ms.saturating_sub(began_ms)))
     }
 
-    /// The output: its end while it runs, its beginning afterwards; unfolded, everything that is kept.
+    /// Adds the output: its end while it runs, its beginning afterwards; unfolded, everything that is kept.
     fn output(&mut self, folded_lines: usize) {
         let text = self.entry.printed.text().trim_end();
         if text.is_empty() {

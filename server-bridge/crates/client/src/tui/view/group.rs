@@ -15,11 +15,11 @@ use super::super::{markdown, places};
 use super::theme::Theme;
 use super::{bars, overlay};
 
-/// The most calls that are shown.
+/// The maximum number of calls that are shown.
 const CALLS: usize = 4;
-/// The most lines of what a step gave, at a gate.
+/// The maximum number of lines of a step's output that are shown at a gate.
 const OUTPUT_LINES: usize = 6;
-/// The most lines of the text being written.
+/// The maximum number of lines of the text being written that are shown.
 const TEXT_LINES: usize = 6;
 
 /// Draws the window, nearly as large as the screen.
@@ -42,13 +42,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State) {
     }
     let text = written(state, width);
     let text_height = u16::try_from(text.len()).unwrap_or(u16::MAX);
-    // The text and a part of the log are always seen.
+    // The text and a part of the log are always visible.
     let most = inner.height.saturating_sub(text_height) * 2 / 3;
     let below_height = u16::try_from(below.len()).unwrap_or(u16::MAX).min(most);
     let heights = [Constraint::Min(1), Constraint::Length(below_height), Constraint::Length(text_height)];
     let [top, middle, bottom] = Layout::vertical(heights).areas(inner);
     log(frame, state, top);
-    // The gate's answers, at the end, are worth more than its beginning.
+    // The gate's answers, at the end, are more important than its beginning.
     let skipped = below.len().saturating_sub(usize::from(below_height));
     frame.render_widget(Paragraph::new(below.split_off(skipped)), middle);
     frame.render_widget(Paragraph::new(text), bottom);
@@ -72,7 +72,7 @@ fn log(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
         let words = if group.is_known { "There are no messages yet. @ asks an agent." } else { "…" };
         lines.push(Line::styled(theme.say(words), theme.dim));
     }
-    // While not everything is laid out, one page more can be scrolled to.
+    // Until everything is laid out, the log can be scrolled by one more page.
     let most = lines.len().saturating_sub(height) + if is_whole { 0 } else { height };
     let scrolled = group.scrolled.min(lines.len().saturating_sub(height));
     let mut shown: Vec<Line<'static>> = lines.into_iter().skip(scrolled).take(height).collect();
@@ -121,7 +121,7 @@ fn calls(group: &Group, theme: &Theme, width: usize) -> Vec<Line<'static>> {
         let place = places::shown(place);
         let text = match (is_running, reason.is_empty()) {
             (true, _) => theme.say(&format!("▸ @{agent} works on {place} for {person}")),
-            (false, true) => theme.say(&format!("… @{agent} is asked next by {person}")),
+            (false, true) => theme.say(&format!("… @{agent} is queued for {person}")),
             (false, false) => format!("… @{agent}: {}", theme.say(reason)),
         };
         Line::styled(cut(&text, width), theme.dim)
@@ -161,7 +161,7 @@ fn chain(run: &Run, theme: &Theme, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The gate that waits, with the keys of its answers.
+/// The gate that waits for an answer, with the keys of its answers.
 fn gate(state: &State, run: &Run, width: usize) -> Vec<Line<'static>> {
     let (theme, Some(gate)) = (&state.theme, &run.gate) else { return Vec::new() };
     let question = Span::styled(theme.say(&gate.question), theme.warning);
@@ -184,7 +184,7 @@ fn gate(state: &State, run: &Run, width: usize) -> Vec<Line<'static>> {
         None => theme.say("Tab: answer it"),
         Some(answering) if answering.is_sent => theme.say("the answer is being sent"),
         Some(answering) => match &answering.writes {
-            Some((GateReply::Edit, _)) => theme.say("Write the output that takes its place:"),
+            Some((GateReply::Edit, _)) => theme.say("Write the new output:"),
             Some(_) => theme.say("Write what to change:"),
             None => {
                 let keys = gate.replies.iter().filter_map(|reply| Some((key_of(reply)?, reply)));

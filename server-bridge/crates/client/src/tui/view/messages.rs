@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use super::super::state::{Focus, Scroll, State};
 use super::cards;
 
-/// Draws as many as fit, and records all heights. Unchanged ones are not laid out again.
+/// Draws as many messages as fit, and records the heights of all. Unchanged messages are not laid out again.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, area: Rect) {
     let width = usize::from(area.width);
     let chosen = state.card.filter(|_| state.focus == Focus::Cards);

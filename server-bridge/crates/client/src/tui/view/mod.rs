@@ -5,7 +5,7 @@
 //! | `messages`, `cards` | texts and cards |
 //! | `asking` | a model's question |
 //! | `bars` | the line of the chat, the line of the place, the banner, notes, to-dos |
-//! | `overlay` | windows over all that |
+//! | `overlay` | windows over everything else |
 //! | `group` | the window of a group |
 //! | `theme` | the styles |
 
@@ -26,12 +26,12 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use super::state::{Focus, Overlay, State};
 use super::text::is_unfit;
 
-/// The most lines of the text being written; it scrolls beyond.
+/// The maximum number of lines of the text being written; a longer text scrolls.
 const INPUT_LINES: u16 = 10;
-/// The most completions that are shown at once.
+/// The maximum number of completions that are shown at once.
 const COMPLETIONS: usize = 8;
 
-/// Shown while nothing is written.
+/// The hint that is shown while the input is empty.
 const PLACEHOLDER: &str = "Say something · ! runs a command · /help · Ctrl+K all commands";
 
 /// Draws everything.

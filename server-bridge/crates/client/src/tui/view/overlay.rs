@@ -38,7 +38,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Shift+drag", "select text with the mouse, in most terminals"),
 ];
 
-/// Draws it, if there is any.
+/// Draws the open window, if there is one.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let theme = &state.theme;
     match &state.overlay {

@@ -25,7 +25,7 @@ pub(in crate::tui) struct Theme {
 }
 
 impl Theme {
-    /// With the terminal's own sixteen colours, so that it fits its user's theme.
+    /// The styles with the terminal's own sixteen colours, which fit the user's theme.
     pub(in crate::tui) fn coloured() -> Self {
         let colour = |colour| Style::new().fg(colour);
         Self {
@@ -41,7 +41,7 @@ impl Theme {
         }
     }
 
-    /// Without any colour.
+    /// The styles without any colour.
     pub(in crate::tui) fn plain() -> Self {
         let with = |modifier| Style::new().add_modifier(modifier);
         Self {

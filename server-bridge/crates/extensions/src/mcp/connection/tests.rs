@@ -7,7 +7,7 @@ use super::*;
 use crate::limits::{MCP_ASK_BYTES, MCP_CONNECT_PATIENCE, MCP_ROUNDS, MCP_TOOLS};
 use crate::mcp::{Owner, servers, tests as of_mcp};
 
-/// The other end of a connection: a server that a test speaks for.
+/// The other end of a connection: a test plays the server.
 struct Server {
     lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
     out: WriteHalf<DuplexStream>,
@@ -29,7 +29,7 @@ impl Server {
         }
     }
 
-    /// The answer to a request of the server; nothing else is answered before.
+    /// The client's answer to a request of the server; the client must not answer anything else before it.
     async fn reply(&mut self, id: u64) -> Value {
         loop {
             let line = self.lines.next_line().await.unwrap().expect("the client is there");
@@ -46,7 +46,7 @@ impl Server {
         self.reply(id).await["error"]["message"].as_str().expect("it is refused").to_owned()
     }
 
-    /// Says that something changed.
+    /// Sends a notification that something changed.
     async fn notify(&mut self, method: &str) {
         assert!(self.say(json!({"jsonrpc": "2.0", "method": method})).await);
     }
@@ -96,7 +96,7 @@ async fn a_program_that_starts_slowly_may_answer_the_discovery_late() {
         server.answer(&initialize, initialized()).await;
     });
     assert_eq!(older.await.unwrap().era(), Era::Initialize);
-    // One that answers only what it knows.
+    // A server that answers only requests that it knows.
     let begun = Instant::now();
     let silent = connect_late(async |server, _, initialize| {
         server.answer(&initialize, initialized()).await;
@@ -185,7 +185,7 @@ impl Listener for Waits {
     }
 }
 
-/// A user who lets everything pass.
+/// A user who accepts everything.
 struct Passes;
 
 impl Listener for Passes {
@@ -195,7 +195,7 @@ impl Listener for Passes {
     }
 }
 
-/// What a server asks its user, or the user's model.
+/// A request of a server to its user, or to the user's model.
 fn ask(id: u64, method: &str, text: &str) -> Value {
     let params = match method {
         ELICIT => {
@@ -250,7 +250,7 @@ async fn a_question_waits_for_its_user_and_ends_with_its_call() {
     let schema = json!({"type": "object", "properties": {}});
     let asks = json!({"message": "Who?", "requestedSchema": schema});
     server.say(json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": asks})).await;
-    // Longer than a call may be silent.
+    // Longer than a call may stay silent.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(!called.is_finished());
     server.answer(&message, json!({"content": [{"type": "text", "text": "done"}]})).await;
@@ -262,7 +262,7 @@ async fn a_flood_of_requests_ends_the_connection() {
     let (connection, mut server) = connected().await;
     let called = call(&connection, PATIENCE);
     server.hear("tools/call").await;
-    // It reads none of the answers.
+    // The server reads none of the answers.
     let mut id = 0;
     while !called.is_finished() && id < 100_000 {
         id += 1;
@@ -293,7 +293,7 @@ async fn what_a_server_asks_is_small_and_little_of_it_waits() {
         server.say(ask(id, method, "Who?")).await;
         assert!(server.refusal(id).await.contains("ask again"), "{method}");
     }
-    // Those that wait end with their call, and others may be asked.
+    // Waiting requests end with their call, and then new ones may be sent.
     server.answer(&message, json!({"content": []})).await;
     assert!(called.await.unwrap().is_ok());
     while connection.service.service().asking.available_permits() < MCP_ASKS_WAITING {
@@ -311,7 +311,7 @@ async fn watching_that_a_server_never_begins_ends_and_leaves_nothing_watched() {
         assert!(watching.await.unwrap_err().contains("for 5 s"));
         assert!(!connection.watched.has(uri) && connection.is_over());
 
-        // A call that is cancelled meanwhile leaves nothing either.
+        // A call that is cancelled meanwhile leaves nothing behind either.
         let (connection, mut server) = connected_in(era).await;
         tokio::select! {
             _ = connection.watch(uri, PATIENCE) => unreachable!("it is not answered"),
@@ -395,7 +395,7 @@ async fn a_storm_of_changed_lists_is_one_change_and_disturbs_no_call() {
     }
     server.answer(&asked, json!({"content": []})).await;
     assert!(called.await.unwrap().is_ok());
-    // The clock stands still until everything was handled.
+    // The clock does not advance until everything has been handled.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(connection.take_stale() && !connection.take_stale());
     assert!(!connection.is_over());
@@ -419,7 +419,7 @@ async fn a_list_that_changes_while_it_is_listed_is_listed_once_for_each_call() {
             tokio::task::yield_now().await;
         }
     }
-    // Once it says nothing more, it is listed once more, and then known.
+    // After its last notification, the server is asked for its tools once more, and the listing is then up to date.
     let lists = async {
         let asked = server.hear("tools/list").await;
         server.answer(&asked, json!({"tools": []})).await;

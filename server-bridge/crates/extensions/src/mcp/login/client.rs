@@ -18,8 +18,8 @@ use super::own::OwnClient;
 
 type Error<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
 
-/// A client that sends the token of a grant with each request. An expired token, or one that the server refuses, is refreshed once for
-/// all clients of the grant: the others find the new one.
+/// A client that sends the token of a grant with each request. A token that has expired, or that the server refuses, is refreshed once
+/// for all clients of the grant: the others find the new one.
 #[derive(Clone)]
 pub(in crate::mcp) struct LoggedIn<C> {
     pub(super) http: C,
@@ -27,14 +27,14 @@ pub(in crate::mcp) struct LoggedIn<C> {
     pub(super) grants: Grants,
 }
 
-/// The way to a new token.
+/// The way to get a new token.
 #[derive(Clone)]
 pub(super) enum Renewal {
     /// Only a login of the user.
     Login,
     /// A refresh of what was granted.
     Refresh(Arc<AuthorizationManager>),
-    /// The credentials of a client of the server's definition.
+    /// The client credentials in the server's definition.
     Own(Arc<OwnClient>),
 }
 
@@ -51,8 +51,8 @@ impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
         }
     }
 
-    /// A token in place of an expired one, if there was one; `None` if the user has to log in. If the server refused a
-    /// request, its challenge says what it requires.
+    /// A token to replace an expired one, if there was one; `None` if the user has to log in. If the server refused a
+    /// request, its challenge contains its requirements.
     pub(super) async fn renewed(
         &self,
         old: &str,
@@ -69,7 +69,7 @@ impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
         if let Some((token, false)) = &known
             && token != old
         {
-            // Another client was faster.
+            // Another client has already refreshed it.
             return Ok(Some(token.clone()));
         }
         let manager = match &self.renewal {
@@ -89,7 +89,7 @@ impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
         }
     }
 
-    /// Makes a request with a token; if the server refuses that, once more with another one.
+    /// Makes a request with a token; if the server refuses the token, once more with another one.
     async fn with_token<T, F, Fut>(&self, request: F) -> Result<T, Error<C>>
     where
         F: Fn(Option<String>) -> Fut,
@@ -106,7 +106,7 @@ impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
             _ => Err(StreamableHttpError::AuthRequired(refused)),
         };
         match again {
-            // There is nothing that a login could change.
+            // A login could not change anything.
             Err(StreamableHttpError::AuthRequired(_)) if matches!(self.renewal, Renewal::Own(_)) => {
                 let why = "it refuses the token that its client credentials gave";
                 Err(AuthError::ClientCredentialsError(why.to_owned()).into())

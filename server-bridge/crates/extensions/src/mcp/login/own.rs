@@ -1,4 +1,4 @@
-//! Tokens for the client that a server's definition names: no user logs in.
+//! Tokens for the client that a server's definition names: users do not log in.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use crate::mcp::credentials::{ClientCredentials, Proof};
 use crate::mcp::way::Way;
 use crate::way_back::line;
 
-/// The kind of an assertion, for the provider.
+/// The type of an assertion, as OAuth names it.
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// The client of a server's definition.
@@ -32,7 +32,7 @@ impl OwnClient {
         Self { way, url, credentials }
     }
 
-    /// A new token from the server's provider; it is kept with the others.
+    /// A new token from the server's provider; it is stored with the others.
     pub(super) async fn token(&self, grants: &Grants, challenge: Option<&str>) -> Result<String, AuthError> {
         let work = self.exchange(grants, challenge);
         let response = timeout(MCP_LOGIN_REQUEST_PATIENCE, work).await;
@@ -116,8 +116,10 @@ impl OwnClient {
                 request = request.header("authorization", format!("Basic {both}"));
             }
             Proof::Key { .. } => {
-                let issuer =
-                    metadata.issuer.as_deref().ok_or_else(|| failed("its login provider has no name"))?;
+                let issuer = metadata
+                    .issuer
+                    .as_deref()
+                    .ok_or_else(|| failed("its login provider's metadata names no issuer"))?;
                 if let Some(assertion) = self.credentials.proof.assertion(id, issuer) {
                     form.append_pair("client_assertion_type", ASSERTION_TYPE);
                     form.append_pair("client_assertion", &assertion.map_err(failed)?);
@@ -128,7 +130,7 @@ impl OwnClient {
     }
 }
 
-/// True if a provider accepts secrets only in the form; every other provider accepts them in a header.
+/// True if a provider accepts secrets only in the form body; every other provider accepts them in a header.
 fn takes_form(metadata: &AuthorizationMetadata) -> bool {
     let methods = metadata.additional_fields.get("token_endpoint_auth_methods_supported");
     let has = |method: &str| {

@@ -15,10 +15,10 @@ struct Provider {
 }
 
 impl Provider {
-    /// A provider whose documents are changed by this: first that of the server, then that of the provider. The tokens `a1`, `a2` and so on
-    /// come with the refresh tokens `r1`, `r2` and so on.
+    /// A provider whose documents are changed by this function: first the server's document, then the provider's. The access tokens `a1`,
+    /// `a2` and so on are issued with the refresh tokens `r1`, `r2` and so on.
     fn start(change: impl Fn(&mut Value, &mut Value) + Send + Sync + 'static) -> Self {
-        // Known once it listens.
+        // Known once the provider listens.
         let base: Arc<OnceLock<String>> = Arc::default();
         let (known, issued) = (Arc::clone(&base), AtomicU64::new(0));
         let pages = Pages::start(move |path| {
@@ -61,7 +61,7 @@ impl Provider {
     }
 }
 
-/// Where the provider sends the browser back to.
+/// The address to which the provider sends the browser back.
 const BACK: &str = "http://127.0.0.1:9/callback";
 
 /// A user who logs in to a provider's server.
@@ -75,7 +75,7 @@ struct World {
 
 impl World {
     async fn new(provider: &Provider) -> Self {
-        // Another test may have installed it first.
+        // Another test may already have installed it.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store = Store::open_in_memory().await.unwrap();
         let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
@@ -110,7 +110,7 @@ async fn a_refresh_token_that_changes_each_time_is_used_once_by_all_that_wait() 
     let (one, other) = (world.client().await, world.client().await);
     assert_eq!(one.token().await.unwrap().as_deref(), Some("a1"));
     for round in 1..=3 {
-        // The server refused the token of both at once.
+        // The server refused the token of both clients at the same time.
         let (old, new) = (format!("a{round}"), format!("a{}", round + 1));
         let both = tokio::join!(one.renewed(&old, Some("Bearer")), other.renewed(&old, Some("Bearer")));
         assert_eq!((both.0.unwrap().unwrap(), both.1.unwrap().unwrap()), (new.clone(), new.clone()));
@@ -155,7 +155,7 @@ async fn a_challenge_that_leads_into_the_servers_own_network_is_not_followed() {
     for metadata in ["http://169.254.169.254/x", "http://[::ffff:169.254.169.254]/x"] {
         let challenge = format!("Bearer resource_metadata=\"{metadata}\"");
         world.logins.challenged(&world.who, &challenge);
-        // What the server itself says of its provider counts then.
+        // Then the server's own metadata about its provider counts.
         world.log_in().await.unwrap();
     }
     world.logins.challenged(&world.who, "Bearer resource_metadata=\"http://vault.internal/x\"");

@@ -4,7 +4,7 @@ use crate::rule::{Origin, Rule};
 
 const PLACE: Place<'_> = Place { cwd: "/", root: None, home: None };
 
-/// The work of comparing a line with ten rules that begin so, and the doubts.
+/// The work of comparing a line with ten rules that begin with this head, and the doubts.
 fn worked(head: &str, line: &str) -> (usize, Vec<Doubt>) {
     let mut rules = Rules::default();
     for number in 0..10 {
@@ -24,7 +24,7 @@ fn the_work_of_a_line_has_a_limit() {
     assert!(work < 40 * line.len(), "{work}");
     assert_eq!(doubts, [Doubt::Unterminated("a double quote")]);
     let (work, doubts) = worked("a", &line);
-    // Each comparison that is not made is counted, and nothing else.
+    // Comparisons that are not made are counted, but nothing else.
     assert!(work > MATCH_BYTES && work < 20 * MATCH_BYTES + line.len(), "{work}");
     assert!(doubts.contains(&Doubt::TooMuchWork), "{doubts:?}");
 }

@@ -34,7 +34,7 @@ struct Container {
     _turn: OwnedSemaphorePermit,
 }
 
-/// Creates and starts what is missing, and keeps it running from then on.
+/// Creates and starts the container if necessary, and keeps it running from then on.
 pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkHandle, RouteError> {
     let turn = shared.turn(&user_key).await?;
     let engine = shared.engine().await?;
@@ -62,15 +62,15 @@ pub(super) async fn start(shared: Arc<Shared>, user_key: String) -> Result<LinkH
 }
 
 impl Container {
-    /// Keeps the runner linked as long as it lives, and stops the container with the server, after it has been idle, or when
-    /// its run was ended here.
+    /// Keeps the runner linked while its container runs. Stops the container when the server stops, when the container has
+    /// been idle, or when its run is ended here.
     async fn keep(self, handle: LinkHandle, mut plugged: Plugged, stop: CancellationToken) {
         loop {
             let mut ended = Box::pin(plugged.ended());
             let end = tokio::select! {
                 end = &mut ended => end,
                 () = self.idle(&handle) => {
-                    tracing::info!(container = self.name, "nobody uses the container; stopping it until its next use");
+                    tracing::info!(container = self.name, "the container is idle; stopping it until its next use");
                     handle.close(Some(Close::new(CloseCode::GoingAway, "the container was idle")));
                     ended.await
                 }
@@ -82,7 +82,7 @@ impl Container {
             let again = tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                // Meanwhile there is no link, so that this only returns when the run ends.
+                // There is no link meanwhile, so this only returns when the run ends.
                 false = handle.comes_back() => break,
                 again = self.attach_again() => again,
             };
@@ -117,7 +117,7 @@ impl Container {
         }
     }
 
-    /// True if an exec runs that may have no client; a runner that does not report this is not idle.
+    /// True if an exec may be running without a client; a runner that does not report this counts as not idle.
     async fn runs_something(&self, handle: &LinkHandle) -> bool {
         match handle.call(request::List {}).await {
             Ok(list) => list.execs.iter().any(|exec| exec.running),
@@ -196,7 +196,7 @@ async fn connect(
             Err(error) => error,
         };
         tracing::warn!(container = name, %error, "the runner in the container does not register");
-        // It had its time to answer.
+        // No grace period: the runner has already had time to answer.
         engine.stop(name, 0).await?;
         if !is_running || stop.is_cancelled() {
             return Err(unavailable(format!(

@@ -1,4 +1,4 @@
-//! The calls to the Docker engine in a container's life, and the engine's errors in words that say what to do.
+//! The calls to the Docker engine during a container's life, and the engine's errors with advice on what to do.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -50,7 +50,7 @@ pub(super) enum Standing {
 pub(super) struct Engine {
     pub(super) docker: Docker,
     pub(super) facts: EngineFacts,
-    /// The image for containers as long as this server runs, even if its name is given to another image.
+    /// The image for all containers until this server stops, even if its name is given to another image meanwhile.
     pub(super) pinned: OnceCell<PinnedImage>,
     /// The pull of that image.
     pub(super) pulling: Pull,
@@ -59,21 +59,21 @@ pub(super) struct Engine {
 /// The abilities of an engine, and how it sees this server.
 #[derive(Debug, Clone)]
 pub(super) struct EngineFacts {
-    /// True if root in a container is an unprivileged user outside, unless configured otherwise.
+    /// True if root in a container is an unprivileged user on the host, unless configured otherwise.
     pub(super) user_namespace: bool,
     /// The ids of that user, if the engine reports them.
     pub(super) mapped_root: Option<(u32, u32)>,
-    /// The resources that it cannot limit.
+    /// The resources that the engine cannot limit.
     pub(super) unlimited: Vec<&'static str>,
-    /// How this server's paths become the engine's.
+    /// The mapping of this server's paths to the engine's.
     pub(super) paths: PathMap,
     /// This server's home directory as the engine sees it: it identifies the containers of this server.
     pub(super) owner: PathBuf,
 }
 
 impl Engine {
-    /// Finds the engine at its configured socket, or where Docker's own client would, agrees on a version with it, and reads
-    /// its properties.
+    /// Finds the engine at its configured socket, or where Docker's own client would look, agrees on a version with it, and
+    /// reads its properties.
     pub(super) async fn connect(config: &DockerConfig) -> Result<Self, RouteError> {
         let docker = match config.socket.as_deref() {
             Some(path) => Docker::connect_with_unix(path, DOCKER_TIMEOUT_S, API_DEFAULT_VERSION),
@@ -121,7 +121,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Attaches to the standard streams; standard error goes to the log.
+    /// Attaches to the standard streams; standard error is copied to the log.
     pub(super) async fn attach(&self, name: &str) -> Result<ContainerLink, RouteError> {
         let options =
             AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true).build();
@@ -169,7 +169,7 @@ impl Engine {
         })
     }
 
-    /// Stops a container, by force after `grace_s` seconds; one that does not run is fine.
+    /// Stops a container, by force after `grace_s` seconds; a container that is not running is fine.
     pub(super) async fn stop(&self, name: &str, grace_s: i32) -> Result<(), RouteError> {
         let options = StopContainerOptionsBuilder::new().t(grace_s).build();
         match self.docker.stop_container(name, Some(options)).await {
@@ -191,7 +191,7 @@ impl Engine {
         }
     }
 
-    /// Checked before an old container is removed, which could not be replaced without the image.
+    /// Checked before an old container is removed, because without the image it could not be replaced.
     async fn require_image(&self, image: &str) -> Result<(), RouteError> {
         match self.image_id(image).await? {
             Some(_) => Ok(()),
@@ -250,12 +250,12 @@ impl EngineFacts {
 async fn path_map(docker: &Docker, config: &DockerConfig) -> Result<(PathMap, PathBuf), RouteError> {
     let told = &config.path_map;
     let same = || Ok((PathMap::same(told), config.owner.clone()));
-    // Not readable: not in a container of any engine.
+    // If this cannot be read, the server is not in a container of any engine.
     let mountinfo = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let Some(id) = own_container_id(&mountinfo) else { return same() };
     let own = match docker.inspect_container(id, None).await {
         Ok(own) => own,
-        // Another engine's container: this one runs beside it.
+        // The server's container belongs to another engine, which runs alongside this one.
         Err(error) if status(&error) == Some(404) => return same(),
         Err(error) => return Err(failed("cannot inspect this server's own container", &error)),
     };
@@ -295,7 +295,7 @@ fn tell_why_anew(spec: &ContainerSpec, labels: &HashMap<String, String>) {
     }
 }
 
-/// The part of a container's output that is the link's.
+/// The bytes of a container's output that belong to the link: its standard output. The rest is copied to the log.
 fn link_bytes(output: Result<LogOutput, Error>, container: &str) -> Option<io::Result<Bytes>> {
     match output {
         Ok(LogOutput::StdOut { message }) => Some(Ok(message)),

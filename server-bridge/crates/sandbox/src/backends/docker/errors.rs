@@ -1,4 +1,4 @@
-//! The engine's errors, in words that say what to do.
+//! The engine's errors, each with advice on what to do.
 
 use bollard::errors::Error;
 
@@ -17,12 +17,12 @@ pub(super) fn status(error: &Error) -> Option<u16> {
     }
 }
 
-/// The container is paused, and so is any request to it.
+/// The error for a container that is paused and therefore cannot answer.
 pub(super) fn paused(name: &str) -> RouteError {
     unavailable(format!("the container is paused: docker unpause {name}"))
 }
 
-/// The engine could not do it, or does not answer at all.
+/// The error for an operation that the engine refused, or did not answer at all.
 pub(super) fn failed(what: &str, error: &Error) -> RouteError {
     match error {
         Error::DockerResponseServerError { message, .. } | Error::DockerStreamError { error: message } => {
@@ -36,7 +36,7 @@ pub(super) fn failed(what: &str, error: &Error) -> RouteError {
     }
 }
 
-/// The engine's own words for an error.
+/// The engine's own text for an error.
 pub(super) fn said(error: &Error) -> String {
     match error {
         Error::DockerResponseServerError { message, .. } | Error::DockerStreamError { error: message } => {
@@ -46,7 +46,7 @@ pub(super) fn said(error: &Error) -> String {
     }
 }
 
-/// The engine does not answer.
+/// The error for an engine that does not answer.
 pub(super) fn silent(error: &Error) -> RouteError {
     unavailable(format!("its engine does not answer ({error}); start it, or see `docker info`"))
 }

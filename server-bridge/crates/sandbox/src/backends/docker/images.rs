@@ -1,4 +1,4 @@
-//! The calls to the Docker engine for images of containers and archives of both.
+//! Calls to the Docker engine for images, and for archives of images and containers.
 
 use std::io;
 
@@ -23,8 +23,8 @@ use crate::limits::{CONTAINER_COMMIT_BYTES, DOCKER_IMAGE_TIMEOUT};
 const TAG: &str = "latest";
 
 impl Engine {
-    /// The image of the user's next container: their own, if they made one, or else the id that the server's image had at its
-    /// first use.
+    /// The image of the user's next container: their own, if they made one, or else the server's image, by the id that
+    /// it had at its first use.
     pub(super) async fn image(&self, spec: &ContainerSpec) -> Result<String, RouteError> {
         let own = spec.names.image();
         if self.image_id(&own).await?.is_some() {
@@ -98,7 +98,8 @@ impl Engine {
         })
     }
 
-    /// Makes the container's file system the user's image; the container is paused meanwhile. Returns the image's id.
+    /// Saves the container's file system as the user's image; the container is paused meanwhile. Returns the image's
+    /// id.
     pub(super) async fn commit(&self, names: &Names) -> Result<String, ContainerError> {
         let with_size = InspectContainerOptionsBuilder::new().size(true).build();
         let found = match self.patient().inspect_container(&names.container, Some(with_size)).await {
@@ -131,7 +132,7 @@ impl Engine {
         files.map_err(|error| failed("cannot read the container's files", &error))
     }
 
-    /// Makes a tar archive the user's image.
+    /// Imports a tar archive as the user's image.
     pub(super) async fn import(
         &self,
         names: &Names,
@@ -173,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// For calls that take as long as the disk does.
+    /// A client with a longer timeout, for calls whose duration depends on the size of a container or image.
     fn patient(&self) -> Docker {
         self.docker.clone().with_timeout(DOCKER_IMAGE_TIMEOUT)
     }

@@ -3,11 +3,11 @@
 //! ```text
 //! (none) --create--> created --attach, start--> running --server stops, idle--> stopped --attach, start--> running
 //!    ^                                            |  ^
-//!    +--- runner or settings changed: removed ----+  +--- left running by a server that died: attach
+//!    +--- runner or settings changed: removed ----+  +--- left running by a crashed server: attach
 //! ```
-//! A container is stopped and not removed when the server ends or it is idle; its workspace is a volume, or a directory, and
-//! outlives both. If only the streams to it break, because its engine stopped or it was paused, the server attaches again and
-//! its commands go on.
+//! A container is stopped, not removed, when the server stops or when the container is idle; its workspace, a volume or
+//! a directory, outlives both. If only the streams to it break, because its engine stopped or it was paused, the server
+//! attaches again and its commands continue.
 //!
 //! | module | holds |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | `spec`, `names` | the configuration and the name of a container |
 //! | `engine`, `images`, `networks` | the calls to the engine; `pinned` is the image for all containers as long as the server runs |
 //! | `pull` | pulling that image if it is missing |
-//! | `errors` | the engine's errors in words that say what to do |
+//! | `errors` | the engine's errors, with advice on what to do |
 //! | `shared`, `user_state` | state that outlives a container: for all users, and for one |
 //! | `paths` | the engine's paths, if this server runs in a container |
 //! | [`own`] | operations of users on their whole container: commit, export, import, reset |
@@ -79,12 +79,12 @@ impl DockerPlaces {
         UserContainer::new(Arc::clone(&self.shared), user.key.clone())
     }
 
-    /// The users who have a link, or had one.
+    /// The keys of the users who have a link, or had one.
     pub(crate) fn user_keys(&self) -> Vec<String> {
         self.shared.links.user_keys()
     }
 
-    /// Stops the container of a removed user, with all it runs, and removes their network.
+    /// Stops the container of a removed user with everything that runs in it, and removes their network.
     pub(crate) async fn end(&self, user: &User) {
         if let Err(error) = self.container(user).retire().await {
             tracing::warn!(%error, user = user.key, "the container of a removed user cannot be stopped");

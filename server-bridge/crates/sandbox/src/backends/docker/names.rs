@@ -5,25 +5,25 @@ use std::path::Path;
 use crate::digest::sha256_hex;
 use crate::limits::CONTAINER_KEY_BYTES;
 
-/// How many digits of the owner's digest names contain.
+/// The number of digits of the owner's digest in each name.
 const OWNER_DIGITS: usize = 8;
 
-/// How many digits of the digest replace a key that cannot be part of a name.
+/// The number of digest digits that replace a key that cannot be part of a name.
 const KEY_DIGITS: usize = 40;
 
 /// The names of one user's container, volume and image, for one server.
 ///
-/// For any user key, the container's name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, the image's is a repository's, and no two
-/// keys share one.
+/// For any user key, the container's name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, the image's name is a valid
+/// repository name, and no two keys share a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Names {
     /// The user's key as a part of names and of paths.
     pub(super) key: String,
-    /// The container's.
+    /// The container's name.
     pub(super) container: String,
-    /// The user's network.
+    /// The name of the user's network.
     pub(super) network: String,
-    /// The workspace's volume.
+    /// The name of the workspace's volume.
     pub(super) volume: String,
     /// The repository of the image that the user made of their container.
     pub(super) repository: String,
@@ -50,8 +50,8 @@ impl Names {
     }
 }
 
-/// A key of letters and digits stays as it is, any other is replaced by its digest after a dash, which no plain one
-/// contains.
+/// A key of letters and digits stays unchanged; any other key is replaced by its digest after a dash, which no
+/// unchanged key contains.
 fn plain_key(key: &str) -> String {
     let is_plain = (1..=CONTAINER_KEY_BYTES).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// `^[a-z0-9][a-z0-9_.-]{0,127}$`, which also satisfies Docker's own rule for names.
+    /// True if a name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, which also satisfies Docker's own rule for names.
     fn is_name(name: &str) -> bool {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         name.bytes().next().is_some_and(plain)

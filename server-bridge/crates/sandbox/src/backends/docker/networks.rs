@@ -1,7 +1,7 @@
 //! The calls to the Docker engine for the users' networks, one for each user.
 //!
-//! Containers of one network reach each other; those of two do not, since the engine drops packets from one bridge to
-//! another. A network exists as long as its user's container does.
+//! Containers in the same network can reach each other. Containers in different networks cannot, because the engine
+//! drops packets from one bridge to another. A network exists as long as its user's container does.
 
 use std::collections::HashSet;
 
@@ -61,14 +61,14 @@ impl Engine {
         }
     }
 
-    /// Removes the networks of this server whose containers are gone, as after a crash. Networks that cannot be removed are
-    /// left.
+    /// Removes this server's networks that no longer have a container, for example after a crash. Networks that cannot be
+    /// removed are left in place.
     pub(super) async fn remove_left_networks(&self) {
         let removed = async {
             let left: Vec<String> = self.left_networks().await?;
             for name in &left {
                 match self.docker.remove_network(name).await {
-                    Ok(()) => tracing::info!(network = name, "removed a network whose container is gone"),
+                    Ok(()) => tracing::info!(network = name, "removed a network that has no container"),
                     Err(error) => tracing::warn!(network = name, %error, "a network cannot be removed"),
                 }
             }

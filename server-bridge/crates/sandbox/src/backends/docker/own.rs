@@ -27,7 +27,8 @@ pub type ContainerArchive = Pin<Box<dyn Stream<Item = Result<Bytes, ContainerErr
 
 /// One user's container as a whole, created or not.
 ///
-/// Errors of all methods except those named: [`ContainerError::Place`] if the engine does not answer or refuses.
+/// All methods fail with [`ContainerError::Place`] if the engine does not answer or refuses; each method names its
+/// other errors.
 #[derive(Debug, Clone)]
 pub struct UserContainer {
     shared: Arc<Shared>,
@@ -45,15 +46,15 @@ pub struct ContainerStatus {
     pub image: String,
     /// True if the user made that image.
     pub is_own_image: bool,
-    /// Memory, in bytes.
+    /// The limit on memory, in bytes.
     pub memory_bytes: i64,
-    /// Processes and threads.
+    /// The limit on processes and threads.
     pub pids: i64,
-    /// CPUs; no limit when absent.
+    /// The limit on CPUs; no limit when absent.
     pub cpus: Option<f64>,
     /// The limits that the engine cannot enforce: `memory`, `pids`, `cpus`.
     pub unlimited: Vec<&'static str>,
-    /// The engine's network it joins.
+    /// The engine's network that it joins.
     pub network: String,
     /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
@@ -71,13 +72,13 @@ impl UserContainer {
         Self { shared, user_key }
     }
 
-    /// Its state; starts nothing.
+    /// The container's state; starts nothing.
     pub async fn status(&self) -> Result<ContainerStatus, ContainerError> {
         let (engine, names) = self.engine().await?;
         let standing = engine.look(&names.container).await?;
         let is_own_image = engine.image_id(&names.image()).await?.is_some();
         let config = &self.shared.config;
-        // One that is not on the machine is shown by its configured name.
+        // An image that is not on the machine is shown by its configured name.
         let pinned = engine.pinned(&config.image).await.map_or(config.image.clone(), PinnedImage::shown);
         Ok(ContainerStatus {
             state: match standing {
@@ -108,14 +109,14 @@ impl UserContainer {
         })
     }
 
-    /// Stops it, with all that runs in it; the next use starts it again.
+    /// Stops the container and everything that runs in it; the next use starts it again.
     pub async fn stop(&self) -> Result<(), ContainerError> {
         let (engine, names) = self.engine().await?;
         let _turn = self.end_life().await?;
         Ok(engine.stop(&names.container, CONTAINER_STOP_TIMEOUT_S).await?)
     }
 
-    /// The same for a removed user: their network is not needed any more.
+    /// Stops the container of a removed user and removes their network, which is no longer needed.
     pub(crate) async fn retire(&self) -> Result<(), ContainerError> {
         let (engine, names) = self.engine().await?;
         let _turn = self.end_life().await?;
@@ -123,8 +124,8 @@ impl UserContainer {
         Ok(engine.remove_network(&names).await?)
     }
 
-    /// Makes its content, except the workspace, the image of the user's next containers. Its processes are paused meanwhile.
-    /// Returns the image's id.
+    /// Turns its content, except the workspace, into the image of the user's next containers. Its processes are paused
+    /// meanwhile. Returns the image's id.
     ///
     /// Fails with [`ContainerError::Missing`] if there is none, with [`ContainerError::Busy`] while another image of it is
     /// being made, and with [`ContainerError::TooLarge`] above 16 GiB.
@@ -156,8 +157,8 @@ impl UserContainer {
         Ok(Box::pin(limited))
     }
 
-    /// Makes an archive's files the user's image, and ends the existing container: the next use creates one from the image.
-    /// The workspace stays, unless `replaces_workspace`: then its content is replaced by the archive's `workspace/`.
+    /// Turns an archive's files into the user's image, and ends the existing container: the next use creates one from the
+    /// image. The workspace stays, unless `replaces_workspace`: then its content is replaced by the archive's `workspace/`.
     ///
     /// Fails with [`ContainerError::Busy`] while another image of it is being made, with [`ContainerError::TooLarge`] above
     /// 32 GiB, with [`ContainerError::NotAnArchive`] or [`ContainerError::BrokenOff`] if the archive is incomplete, and with
@@ -187,8 +188,8 @@ impl UserContainer {
         Ok(())
     }
 
-    /// Ends and removes it with the user's image: the next use creates one from the server's image. The workspace stays,
-    /// unless `removes_workspace`.
+    /// Stops and removes the container, and removes the user's image: the next use creates a container from the server's
+    /// image. The workspace stays, unless `removes_workspace`.
     ///
     /// Fails with [`ContainerError::DirectoryWorkspace`] if a workspace to be removed is not a volume of the engine.
     pub async fn reset(&self, removes_workspace: bool) -> Result<(), ContainerError> {
@@ -217,7 +218,7 @@ impl UserContainer {
         }
     }
 
-    /// Ends the container's run; no other one can start while the permit is held.
+    /// Ends the container's run; no other run can start while the permit is held.
     async fn end_life(&self) -> Result<OwnedSemaphorePermit, RouteError> {
         // In this order: the run that the next use begins has to wait for this one.
         let turn = self.shared.turn(&self.user_key);

@@ -53,7 +53,7 @@ impl PathMap {
 
 /// The id of the container this process runs in, if it runs in one.
 ///
-/// The engine mounts files of its own over `/etc/hostname` and similar files, whose source names the container.
+/// The engine mounts its own files over `/etc/hostname` and similar paths; their sources contain the container's id.
 pub(super) fn own_container_id(mountinfo: &str) -> Option<&str> {
     mountinfo.lines().find_map(|line| {
         let mut fields = line.split(' ').skip(3);

@@ -1,6 +1,6 @@
 //! The image for containers as long as the server runs.
 
-/// How many digits of an image's id are shown.
+/// The number of digits shown of an image's id.
 const SHOWN_ID_DIGITS: usize = 12;
 
 /// An image as it was when the server first used it.
@@ -10,7 +10,7 @@ pub(super) struct PinnedImage {
     pub(super) name: String,
     /// The engine's id, `sha256:…`.
     pub(super) id: String,
-    /// Its digest in its registry, `sha256:…`, if it comes from one.
+    /// Its digest in its registry, `sha256:…`, if it was pulled from one.
     digest: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl PinnedImage {
         Self { name: name.to_owned(), id, digest }
     }
 
-    /// The image for people, with its pinned id or digest.
+    /// The image as people see it: its name with its pinned id or digest.
     pub(super) fn shown(&self) -> String {
         match &self.digest {
             // The name contains it already.

@@ -25,7 +25,7 @@ pub(super) struct Pull(Mutex<Option<Layers>>);
 type Layers = HashMap<String, (i64, i64)>;
 
 impl Pull {
-    /// The progress in words; `None` if nothing is being pulled.
+    /// The progress as text; `None` if nothing is being pulled.
     pub(super) fn progress(&self) -> Option<String> {
         let layers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (came, all) =
@@ -75,7 +75,7 @@ impl Engine {
                  one with --docker-image"
             ))
         };
-        // Without a tag an engine would pull all of them.
+        // Without a tag, an engine would pull all tags.
         let options = CreateImageOptionsBuilder::new().from_image(&with_tag(image)).build();
         let pull = async {
             let mut steps = Box::pin(self.docker.create_image(Some(options), None, None));

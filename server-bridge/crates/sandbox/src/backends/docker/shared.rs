@@ -63,7 +63,8 @@ impl Shared {
         engine.await.map(Arc::clone)
     }
 
-    /// Reports at once what a broken link is waiting for.
+    /// Fails at once, with the reason, if the engine does not answer or the container is paused: a broken link waits
+    /// for both.
     pub(super) async fn require_engine(&self, user_key: &str) -> Result<(), RouteError> {
         let engine = self.engine().await?;
         let name = Names::new(&engine.facts.owner, user_key).container;

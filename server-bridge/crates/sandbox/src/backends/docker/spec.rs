@@ -1,4 +1,4 @@
-//! The parts of a user's container.
+//! The configuration of a user's container.
 
 use std::collections::HashMap;
 use std::io;
@@ -41,13 +41,14 @@ pub(super) const RUNNER_PATH: &str = "/dev/sandbridge-runner";
 /// Where the user's volume or directory is mounted.
 pub(super) const WORKSPACE_PATH: &str = "/workspace";
 
-/// The runner's own files under a read-only root; gone after each stop.
+/// The runner's own files under a read-only root; lost at each stop.
 const STATE_PATH: &str = "/run/sandbridge";
 
 /// The capabilities of root in a container: it can own files as package managers must, and change and signal its own users.
 const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "SETUID", "SETGID", "KILL"];
 
-/// The writable places beside the workspace under a read-only root; their content counts as the container's memory.
+/// The writable places under a read-only root, in addition to the workspace; their content counts towards the
+/// container's memory.
 const SCRATCH: [(&str, &str); 2] =
     [("/tmp", "rw,exec,nosuid,nodev,mode=1777"), ("/run", "rw,nosuid,nodev,mode=755")];
 
@@ -66,7 +67,7 @@ pub(super) struct ContainerSpec {
 /// The place of the user's files.
 #[derive(Debug, Clone)]
 enum Workspace {
-    /// A volume of the engine's.
+    /// A volume of the engine.
     Volume,
     /// A directory, as this server and as the engine sees it.
     Directory { here: PathBuf, source: PathBuf },
@@ -108,7 +109,7 @@ impl ContainerSpec {
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
         labels.insert(RUNNER_LABEL.to_owned(), self.runner.sha256.clone());
         let mut entrypoint = vec![RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
-        // Always given: the image must not determine it.
+        // Always passed, so that the image cannot determine the profile.
         entrypoint.extend(["--profile", if self.config.full_control { "full-control" } else { "workspace" }]);
         if self.config.read_only {
             entrypoint.extend(["--state-dir", STATE_PATH]);
@@ -133,7 +134,7 @@ impl ContainerSpec {
             stop_signal: Some("SIGTERM".to_owned()),
             tty: Some(false),
             open_stdin: Some(true),
-            // The next server must be able to attach after this one has died.
+            // The next server must be able to attach after this one has crashed.
             stdin_once: Some(false),
             host_config: Some(self.host_config()),
             ..ContainerCreateBody::default()
@@ -186,7 +187,7 @@ impl ContainerSpec {
             security_opt: Some(vec!["no-new-privileges:true".to_owned()]),
             pids_limit: Some(*pids),
             memory: Some(*memory_bytes),
-            // The same number: no swap on top.
+            // The same limit as for memory alone, so that no swap is added.
             memory_swap: Some(*memory_bytes),
             nano_cpus: cpus.map(|cpus| (cpus * 1e9) as i64),
             network_mode: Some(self.network().to_owned()),

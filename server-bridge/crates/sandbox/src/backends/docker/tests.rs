@@ -62,7 +62,7 @@ fn containers_are_locked_down() {
     assert_eq!(
         body.healthcheck.unwrap().test.unwrap(),
         ["NONE"],
-        "nothing of the image's runs beside the runner"
+        "no program of the image runs besides the runner"
     );
     let host = body.host_config.unwrap();
     assert_eq!(host.cap_drop.unwrap(), ["ALL"]);
@@ -73,11 +73,11 @@ fn containers_are_locked_down() {
     let network = host.network_mode.unwrap();
     assert!(
         network.starts_with("sandbridge-") && network.ends_with("-u1"),
-        "{network}: nobody else joins it"
+        "{network}: no other user joins it"
     );
     assert_eq!(host.userns_mode, None, "the engine's own");
     let mounts = host.mounts.unwrap();
-    assert_eq!(mounts.len(), 2, "no host socket and nothing else of the host's");
+    assert_eq!(mounts.len(), 2, "no socket or other path of the host");
     assert!(mounts.iter().any(|mount| mount.read_only == Some(true)));
 }
 

@@ -11,7 +11,7 @@ pub(super) struct UserState {
     /// One run, or one change of the whole container, at a time.
     pub(super) turn: Arc<Semaphore>,
     pub(super) last_use: LastUse,
-    /// One image of it is made at a time.
+    /// At most one image of the container is made at a time.
     pub(super) making_image: Semaphore,
 }
 

@@ -6,8 +6,8 @@ use tokio::time::timeout;
 use super::*;
 use crate::limits::REOPEN_DELAY;
 
-/// A runner that never received an exec's request, and is asked for the exec twice over its next link: by the driver, and by another
-/// reader.
+/// A runner that never received an exec's request and, over its next link, is asked for the exec twice: by the driver, and by
+/// another reader.
 async fn asked_twice() -> (World, Exec, Exec, [StreamId; 2]) {
     let mut world = world().await;
     let exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();
@@ -36,7 +36,7 @@ async fn reader_that_overtakes_its_exec_waits_for_it() {
     world.runner.exit(of_reader, 5, 3);
     world.runner.flush().await;
     assert_eq!(reader.next().await, Some(ExecEvent::Stdout(text(b"out"))));
-    assert_eq!(reader.input_bytes(), Some(3), "it is attached as if nothing had been in between");
+    assert_eq!(reader.input_bytes(), Some(3), "it is attached as if nothing had happened in between");
     assert_eq!(reader.next().await, Some(ExecEvent::Exited(ExitStatus::Code(5))));
     assert!(matches!(reader.next().await, Some(ExecEvent::Finished(outcome)) if outcome.code == Some(5)));
     assert_eq!(resume::kind(exec.next().await), "detached");

@@ -139,7 +139,7 @@ async fn standard_input_goes_on_where_the_command_stopped_taking_it() {
         arrived += bytes.len();
     }
     assert_eq!(arrived, input.len());
-    // The command took almost all of it; the server was informed of a part.
+    // The command took almost all of the input; the server was informed of a part.
     world.runner.session.consumed(stream, 70_000);
     world.runner.flush().await;
     settle().await;
@@ -230,7 +230,7 @@ async fn exec_that_ran_and_is_not_known_any_more_is_lost() {
 #[tokio::test(start_paused = true)]
 async fn request_that_never_left_is_sent_over_the_next_link() {
     let mut world = world().await;
-    // The link holds 64 unread messages.
+    // The link can queue 64 unread messages.
     let mut execs = Vec::new();
     for number in 0..100 {
         execs.push(world.sandbox.exec(ExecRequest::shell(format!("{number}"))).await.unwrap());
@@ -317,7 +317,7 @@ async fn runner_that_was_started_anew_or_revoked_has_lost_its_execs() {
     world.connect_again(2, 9).await;
     assert_eq!(kind(exec.next().await), "lost");
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Offline { .. }));
-    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "nobody was taken over");
+    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "there was no takeover");
 
     let sandbox = world.router.for_user(&user(), &route_request()).await.unwrap();
     let mut exec = sandbox.exec(ExecRequest::shell("x")).await.unwrap();
@@ -379,10 +379,10 @@ async fn cancel_while_the_link_is_away_reaches_the_runner_behind_the_attach() {
     let (first, attach) = world.runner.attached().await;
     assert!(attach.output);
     let (second, attach) = world.runner.attached().await;
-    assert!(!attach.output, "nobody reads it");
+    assert!(!attach.output, "it has no reader");
     assert_eq!(world.runner.next().await, Some(Event::Cancelled(first)));
     assert_eq!(world.runner.next().await, Some(Event::Cancelled(second)));
-    // Neither is started only to be cancelled.
+    // Neither exec is started only to be cancelled.
     world.runner.no_such_exec(first).await;
     world.runner.no_such_exec(second).await;
     assert_eq!(kept.collect(0).await.unwrap_err().kind(), "cancelled");
@@ -508,7 +508,7 @@ async fn result_is_acknowledged_within_1_s_of_being_taken_and_not_before() {
     world.runner.flush().await;
     assert!(
         tokio::time::timeout(Duration::from_secs(5), world.runner.next()).await.is_err(),
-        "nobody took it"
+        "it was not taken"
     );
     while exec.next().await.is_some() {}
     let acknowledged = tokio::time::timeout(Duration::from_millis(1_100), world.runner.next()).await;
@@ -540,7 +540,7 @@ async fn exec_of_an_earlier_server_is_attached_to_written_to_and_left() {
 
     drop(world.sandbox.attach(id, 104, AttachOptions::default()).await.unwrap());
     let (stream, _) = world.runner.attached().await;
-    assert_eq!(world.runner.next().await, Some(Event::Left(stream)), "so it is when nobody says it");
+    assert_eq!(world.runner.next().await, Some(Event::Left(stream)), "a dropped reader leaves too");
 
     let mut none = world.sandbox.attach(ExecId([6; 16]), 0, AttachOptions::default()).await.unwrap();
     let (stream, _) = world.runner.attached().await;

@@ -130,7 +130,7 @@ async fn file_that_was_sent_whole_gets_its_answer_over_the_next_link() {
 #[tokio::test(start_paused = true)]
 async fn file_whose_request_never_left_is_written_over_the_next_link() {
     let mut world = world().await;
-    // The link holds 64 unread messages.
+    // The link can queue 64 unread messages.
     let mut execs = Vec::new();
     for _ in 0..100 {
         execs.push(world.sandbox.exec(ExecRequest::argv(["sleep"])).await.unwrap());
@@ -173,7 +173,7 @@ async fn question_is_asked_again() {
 
 const OPENED: FileOpened = FileOpened { size_bytes: 110, mode: 0o644, modified_ms: 5 };
 
-/// A reader that took 3 of the bytes from 10 on.
+/// A reader that has taken 3 bytes, beginning at offset 10.
 async fn reader(world: &mut World) -> FileReader {
     let sandbox = world.sandbox.clone();
     let range = Range { offset: 10, length: Some(5) };

@@ -53,13 +53,13 @@ async fn command_that_comes_while_the_runner_is_away_for_an_update_runs_when_it_
     let mut early = world.sandbox.exec(ExecRequest::shell("early")).await.unwrap();
     assert_eq!(early.next().await, Some(ExecEvent::Interrupted), "its reader learns of it after 2 s");
     let mut late = world.fresh_sandbox().await.exec(ExecRequest::shell("late")).await.unwrap();
-    assert_eq!(late.next().await, Some(ExecEvent::Interrupted), "and who comes later at once");
+    assert_eq!(late.next().await, Some(ExecEvent::Interrupted), "a later reader learns of it at once");
     let sandbox = world.sandbox.clone();
     let question = tokio::spawn(async move { sandbox.mkdir_all(b"d", 0o755).await });
     // Longer than requests wait for a lost link.
     tokio::time::sleep(PROMISED - Duration::from_secs(5)).await;
     world.connect_again(2, 2).await;
-    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "nobody was taken over");
+    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "there was no takeover");
     let (stream, request) = world.runner.opened().await;
     assert!(matches!(request, Request::MkdirAll(_)), "{request:?}");
     world.runner.send(stream, Done {}, true);
@@ -90,7 +90,7 @@ async fn what_crosses_the_goodbye_is_begun_by_the_next_process_once_and_whole() 
     let sandbox = world.sandbox.clone();
     let signal = tokio::spawn(async move { sandbox.remove(b"g").await });
     settle().await;
-    // All of it is in the link, unread by the runner.
+    // All of it is in the link and not yet read by the runner.
     world.go_for_an_update().await;
     world.connect_again(2, 2).await;
     let mut seen = Vec::new();
@@ -140,7 +140,7 @@ async fn runner_that_does_not_come_back_in_time_is_offline_for_all_that_waited()
     }
     settle().await;
     assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
-    // A later one starts from the beginning.
+    // A later request starts from the beginning.
     world.connect_again(2, 2).await;
     assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
     let exec = world.fresh_sandbox().await.exec(ExecRequest::shell("anew")).await.unwrap();
@@ -175,7 +175,7 @@ async fn what_the_runner_had_begun_against_its_word_is_lost_and_never_begun_twic
     world.runner.send(stream, ExecStarted { pid: 7 }, false);
     world.runner.flush().await;
     assert_eq!(exec.next().await, Some(ExecEvent::Started { pid: 7 }));
-    // This one may have begun over an earlier link.
+    // This request may have begun over an earlier link.
     let mut earlier = world.sandbox.exec(ExecRequest::shell("earlier")).await.unwrap();
     world.runner.opened().await;
     world.cut_and_connect().await;

@@ -18,7 +18,7 @@ use machine::{Connection, Machine, byte, channel_of, totals};
 /// The number of schedules of an ordinary run.
 const SCHEDULES: u64 = 1_000;
 
-/// The number of links of one schedule that break; the next one holds.
+/// The number of links of one schedule that break; the link after them does not.
 const CUTS: u64 = 12;
 
 /// SplitMix64.
@@ -70,7 +70,7 @@ fn nothing_is_lost_doubled_or_reordered_wherever_links_break() {
         Some(seed) => seed..seed + 1,
         None => 0..number("SANDBRIDGE_SCHEDULES").unwrap_or(SCHEDULES),
     };
-    // Each thread takes the next one; the schedules are independent.
+    // Each thread takes the next seed; the schedules are independent.
     let next = AtomicU64::new(seeds.start);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -131,7 +131,7 @@ async fn run_machine(router: SandboxRouter, machine: Arc<Mutex<Machine>>, mut ra
         {
             connection.serve().await;
         }
-        // Sometimes it is back before the server noticed.
+        // Sometimes the runner is back before the server notices.
         if !random.is_one_in(4) {
             let _ended = served.await;
             random.pause(5_000).await;
@@ -184,7 +184,7 @@ impl Client {
             if self.follow(exec, acks, reading, cancels).await {
                 return;
             }
-            // It was offline and never sent; the input of that attempt is lost with it.
+            // The runner was offline and the request was never sent; the input of that attempt is lost with it.
             if let Some(writing) = writing {
                 writing.abort();
             }

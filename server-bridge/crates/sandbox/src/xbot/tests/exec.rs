@@ -91,7 +91,7 @@ async fn input_is_gathered_until_it_ends_and_then_the_command_starts() {
 #[tokio::test(start_paused = true)]
 async fn the_clock_decides_what_timed_out() {
     let (_router, sandbox, mut runner) = connect().await;
-    // How long it took and its exit code; whether it claimed a timeout, and whether a descendant held the output.
+    // How long the command took and its exit code; whether the runner claimed a timeout; the expected result.
     for (took_ms, exit_code, claimed, timed_out, still_open) in [
         (5_001, -1, false, true, false),
         (100, -1, false, false, false),
@@ -111,7 +111,7 @@ async fn the_clock_decides_what_timed_out() {
         assert_eq!(
             (outcome.code, outcome.signal),
             (Some(exit_code), None),
-            "the runner's own word, never a guess"
+            "the runner's own value, never a guess"
         );
         assert_eq!((outcome.timed_out, outcome.still_open), (timed_out, still_open));
     }
@@ -280,7 +280,7 @@ async fn a_cancelled_command_says_that_it_may_go_on() {
     );
     assert_eq!(error.kind(), "cancelled");
     runner.answer(&asked, "exec_result", result("", "", 0, false)).await;
-    // Dropped ones are given up the same way.
+    // Dropped execs are given up the same way.
     drop(sandbox.exec(ExecRequest::shell("dropped")).await.unwrap());
     let exec = sandbox.exec(ExecRequest::shell("echo z")).await.unwrap();
     loop {

@@ -95,7 +95,7 @@ async fn files_are_written_with_their_permissions() {
     };
     assert_eq!(tokio::join!(write, serve).0.unwrap(), 200_001);
 
-    // If it existed with others, or the umask removed some, they are set.
+    // The permissions are set if the file existed with others, or if the umask removed some.
     for (found, sets) in [(0o755, false), (0o644, true)] {
         let write =
             put(&sandbox, "-run", WriteOptions { mode: Some(0o755), ..WriteOptions::default() }, b"x");

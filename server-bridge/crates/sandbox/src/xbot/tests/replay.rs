@@ -15,10 +15,11 @@ use crate::{DirEntry, ExecRequest, FileKind, Range, SandboxError, WriteOptions};
 const TRANSCRIPT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/xbot-dialect/transcript.jsonl"));
 
-/// Why a recorded request is not one that this server sends.
+/// The reason why this server would not send a recorded request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
-    /// No id, a number as id, an id twice, no body, no JSON: each of our requests has its own id and a complete body.
+    /// No id, a number as id, an id used twice, no body, no JSON: each of our requests has its own id and a complete
+    /// body.
     Malformed,
     /// Process streams, terminals, background tasks, downloads and a local LLM: never requested here.
     UnknownHere,
@@ -28,9 +29,10 @@ enum Difference {
     TimeLimit,
     /// A relative working directory, which the runner resolves against its own: an absolute one here.
     RelativeDirectory,
-    /// A directory outside, which the runner silently replaces by the workspace, or lets pass: refused here.
+    /// A directory outside, which the runner silently replaces with the workspace, or accepts: refused here.
     DirectoryOutside,
-    /// A path outside with a name that begins like the workspace's, which the runner's guard lets pass: refused here.
+    /// A path to a directory outside whose name begins like the workspace's, which the runner's guard accepts: refused
+    /// here.
     EscapeLetOut,
     /// A path outside that its guard refuses as well: refused here before it is sent.
     EscapeRefused,
@@ -42,7 +44,7 @@ enum Difference {
     NotBase64,
     /// Reading a directory or FIFO: found by a stat first.
     NoRegularFile,
-    /// The answer was cut in the recording, never came, or was omitted.
+    /// The answer was cut off in the recording, never arrived, or was omitted.
     NoAnswer,
 }
 
@@ -206,7 +208,7 @@ async fn replay(sandbox: &crate::Sandbox, runner: &mut Runner, workspace: &str, 
     let path = body["path"].as_str().unwrap_or_default();
     let answers = async {
         if kind == "read_file" {
-            // Ours checks before it reads.
+            // Our request checks the path before it reads.
             runner.serve("stat", "file_info", info(8, 420, false)).await;
         }
         let ours = runner.asked_for(kind).await;
@@ -339,7 +341,7 @@ async fn read(sandbox: &crate::Sandbox, path: &str, answer: &Value) -> Result<()
     Ok(())
 }
 
-/// The meaning of a runner's error here, by its code and the end of its words.
+/// The expected meaning of a runner's error, by its code and the end of its text.
 fn expect_fault(error: &SandboxError, answer: &Value, asked: &Value) {
     let (code, message) = (
         answer["body"]["code"].as_str().unwrap_or_default(),
@@ -358,7 +360,7 @@ fn expect_fault(error: &SandboxError, answer: &Value, asked: &Value) {
         _ => "io",
     };
     assert_eq!(error.kind(), expected, "{asked} {answer}");
-    assert!(!error.to_string().contains("resolved to"), "no resolved path is told");
+    assert!(!error.to_string().contains("resolved to"), "no resolved path is revealed");
 }
 
 #[tokio::test(start_paused = true)]

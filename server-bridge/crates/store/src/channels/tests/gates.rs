@@ -1,11 +1,11 @@
-//! Questions of gates in the conversations of a group: each end is told once, whenever it comes.
+//! Gate questions in the conversations of a group: the end of each question is reported once, whenever it happens.
 
 use super::*;
 use crate::{NewGate, NewRunOfChain, RunEnd};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Begins a run in a group that asks this.
+/// Begins a run in a group, with a gate that asks this question; returns the ids of both.
 async fn asks(store: &Store, group: i64, user: UserId, question: &str) -> (i64, i64) {
     let run = NewRunOfChain {
         group,
@@ -58,18 +58,18 @@ async fn the_end_of_a_gates_question_is_told_once_in_each_conversation_however_l
         assert!(store.show_log(&account, binding, shown).await.unwrap());
     }
     assert!(store.bindings_behind(9, 9).await.unwrap().is_empty(), "both wait");
-    assert!(store.open_asks(9).await.unwrap().is_empty(), "they are no questions to one user");
+    assert!(store.open_asks(9).await.unwrap().is_empty(), "they are not questions to one user");
     while let Some(row) = store.next_outgoing(&lane(&account)).await.unwrap() {
         store.mark_sent(row.id, &format!("m{}", row.id)).await.unwrap();
     }
-    // Longer than what was sent is kept otherwise.
+    // The question is kept for longer than other sent messages are.
     now.fetch_add(30 * DAY_MS, Ordering::SeqCst);
     store.purge_channels(store.now_ms() - 8 * DAY_MS).await.unwrap();
     let token = format!("{}/{gate}", behind[0].mark);
     assert!(store.channel_press(&token).await.unwrap().is_some(), "its button still answers");
 
     assert!(store.answer_gate(group, gate, "approve", "", "bob").await.unwrap());
-    assert_eq!(store.bindings_behind(9, 9).await.unwrap().len(), 2, "an answer is something to tell");
+    assert_eq!(store.bindings_behind(9, 9).await.unwrap().len(), 2, "both have an answer to report");
     assert!(store.end_chain_run(group, ending, RunEnd::Stopped, "stopped").await.unwrap());
     let behind = store.bindings_behind(9, 9).await.unwrap();
     assert_eq!(behind.iter().map(|one| one.conversation.as_str()).collect::<Vec<_>>(), ["c", "d"]);
@@ -87,13 +87,13 @@ async fn the_end_of_a_gates_question_is_told_once_in_each_conversation_however_l
     assert_eq!(
         store.ended_questions(&behind[1]).await.unwrap().len(),
         2,
-        "the other conversation was not told"
+        "the other conversation has not reported them"
     );
-    // It is not told where another group is shown by now.
+    // The end is not reported in a conversation that by now shows another group.
     store.bind_conversation(&account, "d", other, "00000000000000d2").await.unwrap();
     let bound = store.channel_binding(account.id, "d").await.unwrap().unwrap();
     assert!(store.ended_questions(&bound).await.unwrap().is_empty());
-    // What was told goes as everything else.
+    // Questions whose end was reported are deleted like other messages.
     store.purge_channels(store.now_ms() - 8 * DAY_MS).await.unwrap();
     assert!(store.channel_press(&token).await.unwrap().is_none());
 }

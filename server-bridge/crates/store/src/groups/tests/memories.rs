@@ -41,7 +41,7 @@ impl World {
         chat
     }
 
-    /// True if the core blocks are read again in a chat of ada's.
+    /// True if a chat of ada's reads the core blocks again.
     async fn is_read_again(&self, chat: &ChatId) -> bool {
         self.store.chat_memory(self.ada.id, chat, "again").await.unwrap() == "again"
     }
@@ -129,11 +129,11 @@ async fn what_an_agent_remembers_goes_with_it() {
     let forgotten = world.add(coder, &NOTE).await.id;
     assert_eq!(store.forget_memories(coder, &[forgotten]).await.unwrap(), 1);
     assert!(world.is_read_again(&chat).await && !world.is_read_again(&own).await);
-    // The agent is removed, and one with its handle added.
+    // The agent is removed, and a new agent with the same handle is added.
     store.remove_group_agent(world.group, world.coder).await.unwrap();
     assert_eq!(store.chat_memory(ada, &chat, "").await.unwrap(), "");
     assert_eq!(world.count(coder).await, 0);
-    assert!(is_missing(store.add_memory(coder, &NOTE).await), "it is gone");
+    assert!(is_missing(store.add_memory(coder, &NOTE).await), "the agent was removed");
     assert!(is_missing(store.forget_memories(coder, &[forgotten]).await));
     let again =
         MemoryHolder::agent(ada, store.put_group_agent(world.group, ada, draft("coder")).await.unwrap());

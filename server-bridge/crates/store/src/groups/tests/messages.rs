@@ -2,7 +2,7 @@ use super::{DONE, World};
 use crate::{AgentMessage, Asker, Asks, CallEnd, CallMode, CallState, EntryKind, GroupCall, Passed, TurnId};
 
 impl World {
-    /// The coder, at a call, asks the writer for ada.
+    /// The coder, while working on a call, asks the writer on behalf of ada.
     async fn say(&self, key: &str, mode: CallMode, parent: i64) -> Passed {
         self.pass(key, mode, (self.coder, "coder"), self.writer, parent).await
     }
@@ -70,7 +70,7 @@ async fn nobody_waits_in_a_circle() {
         assert_eq!(world.pass("2", mode, writer, world.coder, asked).await, Passed::Circle);
     }
     call_of(world.pass("2", CallMode::Background, writer, world.coder, asked).await);
-    // An answer that is not waited for closes no circle.
+    // A call whose answer the agent does not wait for closes no circle.
     let store = &world.store;
     assert!(store.stop_waiting(&store.group_call(asked).await.unwrap()).await.unwrap());
     call_of(world.pass("3", CallMode::Wait, writer, world.coder, asked).await);
@@ -89,7 +89,7 @@ async fn an_answer_that_nobody_waits_for_makes_a_call_also_after_a_hand_off() {
     assert_eq!(again, Passed::HandedOver);
     world.ends(asked, DONE).await;
     assert_eq!(world.store.answering_call(asked).await.unwrap().id, handed);
-    assert_eq!(world.open().await.len(), 1, "the writer's own answer is not heard");
+    assert_eq!(world.open().await.len(), 1, "the writer's own answer is not passed on");
     world.ends(handed, DONE).await;
     let open = world.open().await;
     assert_eq!(open.len(), 1);
@@ -99,7 +99,7 @@ async fn an_answer_that_nobody_waits_for_makes_a_call_also_after_a_hand_off() {
         (world.coder, Some(CallMode::Answer), "answer")
     );
     assert_eq!((heard.by_agent.as_deref(), heard.origin.as_deref()), (Some("third"), Some("call/1")));
-    assert_eq!(heard.user, Some(world.ada.id), "it has the rights of who asked");
+    assert_eq!(heard.user, Some(world.ada.id), "it has the rights of the person who asked");
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn who_waits_for_nobody_is_stopped() {
     world.store.unwant_call(world.group, waited).await.unwrap();
     world.ends(waited, CallEnd { state: CallState::Stopped, output: "", ..DONE }).await;
     let open: Vec<_> = world.open().await.into_iter().map(|call| call.id).collect();
-    assert_eq!(open, [other], "a stopped call is not heard of");
+    assert_eq!(open, [other], "the end of a stopped call is not passed on");
     assert_eq!(world.store.spent_by_others(1).await.unwrap(), (0, 0));
 }
 

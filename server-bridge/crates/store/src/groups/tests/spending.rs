@@ -45,7 +45,7 @@ impl AtWork {
         self.world.store.calls_of_run(self.run).await.unwrap().remove(0)
     }
 
-    /// A sub-agent of this chat at work, for the turn at the top.
+    /// A running sub-agent of this chat, called for the top turn.
     async fn delegate(&self, parent: &ChatId) -> (ChatId, TurnId) {
         let (store, ada) = (&self.world.store, self.world.ada.id);
         let card: MessageId =

@@ -42,7 +42,7 @@ async fn quota(store: Store) {
     let folder = store.add_collection(owner, "folder", Some(("laptop", "docs"))).await.unwrap();
     let file = |name: &str, size_bytes| FileSeen { name: name.to_owned(), size_bytes, modified_ms: 1 };
     let most = crate::limits::DOCUMENT_BYTES_PER_USER;
-    // The second file does not fit beside the first one, which waits, and the third one does.
+    // The second file exceeds the quota together with the first one, which is waiting, but the third one fits.
     let files = [file("large", most - 100), file("too-large", 100), file("small", 10)];
     assert_eq!(store.queue_files(owner, folder, &files).await.unwrap(), 1);
     assert!(store.begin_upload(owner, uploads).await.is_ok());

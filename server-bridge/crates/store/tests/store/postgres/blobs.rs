@@ -54,7 +54,7 @@ pub(super) fn keys(server: &S3Server) -> Vec<String> {
     server.keys("data").into_iter().filter(|key| !key.ends_with("/marker")).collect()
 }
 
-/// The result of a statement.
+/// The result of a statement, as text.
 pub(super) fn ask(url: &str, statement: &str) -> String {
     let database = url.rsplit('/').find(|part| part.contains("?host=")).unwrap();
     Postgres::shared().ask(database.split('?').next().unwrap(), statement).trim().to_owned()
@@ -239,7 +239,7 @@ async fn a_copy_to_a_file_takes_the_objects_along_or_names_the_flag() {
     let refused = store.clone().with_blobs(&elsewhere).await.unwrap_err();
     assert!(matches!(refused, Error::Invalid { what: "database", .. }), "{refused}");
     store.close().await;
-    // The file can be copied back to a database, whose objects then get a prefix of their own.
+    // The file can be copied back to a database, whose objects then get a new prefix.
     let again = postgres_url();
     copy(&to, &Location::parse(&again).unwrap(), None).await.unwrap();
     let store = with_bucket(server, &again).await;
@@ -249,5 +249,5 @@ async fn a_copy_to_a_file_takes_the_objects_along_or_names_the_flag() {
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 32), "{ids:?}");
 }
 
-/// How long it may take on a busy machine until an outage is noticed, or its end.
+/// The time limit for noticing an outage, or its end, on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);

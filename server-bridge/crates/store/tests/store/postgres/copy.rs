@@ -11,7 +11,7 @@ use store::{
 
 use crate::support::{MEMORY, add_user, postgres_url};
 
-/// The number of copied messages; more in a soak.
+/// The number of messages to copy; larger in a soak test.
 fn messages() -> i64 {
     std::env::var("SANDBRIDGE_COPY_MESSAGES").map_or(5_000, |count| count.parse().unwrap())
 }
@@ -32,7 +32,7 @@ fn postgres(url: &str) -> Location {
     Location::parse(url).unwrap()
 }
 
-/// A file with data of many kinds, two texts that need repair, and ids that were given and deleted.
+/// Fills a file with data of many kinds, two texts that need repair, and ids of deleted rows.
 async fn filled(path: &Path) {
     let store = Store::open(path).await.unwrap();
     let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
@@ -85,16 +85,16 @@ async fn filled(path: &Path) {
         ),
     )
     .await;
-    // As earlier versions may have stored them.
+    // Texts that earlier versions may have stored.
     run(&mut connection, "UPDATE messages SET text = 'a' || char(0) || 'b' WHERE text LIKE 'message 1 %'")
         .await;
     run(&mut connection, "UPDATE messages SET text = CAST(X'61ff62' AS TEXT) WHERE text LIKE 'message 2 %'")
         .await;
-    // A conversation that precedes the one that it belongs to.
+    // A conversation whose row is before that of its parent.
     run(&mut connection, &format!("INSERT INTO chats SELECT '{}', user_id, title, runner, created_at_ms, updated_at_ms, cwd, approval, model, id, memory, is_copying FROM chats LIMIT 1", "0".repeat(32))).await;
 }
 
-/// The whole content of a file: each value with its type, in order; and the last ids given.
+/// The whole content of a file: each value with its type, in order, and the last ids given.
 async fn contents(path: &Path) -> Vec<String> {
     let mut connection = raw(path).await;
     let tables: Vec<String> = sqlx::query_scalar(
@@ -127,7 +127,7 @@ async fn a_copy_there_and_back_is_equal_and_its_source_says_where_it_went() {
     let folder = tempfile::tempdir().unwrap();
     let (before, back) = (folder.path().join("before.db"), folder.path().join("back.db"));
     filled(&before).await;
-    // The tables are there; nothing is in them.
+    // The target's tables exist, but are empty.
     let url = postgres_url();
     let there = copy(&file(&before), &postgres(&url), None).await.unwrap();
     assert_eq!(there.replaced, 2);
@@ -137,7 +137,7 @@ async fn a_copy_there_and_back_is_equal_and_its_source_says_where_it_went() {
     for place in [file(&before), postgres(&url)] {
         match Store::at(&place).await {
             Ok(store) => {
-                assert_eq!(place, postgres(&url), "the source is used no more");
+                assert_eq!(place, postgres(&url), "the source refers to its copy");
                 let ann = store.users().await.unwrap()[0].id;
                 assert_eq!(store.chats(ann, 9).await.unwrap()[0].title, "ä ☃ first");
                 store.close().await;
@@ -154,7 +154,7 @@ async fn a_copy_there_and_back_is_equal_and_its_source_says_where_it_went() {
     expected.retain(|row| !row.starts_with("server_settings: 'store.moved_to'"));
     let mut found = contents(&back).await;
     for row in expected.iter_mut().chain(&mut found) {
-        // The two texts that were replaced differ on purpose.
+        // The two texts that were replaced differ, as intended.
         if ["messages: 2,", "messages: 3,"].iter().any(|start| row.starts_with(start)) {
             row.truncate("messages: 2,".len());
         }
@@ -177,7 +177,7 @@ async fn an_id_that_was_given_before_a_copy_is_not_given_after_it() {
     let url = postgres_url();
     copy(&file(&path), &postgres(&url), None).await.unwrap();
     let store = Store::connect(&url).await.unwrap();
-    assert_eq!(add_user(&store, "new").await.id.0, 4, "3 was the one that is gone");
+    assert_eq!(add_user(&store, "new").await.id.0, 4, "3 was the id of the deleted user");
 }
 
 #[tokio::test]

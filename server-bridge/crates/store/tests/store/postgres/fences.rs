@@ -1,4 +1,4 @@
-//! Fences on PostgreSQL: a change of a node that is no longer the user's home fails, whenever it was begun.
+//! Fences on PostgreSQL: a change by a node that is no longer the user's home fails, whenever it was begun.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::support::{add_user, postgres_url};
 /// The number of pairs in each race.
 const PAIRS: usize = 200;
 
-/// A node with its store, which claims no home by itself.
+/// A node with its store, which does not claim homes automatically.
 pub(super) struct Peer {
     pub(super) store: Store,
     member: Arc<Membership>,
@@ -58,22 +58,22 @@ async fn a_change_needs_a_claim_and_fails_cleanly_after_it_is_lost() {
     let runner = one.store.runners(ann).await.unwrap()[0].id;
     one.store.note_disconnected(runner).await.unwrap();
     one.store.renew_node(&one.new.id, OVER).await.unwrap();
-    one.store.create_chat(ann).await.expect("nobody took over yet");
+    one.store.create_chat(ann).await.expect("no other node took over yet");
     assert_eq!(other.claim(ann).await, Claim::Home(2));
-    // More often than there are connections: none is left in a failed transaction.
+    // This is repeated more often than there are connections, to check that none is left in a failed transaction.
     for _ in 0..10 {
         let late = one.store.append_message(ann, &chat, MessageRole::User, "late", None).await.unwrap_err();
         assert!(matches!(late, Error::Fenced), "{late}");
         assert!(matches!(one.store.note_disconnected(runner).await, Err(Error::Fenced)));
     }
-    // What belongs to no user needs a node that does not count as gone.
+    // A change of rows that belong to no user needs a node that is not considered dead.
     assert!(matches!(one.store.set_server_settings(&[]).await, Err(Error::Fenced)));
     one.store.join_node(&one.new).await.unwrap();
     one.store.set_server_settings(&[]).await.unwrap();
     assert!(matches!(one.store.create_chat(ann).await, Err(Error::Fenced)), "its home stays lost");
     assert_eq!(other.store.messages(ann, &chat, None, 9).await.unwrap().0.len(), 0);
     let gone = one.store.create_chat(UserId(999)).await.unwrap_err();
-    assert!(!matches!(gone, Error::Fenced), "a user who does not exist is nobody's: {gone}");
+    assert!(!matches!(gone, Error::Fenced), "a user who does not exist has no home: {gone}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,7 +104,7 @@ async fn a_node_that_slept_over_its_lease_commits_nothing_after_another_one_clai
         assert!(matches!(frozen.claim(ann).await, Claim::Home(_)));
         let chat = frozen.store.create_chat(ann).await.unwrap().id;
         frozen.store.renew_node(&frozen.new.id, OVER).await.unwrap();
-        // Its changes go on while another node claims.
+        // The sleeping node's changes continue while another node claims.
         let writing = tokio::spawn({
             let (store, chat) = (frozen.store.clone(), chat.clone());
             async move {
@@ -160,7 +160,7 @@ async fn a_sweep_takes_users_with_work_whose_node_is_dead_or_who_have_none() {
     let swept = awake.store.sweep_homes(&awake.new.id, 10).await.unwrap();
     assert_eq!(swept, [(users[0], 2)], "bob has no work");
     assert!(awake.store.sweep_homes(&awake.new.id, 10).await.unwrap().is_empty());
-    // A late node does not claim its own users again: it renews its lease, and their work goes on.
+    // A late node does not claim its own users again: it renews its lease, and their work continues.
     let renew = async |lease| awake.store.renew_node(&awake.new.id, lease).await.unwrap();
     renew(OVER).await;
     assert_eq!(awake.store.sweep_homes(&awake.new.id, 10).await.unwrap(), []);

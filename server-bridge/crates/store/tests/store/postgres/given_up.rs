@@ -1,4 +1,4 @@
-//! Changes that nobody waits for any more, as when the client of a request is gone.
+//! Changes whose callers stopped waiting, for example because the client of a request disconnected.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use store::{MessageRole, Store};
 
 use crate::support::{add_user, postgres_url};
 
-/// How long a change may take that nothing holds up.
+/// The time limit for a change that nothing holds up.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The number of changes that are given up, and of those behind them: more than the pool has connections for.
+/// The number of changes that are abandoned, and of those that follow: more than the pool has connections.
 const CHANGES: usize = 40;
 
 async fn number(connection: &mut PgConnection, sql: &str) -> i64 {
@@ -45,7 +45,7 @@ async fn a_change_that_is_given_up_while_it_waits_holds_up_no_other() {
     for message in kept.expect("nothing holds them up") {
         message.unwrap();
     }
-    // What another connection sees is committed, and no connection is left inside a transaction.
+    // Another connection sees the kept messages, so they are committed; and no connection is left inside a transaction.
     assert_eq!(
         number(&mut beside, "SELECT COUNT(*) FROM messages WHERE text = 'kept'").await,
         CHANGES as i64

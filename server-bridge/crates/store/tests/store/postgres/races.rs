@@ -1,4 +1,4 @@
-//! Pairs of concurrent changes to the same data, as by two processes: one wins, and the other is informed.
+//! Pairs of concurrent changes to the same data, as by two processes: one succeeds, and the other gets an error.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -13,7 +13,7 @@ use crate::support::{MEMORY, PASSWORD, add_user, postgres_url};
 /// The number of pairs in each race.
 const PAIRS: usize = 200;
 
-/// Two stores of one database, as two processes have them, with a user in it.
+/// Two stores of one database, as in two processes, with a user in it.
 async fn two_stores() -> ([Store; 2], UserId) {
     let url = postgres_url();
     let stores = [Store::connect(&url).await.unwrap(), Store::connect(&url).await.unwrap()];
@@ -154,10 +154,10 @@ async fn ids_of_messages_become_visible_in_their_order() {
         .into_iter()
         .map(|message| message.id)
         .collect();
-    assert_eq!(seen, all, "one that reads on from the last id that it saw misses none");
+    assert_eq!(seen, all, "a reader that continues from the last id that it saw misses none");
 }
 
-/// A store with no account in it, held by two processes.
+/// Two stores of one database without accounts, as in two processes.
 async fn two_empty_stores() -> [Store; 2] {
     let url = postgres_url();
     [Store::connect(&url).await.unwrap(), Store::connect(&url).await.unwrap()]
@@ -166,7 +166,7 @@ async fn two_empty_stores() -> [Store; 2] {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_first_accounts_and_of_two_of_one_name_at_once_one_is_made() {
     let stores = two_empty_stores().await;
-    // Each pair costs four argon2 hashes, of 45 ms of a core: as many pairs as elsewhere only in a soak.
+    // Each pair costs four argon2 hashes, each 45 ms of one core, so only a soak test runs as many pairs as the other tests.
     let pairs = std::env::var("SANDBRIDGE_ACCOUNT_PAIRS").map_or(40, |count| count.parse().unwrap());
     for number in 0..pairs {
         let names = AtomicUsize::new(0);
@@ -179,7 +179,7 @@ async fn of_two_first_accounts_and_of_two_of_one_name_at_once_one_is_made() {
         assert!(first[0].admin);
         stores[0].remove_user(&first[0].name).await.unwrap();
 
-        // The same name twice, and two names in turn.
+        // The same name twice and two different names, alternately.
         let names = ["ann", if number % 2 == 0 { "ann" } else { "bob" }];
         let next = AtomicUsize::new(0);
         let added = both(&stores, |store| {
@@ -236,7 +236,7 @@ async fn of_two_memories_that_replace_the_same_one_at_once_one_wins_and_the_othe
         let refused = written.iter().filter_map(|written| written.as_ref().err()).next().unwrap().to_string();
         assert!(refused.contains(&format!("{old} was already replaced by memory {winner}")), "{refused}");
         let items = stores[0].memory_items(ann).await.unwrap();
-        assert_eq!(items.len(), 2, "what lost is not kept");
+        assert_eq!(items.len(), 2, "the memory that lost is not stored");
         assert_eq!(items[0].superseded_by, Some(winner));
         stores[0].forget_memories(ann, &[old, winner]).await.unwrap();
     }

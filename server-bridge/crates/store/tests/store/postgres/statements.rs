@@ -1,7 +1,7 @@
 //! Both databases can prepare every statement in the sources.
 //!
-//! A statement is a text, or a `concat!` of texts, that begins with a verb of SQL. Statements that are built at run time are not
-//! seen here; the suite runs them on both.
+//! A statement is a text, or a `concat!` of texts, that begins with an SQL verb. Statements that are built at run time are not checked here; the
+//! other tests run them on both databases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,13 +14,12 @@ use store::Store;
 
 use crate::support::postgres_url;
 
-/// The beginnings of statements.
+/// The verbs with which statements begin.
 const VERBS: [&str; 5] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH "];
-/// The number of statements passed to the database that are not literals: those of forks, of copies, and those for one database
-/// only.
+/// The number of statements passed to the database that are not literals: those of forks, of copies, and those for only one of the databases.
 const PUT_TOGETHER: usize = 16;
 
-/// A token of a source, as far as statements are concerned.
+/// A token of a source file, as far as it matters for statements.
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
     Text(String),
@@ -28,7 +27,7 @@ enum Token {
     Sign(char),
 }
 
-/// A source without comments, and without its tests.
+/// The tokens of a source file, without comments and tests.
 fn tokens(source: &str) -> Vec<Token> {
     let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let mut rest = source.chars().peekable();
@@ -76,7 +75,7 @@ fn tokens(source: &str) -> Vec<Token> {
     tokens
 }
 
-/// The end of the brackets that open at `from`.
+/// The index of the bracket that closes the one at `from`.
 fn end_of(tokens: &[Token], from: usize) -> usize {
     let mut depth = 0_i32;
     for (at, token) in tokens.iter().enumerate().skip(from) {
@@ -89,14 +88,14 @@ fn end_of(tokens: &[Token], from: usize) -> usize {
             return at;
         }
     }
-    panic!("brackets that never close");
+    panic!("a bracket is never closed");
 }
 
 fn is_sign(token: Option<&Token>, sign: char) -> bool {
     token == Some(&Token::Sign(sign))
 }
 
-/// The macros of texts by name: their parameters and their tokens.
+/// The macros that expand to texts, by name: their parameters and their tokens.
 type Macros = BTreeMap<String, (Vec<String>, Vec<Token>)>;
 
 fn macros_of(tokens: &[Token]) -> Macros {
@@ -121,7 +120,7 @@ fn macros_of(tokens: &[Token]) -> Macros {
     macros
 }
 
-/// The arguments of a macro, which commas separate.
+/// The arguments of a macro, which are separated by commas.
 fn arguments(tokens: &[Token]) -> Vec<&[Token]> {
     let mut depth = 0_i32;
     let separates = |token: &Token| {
@@ -135,7 +134,7 @@ fn arguments(tokens: &[Token]) -> Vec<&[Token]> {
     tokens.split(separates).collect()
 }
 
-/// The texts of an expression, joined; `given` has the texts of parameters.
+/// The texts of an expression, joined; `given` has the texts of the parameters.
 fn joined(tokens: &[Token], macros: &Macros, given: &BTreeMap<&str, String>) -> String {
     let mut text = String::new();
     let mut at = 0;
@@ -168,7 +167,7 @@ fn joined(tokens: &[Token], macros: &Macros, given: &BTreeMap<&str, String>) -> 
     text
 }
 
-/// The statements of a source, and how many it passes to the database.
+/// The statements of a source file, and the number of statements that it passes to the database.
 fn statements_of(tokens: &[Token], macros: &Macros) -> (BTreeSet<String>, usize) {
     let (mut statements, mut handed) = (BTreeSet::new(), 0);
     let mut at = 0;
@@ -202,7 +201,7 @@ fn statements_of(tokens: &[Token], macros: &Macros) -> (BTreeSet<String>, usize)
     (statements, handed)
 }
 
-/// True before the arguments of a call, which may be preceded by types.
+/// True if the arguments of a call follow, perhaps after its types.
 fn is_call(tokens: &[Token]) -> bool {
     let mut after =
         tokens.iter().skip_while(|token| !matches!(token, Token::Sign('(' | ';' | ',' | '}' | '=')));
@@ -267,7 +266,7 @@ async fn every_statement_prepares_on_both_databases() {
         }
         let mut prepared = postgres.prepare(text()).await.map(drop);
         if prepared.as_ref().is_err_and(has_unused_argument) {
-            // Statements of one family have the same arguments; the first is a conversation.
+            // Statements from the same macro have the same arguments; the first is a conversation's id.
             prepared = postgres.prepare_with(text(), &[PgTypeInfo::with_name("text")]).await.map(drop);
         }
         if let Err(error) = prepared {

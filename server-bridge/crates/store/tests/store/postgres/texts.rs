@@ -7,12 +7,12 @@ use store::{
 
 use crate::support::{add_user, postgres_url};
 
-/// A text as a program may write it.
+/// A text in the form in which a program may write it.
 const NUL: &str = "one\0two";
 /// The same text in its stored form.
 const SHOWN: &str = "one\u{2400}two";
 
-/// All resulting texts, as they are read back.
+/// Stores the text in every place, and returns all texts as they are read back.
 async fn all_texts(store: &Store) -> Vec<String> {
     let ann = add_user(store, "ann").await;
     let chat = store.create_chat(ann.id).await.unwrap().id;
@@ -25,7 +25,7 @@ async fn all_texts(store: &Store) -> Vec<String> {
     store.set_chat_model(ann.id, &chat, Some(NUL)).await.unwrap();
     texts.extend(store.chat_model(ann.id, &chat).await.unwrap());
     store.say_once(ann.id, &chat, NUL, NUL, store::Author::Owner).await.unwrap();
-    assert!(store.was_said(ann.id, &chat, NUL).await.unwrap(), "what is looked for is changed alike");
+    assert!(store.was_said(ann.id, &chat, NUL).await.unwrap(), "search terms are changed in the same way");
     let (messages, _) = store.messages(ann.id, &chat, None, 9).await.unwrap();
     texts.extend(messages.into_iter().map(|message| message.text));
     store

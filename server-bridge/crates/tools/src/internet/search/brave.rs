@@ -8,7 +8,7 @@ use super::{Hit, Provider, Searcher};
 
 pub(super) struct Brave;
 
-/// A field for web results that is absent means no results.
+/// Brave leaves out the field for web results if there are none.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Answer {

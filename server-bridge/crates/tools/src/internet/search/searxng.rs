@@ -34,7 +34,7 @@ impl Provider for Searxng {
         let address =
             Url::parse_with_params(&Searcher::path(base, "/search"), [("q", query), ("format", "json")]);
         let request = client.get(address.map_or_else(|_| String::new(), String::from));
-        // For an instance behind a proxy that requires a key.
+        // A key is only needed for an instance behind a proxy that requires one.
         if key.is_empty() { request } else { request.bearer_auth(key) }
     }
 

@@ -25,7 +25,7 @@ struct ScriptedEngine {
 }
 
 impl ScriptedEngine {
-    /// Starts it; returns it with its socket.
+    /// Starts the engine; returns it with its configuration and the directory of its socket.
     fn start(last: &'static str) -> (Arc<Self>, DockerConfig, tempfile::TempDir) {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("docker.sock");
@@ -87,7 +87,7 @@ impl ScriptedEngine {
     }
 }
 
-/// The result of a look, once it contains these words.
+/// The result of looking for the image, once it contains these words.
 async fn looked(engine: &Engine, words: &str) -> String {
     let names = Names::new(&engine.facts.owner, "u1");
     let look = async {
@@ -99,7 +99,7 @@ async fn looked(engine: &Engine, words: &str) -> String {
             }
         }
     };
-    timeout(DEADLINE, look).await.unwrap_or_else(|_| panic!("nothing says {words:?}"))
+    timeout(DEADLINE, look).await.unwrap_or_else(|_| panic!("nothing contains {words:?}"))
 }
 
 #[tokio::test]

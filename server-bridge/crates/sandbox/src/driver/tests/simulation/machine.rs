@@ -20,12 +20,12 @@ use super::link::CutLink;
 use crate::LinkMessage;
 use crate::testing::{facts, register_with};
 
-/// The byte at an offset of the output, and of the input, of the exec with this seed.
+/// The byte at this offset of both the output and the input of the exec with this seed.
 pub(super) fn byte(seed: u64, offset: u64) -> u8 {
     (offset.wrapping_mul(31) ^ (offset >> 8) ^ seed) as u8
 }
 
-/// The bytes of one channel before it is the other one's turn.
+/// The number of bytes of one channel before the other channel's turn.
 fn stripe(length: u64) -> u64 {
     if length < 10_000 { 333 } else { 20_000 }
 }
@@ -312,7 +312,7 @@ impl Connection {
             self.session.fail(stream, &WireError::new(ErrorKind::NoSuchExec, "it never arrived"));
             return None;
         };
-        assert!(!job.is_acknowledged, "attached to what was acknowledged");
+        assert!(!job.is_acknowledged, "attached to an acknowledged exec");
         assert!((job.floor..=job.produced).contains(&attach.offset), "{attach:?} of {job:?}");
         self.session.set_input_offset(stream, job.input_bytes);
         self.send(stream, Attached { input_bytes: job.input_bytes }, false);
@@ -331,7 +331,7 @@ impl Connection {
         match self.streams.get_mut(&stream) {
             Some(Work::Exec { id, .. }) => {
                 let job = machine.jobs.get_mut(id).unwrap();
-                assert!(!job.input_ended, "input behind its end");
+                assert!(!job.input_ended, "input after its end");
                 let expected: Vec<u8> =
                     (job.input_bytes..).take(bytes.len()).map(|at| byte(job.seed, at)).collect();
                 assert!(*bytes == expected, "{} wrong bytes of input at {}", bytes.len(), job.input_bytes);
@@ -374,7 +374,7 @@ impl Connection {
         self.streams = streams;
     }
 
-    /// True if that was the end of it.
+    /// Advances a stream's work; returns true if the work is finished.
     fn advance(&mut self, stream: StreamId, work: &mut Work) -> bool {
         let machine = Arc::clone(&self.machine);
         let mut machine = machine.lock().unwrap();

@@ -103,7 +103,7 @@ async fn an_outage_of_the_bucket_leaves_nothing_half_done_and_ends_by_itself() {
     }
     // Requests without long values still work.
     store.put_offload(ann, &chat, "short", "short", None).await.unwrap();
-    // Patient work waits for the bucket.
+    // Work in a patient task waits for the bucket.
     let waiting = {
         let (store, chat, whole) = (store.clone(), chat.clone(), whole.clone());
         tokio::spawn(patiently(async move {
@@ -111,7 +111,7 @@ async fn an_outage_of_the_bucket_leaves_nothing_half_done_and_ends_by_itself() {
             store.offload(ann, &chat, "late").await.unwrap().unwrap().text
         }))
     };
-    // So does work that is ended when the server stops.
+    // So does work that fails when its store is closed.
     let stopped = tokio::spawn({
         let (store, chat, whole) = (other.clone(), chat.clone(), whole.clone());
         patiently(async move { store.put_offload(ann, &chat, "stopped", &whole, None).await })

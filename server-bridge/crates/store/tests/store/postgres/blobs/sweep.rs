@@ -12,10 +12,10 @@ use super::{Ahead, World, ask, text, with_bucket, world};
 
 /// The number of races.
 const RACES: usize = 100;
-/// The number of transactions of this database that wait for their lock.
+/// Counts the transactions of this database that wait for their lock.
 const WAITING: &str = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-/// The database and the bucket of the child process, its user and its chat.
+/// The environment variable with the database, the user and the chat for the child process.
 const CHILD: &str = "STORE_TEST_BLOBS_CHILD";
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn objects_go_when_no_row_has_named_them_for_a_day() {
     ahead.advance(BLOB_AGE_MS + 60_000);
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 1));
     assert_eq!(store.offload(*ann, &other, "1").await.unwrap().unwrap().text, shared);
-    // One sweep per interval over all nodes: none is due now.
+    // Each interval has one sweep for all nodes, so none is due now.
     store.delete_chat(*ann, &other).await.unwrap();
     let second = with_bucket(&world.server, &world.url).await.with_clock(ahead.clock());
     assert_eq!(second.sweep_blobs().await.unwrap(), 0);
@@ -52,7 +52,7 @@ async fn objects_without_an_entry_go_after_a_day_and_those_of_other_databases_st
     let whole = text("whole", BLOB_MIN_BYTES + 1);
     store.put_offload(*ann, chat, "1", &whole, None).await.unwrap();
     let stays = world.keys().remove(0);
-    // The state after a sweep that lost S3, or of a database that is an older copy.
+    // The state after a sweep during which S3 became unreachable, or in a database that is an older copy.
     let (folder, _) = stays.rsplit_once('/').unwrap();
     world.server.replace("data", &format!("{folder}/0-leftover"), b"leftover");
     world.server.replace("data", "long/stranger", b"another's");
@@ -102,7 +102,7 @@ async fn writers_and_sweeps_at_once_leave_no_row_without_its_object() {
     let (ann, chat) = (world.ann, world.chat.clone());
     let mut written = 0;
     for race in 0..RACES {
-        // Every second race writes the last race's value again, while rows that named it are deleted.
+        // Every second race writes the value of the previous race again, while rows that named it are deleted.
         let (value, ids) =
             (text(&(race / 2).to_string(), BLOB_MIN_BYTES + 1), std::sync::atomic::AtomicUsize::new(0));
         let wrote = both(&writers, |store| {
@@ -173,6 +173,6 @@ async fn a_process_that_is_killed_between_an_object_and_its_row_leaves_only_the_
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (0, 1));
     ahead.advance(BLOB_AGE_MS + 60_000);
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 0));
-    // What the killed writer left does not disturb the next writer.
+    // The remains of the killed writer do not disturb the next writer.
     store.put_offload(world.ann, &world.chat, "1", &text("whole", BLOB_MIN_BYTES + 1), None).await.unwrap();
 }

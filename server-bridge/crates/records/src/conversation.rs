@@ -23,7 +23,7 @@ pub struct TurnItem {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct BegunCall {
-    /// The turn that began it.
+    /// The turn that made the call.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "turn_id"))]
     pub turn: TurnId,
     /// The call's id, as the model's provider gave it.
@@ -38,18 +38,18 @@ pub struct Compaction {
     pub up_to_item: ItemId,
     /// The newest item that existed when it was made.
     pub last_item: ItemId,
-    /// The text that the model reads instead.
+    /// The text of the summary, which the model reads instead of the covered items.
     pub summary: String,
 }
 
-/// A new compaction, with what it changes.
+/// A compaction to store, with the other data that is stored and deleted together with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCompaction {
     /// The summary and the items it covers.
     pub compaction: Compaction,
-    /// The approximate size of the conversation before, in tokens.
+    /// The approximate size of the conversation before the compaction, in tokens.
     pub tokens_before: i64,
-    /// The approximate size afterwards, in tokens.
+    /// The approximate size of the conversation after the compaction, in tokens.
     pub tokens_after: i64,
     /// The ids of masks that the summary names: these can still be recalled.
     pub named_masks: Vec<String>,
@@ -87,13 +87,13 @@ pub struct ContextEdit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct PromptCount {
-    /// The provider's count.
+    /// The number of tokens that the provider counted.
     pub tokens: i64,
-    /// Our estimate for the same request.
+    /// The server's own estimate for the same request, in tokens.
     pub estimate: i64,
-    /// The system prompt's part of that estimate.
+    /// The system prompt's share of the estimate, in tokens.
     pub system_estimate: i64,
-    /// The part of that estimate for the tools' definitions.
+    /// The share of the estimate for the tools' definitions, in tokens.
     pub tools_estimate: i64,
     /// The documents in the system prompt, as a JSON array of `[name, estimated tokens]`; empty if there are none.
     pub documents_json: String,
@@ -110,7 +110,7 @@ pub struct StoredContext {
     pub compaction_tried_at: ItemId,
     /// The masks, in the order they were made.
     pub masks: Vec<Mask>,
-    /// Calls that began and may have changed something. Those of turns that ended well are left out: their results are stored.
+    /// Tool calls that were started and may have changed something. Calls of turns that finished are left out, because their results are stored.
     pub begun: Vec<BegunCall>,
     /// The latest edit of each item.
     pub edits: Vec<ContextEdit>,

@@ -14,7 +14,7 @@ pub struct UserId(pub i64);
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct RunnerId(pub i64);
 
-/// The id of the row of a program's key. A key that is removed and made again under the same name gets a new id.
+/// The id of the row of a program's key. A key that is removed and created again under the same name gets a new id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct KeyId(pub i64);
@@ -29,7 +29,7 @@ pub struct MessageId(pub i64);
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct TurnId(pub i64);
 
-/// The id of a row of a model's input or output. Ids grow with time, so they order a chat's items.
+/// The id of the row of an item: a part of a model's input or output. Ids grow with time, so they order a chat's items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(transparent))]
 pub struct ItemId(pub i64);
@@ -150,7 +150,7 @@ impl fmt::Display for ExecId {
     }
 }
 
-/// Bytes in lower-case hex, as ids and hashes are written.
+/// Encodes bytes in lower-case hex, the form in which ids and hashes are written.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes
@@ -160,7 +160,7 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The bytes that hex digits of either case stand for; `None` for any other text.
+/// Decodes hex digits of either case to bytes; `None` for any other text.
 pub fn unhex(digits: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pair = |pair: &[u8]| match pair {

@@ -4,7 +4,7 @@
 //! formatting ids, no I/O, and no SQL: only `store` enables the feature `sqlx`, with which it reads and writes these types as
 //! rows.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `ids` | one type for each kind of id |
 //! | `conversation` | the items of a conversation, and the layers over them |
@@ -31,12 +31,12 @@ pub use people::{SubAgent, User};
 pub use turn::{Spent, TurnStatus, TurnUsage};
 pub use unseen::is_unseen;
 
-/// A text that could not be parsed as the expected kind.
+/// The error for a text that could not be parsed as the expected kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid {
-    /// The expected kind, such as `chat id`.
+    /// The expected kind of value, such as `chat id`.
     pub what: &'static str,
-    /// The broken rule, as the rest of a sentence: `must be 32 hexadecimal digits`.
+    /// The rule that the text breaks, as the end of a sentence: `must be 32 hexadecimal digits`.
     pub rule: &'static str,
 }
 

@@ -12,7 +12,7 @@ pub struct User {
     pub name: String,
     /// True if the user administers the server.
     pub admin: bool,
-    /// When the account was made, in Unix milliseconds.
+    /// When the account was created, in Unix milliseconds.
     pub created_at_ms: i64,
 }
 
@@ -20,7 +20,7 @@ pub struct User {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct SubAgent {
-    /// Its own conversation.
+    /// The sub-agent's own conversation.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "chat_id"))]
     pub chat: ChatId,
     /// The conversation whose agent called it.

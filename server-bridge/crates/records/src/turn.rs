@@ -4,17 +4,17 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::Type), sqlx(type_name = "text", rename_all = "snake_case"))]
 pub enum TurnStatus {
-    /// An earlier turn of its chat has not ended.
+    /// The turn is waiting for an earlier turn of its chat to end.
     Queued,
-    /// It is in progress.
+    /// The turn is in progress.
     Running,
     /// The model finished its response.
     Done,
-    /// An error ended it.
+    /// The turn ended with an error.
     Failed,
-    /// Its user stopped it.
+    /// The user stopped the turn.
     Cancelled,
-    /// The server stopped during it.
+    /// The server stopped during the turn.
     Interrupted,
 }
 
@@ -38,15 +38,15 @@ impl TurnStatus {
     }
 }
 
-/// The tokens and the cost of one turn or more.
+/// The tokens and the cost of one or more turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct TurnUsage {
     /// Input tokens, cached or not.
     pub input_tokens: i64,
-    /// How many of those came from a cache.
+    /// The number of input tokens that were read from a cache.
     pub cache_read_tokens: i64,
-    /// How many of those were written to a cache.
+    /// The number of input tokens that were written to a cache.
     pub cache_write_tokens: i64,
     /// Output tokens.
     pub output_tokens: i64,
@@ -54,7 +54,7 @@ pub struct TurnUsage {
     pub cost_micros: i64,
 }
 
-/// The usage of one call, with its model.
+/// The usage of one call of a model, with the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent<'a> {
     /// The subscription's name; `server` for the server's own.

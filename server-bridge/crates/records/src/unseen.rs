@@ -1,6 +1,6 @@
-//! Invisible characters: text that contains them can say more than it shows.
+//! Invisible characters, which can hide a part of a text from its readers.
 
-/// True if a character is invisible or changes how others are shown: control and format characters, zero-width characters, fillers, tags,
+/// True if a character is invisible or changes how other characters are shown: control and format characters, zero-width characters, fillers, tags,
 /// variation selectors, and characters that change the direction of text. Line breaks and tabs are control characters too.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()

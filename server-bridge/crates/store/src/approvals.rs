@@ -43,7 +43,7 @@ impl Store {
     /// Sets the approval mode of a user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above; [`Error::Invalid`] for a mode that is too long for a setting's key.
+    /// [`Error::NotFound`] as for [`Store::approval`]; [`Error::Invalid`] for a mode beyond 128 bytes.
     pub async fn set_approval(&self, user: UserId, chat: &ChatId, mode: &str) -> Result<()> {
         check_length("mode", mode, SETTING_KEY_MAX_BYTES)?;
         let set = query("UPDATE chats SET approval = $1 WHERE id = $2 AND user_id = $3")
@@ -55,10 +55,10 @@ impl Store {
         if set.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
 
-    /// Always allows a tool this subject in a user's conversation from now on. A subject beyond the limit on commands is not stored.
+    /// Permanently allows a tool's calls with this subject in a user's conversation. Does nothing for a subject of more than 4 KiB.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above.
+    /// [`Error::NotFound`] as for [`Store::approval`].
     pub async fn allow_for_good(
         &self,
         user: UserId,
@@ -113,10 +113,10 @@ impl Store {
         .await?)
     }
 
-    /// Removes all permissions of a tool in a user's conversation.
+    /// Revokes all permanent permissions of a tool in a user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above.
+    /// [`Error::NotFound`] as for [`Store::approval`].
     pub async fn forget_allowed(&self, user: UserId, chat: &ChatId, tool: &str) -> Result<()> {
         self.chat(user, chat).await?;
         query("DELETE FROM approval_rules WHERE chat_id = $1 AND tool = $2")
@@ -127,10 +127,10 @@ impl Store {
         Ok(())
     }
 
-    /// True if the user always allows the tool this subject in the conversation.
+    /// True if the user permanently allowed the tool's calls with this subject in the conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above.
+    /// [`Error::NotFound`] as for [`Store::approval`].
     pub async fn is_allowed(&self, user: UserId, chat: &ChatId, tool: &str, subject: &str) -> Result<bool> {
         self.chat(user, chat).await?;
         Ok(query_scalar(
@@ -166,13 +166,13 @@ mod tests {
             store.allow_for_good(ada, &chat, "Shell", "make", "here").await.unwrap();
         }
         let rules = store.approval_rules(ada).await.unwrap();
-        assert_eq!(rules.len(), 1, "the same twice is one rule");
+        assert_eq!(rules.len(), 1, "adding the same rule again adds nothing");
         assert_eq!((rules[0].subject.as_str(), rules[0].scope.as_str()), ("make", "here"));
         assert!(store.approval_rules(eve).await.unwrap().is_empty());
         assert_eq!(store.revoke_approval_rule(eve, rules[0].id).await.unwrap(), None, "not hers");
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
         assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap().as_deref(), Some("Shell"));
-        assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap(), None, "taken back already");
+        assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap(), None, "it was already revoked");
         assert!(!store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
         store.allow_for_good(ada, &chat, "Shell", "make", "here").await.unwrap();
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
@@ -181,7 +181,7 @@ mod tests {
         store.allow_for_good(ada, &chat, "Fetch", "make", "here").await.unwrap();
         store.forget_allowed(ada, &chat, "Fetch").await.unwrap();
         assert!(!store.is_allowed(ada, &chat, "Fetch", "make").await.unwrap());
-        assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap(), "that of another tool stays");
+        assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap(), "another tool's permission stays");
         assert!(store.forget_allowed(eve, &chat, "Shell").await.is_err());
         let long = "x".repeat(EXEC_COMMAND_MAX_BYTES + 1);
         store.allow_for_good(ada, &chat, "Shell", &long, "here").await.unwrap();

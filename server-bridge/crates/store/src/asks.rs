@@ -15,7 +15,7 @@ pub enum AskAnswered {
     Now,
     /// Another answer was recorded first.
     Before(GivenAnswer),
-    /// No question of this kind is open with this message: it was withdrawn, it timed out, or it was never asked.
+    /// The message has no open question of this kind: it was withdrawn, it timed out, or it was never asked.
     Gone,
 }
 
@@ -24,15 +24,15 @@ pub enum AskAnswered {
 pub struct GivenAnswer {
     /// The answer, as its writer's JSON text.
     pub answer_json: String,
-    /// The surface on which it was given: `page`, `cli`, or a channel's name.
+    /// The interface through which it was given: `page`, `cli`, or a channel's name.
     pub surface: String,
 }
 
 impl Store {
-    /// Records a question of this kind with a user's message, and withdraws any earlier question with that message.
+    /// Records that a user's message asks a question of this kind, and withdraws any earlier question of that message.
     ///
     /// # Errors
-    /// [`crate::Error::Invalid`] for a kind that is not a word; [`crate::Error::NotFound`] for a message that does not exist or belongs to another
+    /// [`crate::Error::Invalid`] for a kind beyond 128 bytes; [`crate::Error::NotFound`] for a message that does not exist or belongs to another
     /// user.
     pub async fn put_ask(
         &self,
@@ -123,7 +123,7 @@ impl Store {
         first_given(user, message, kind, self.database.reader()).await
     }
 
-    /// True if a question of this kind with a user's message is unanswered and was not withdrawn.
+    /// True if a user's message asks a question of this kind that is unanswered and was not withdrawn.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -140,8 +140,8 @@ impl Store {
         .await?)
     }
 
-    /// The unanswered questions, of a user or of all users, of messages that belong to no turn. After a restart of the server, nothing waits for
-    /// their answers.
+    /// The messages, of a user or of all users, that have an unanswered question and belong to no turn. After a restart of the server, nothing waits
+    /// for their answers.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! Counts of attempts, such as failed logins, which all nodes share: a token bucket per key, stored as one time.
+//! Counts of attempts, such as failed logins, which all nodes share: a token bucket per key, stored as a single timestamp.
 //!
 //! A bucket holds the attempts of one minute. `full_at_ms` is the time at which it is full again: each attempt delays it by the refill
 //! time of one attempt, and an attempt that would move it more than a minute ahead is refused (the generic cell rate algorithm). So one
@@ -14,7 +14,7 @@ use crate::{Store, hex};
 /// A group of attempts that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Identifies the bucket. Only its hash is stored, since people also type passwords into fields for names.
+    /// Identifies the bucket. Only its hash is stored, since people sometimes type a password into the field for a name.
     pub key: String,
     /// The limit on attempts per minute, which is also the limit on a burst; at least 1.
     pub per_minute: u32,

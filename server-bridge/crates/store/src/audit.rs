@@ -49,7 +49,7 @@ pub struct AuditSearch<'a> {
     pub user: Option<&'a str>,
     /// Only entries whose action begins with this text.
     pub action: &'a str,
-    /// Only those from this time on, in Unix milliseconds. An earlier entry may be about another account that had the same name.
+    /// Only entries from this time on, in Unix milliseconds. An earlier entry may be about another account that had the same name.
     pub from_ms: i64,
     /// Only entries older than this one.
     pub before: Option<AuditId>,
@@ -59,7 +59,7 @@ pub struct AuditSearch<'a> {
 
 const SEARCH_OF_ALL: &str = "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
      WHERE id < $1 AND substr(action, 1, $2) = $3 AND at_ms >= $4 ORDER BY id DESC LIMIT $5";
-/// The same for one user, written so that the index `audit_user` is used.
+/// Like [`SEARCH_OF_ALL`], but for one user, written so that the index `audit_user` is used.
 const SEARCH_OF_USER: &str = "SELECT id, at_ms, user_name, action, location, target, outcome FROM audit
      WHERE user_name = $6 AND id < $1 AND substr(action, 1, $2) = $3 AND at_ms >= $4 ORDER BY id DESC LIMIT $5";
 
@@ -72,7 +72,7 @@ impl Store {
         append_entry(self.database.writer(Scope::Alone), self.now_ms(), entry).await
     }
 
-    /// The last `limit` (at most 1,000) entries before the entry `before`, or the last of all; the newest first.
+    /// The last `limit` (at most 1,000) entries before the entry `before`, or the last ones of all if it is `None`; the newest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -31,7 +31,7 @@ pub struct BackgroundTurn {
     /// The turn of that conversation that called it.
     #[sqlx(rename = "root_turn_id")]
     pub root: TurnId,
-    /// The message there that shows the call, if any.
+    /// The message in that conversation that shows the call, if any.
     #[sqlx(rename = "card_id")]
     pub card: MessageId,
     /// The message that shows its first answer.
@@ -141,7 +141,7 @@ impl Store {
         .await?)
     }
 
-    /// The background turns that have ended, but of which the calling agent was not notified yet; the oldest first.
+    /// The background turns that have ended, but about which the calling agent was not notified yet; the oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -155,8 +155,8 @@ impl Store {
         .await?)
     }
 
-    /// The background turns of which the calling agent was not notified yet: running, ended, or waiting for a server to begin them or to record
-    /// their result. The oldest first.
+    /// The background turns about whose end the calling agent was not notified yet: running, ended, or waiting for a server to begin them or to
+    /// record their result. The oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -170,7 +170,8 @@ impl Store {
         .await?)
     }
 
-    /// The conversations, of a user or of all users, that have a sub-agent that has ended on its own and of which no turn was notified.
+    /// The conversations, of a user or of all users, whose agents have yet to be notified that a sub-agent in the background has ended without being
+    /// stopped.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -28,7 +28,7 @@ pub async fn check_backup(file: &Path) -> Result<()> {
 
 async fn look(connection: &mut SqliteConnection) -> Result<()> {
     let damaged = |found: &dyn Display| {
-        invalid(format!("is not a database, or is a damaged one ({found}); name another file"))
+        invalid(format!("is not a database, or is damaged ({found}); name another file"))
     };
     let found: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
         .fetch_one(&mut *connection)
@@ -65,7 +65,7 @@ impl Store {
         let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";
         if query_scalar(is_plain).fetch_one(self.database.latest()).await? {
             let rule =
-                "still contains keys of models that are not sealed; start this version's server once first"
+                "still contains unsealed keys of models; start the server of this version once, and then try again"
                     .to_owned();
             return Err(Error::Invalid { what: "database", rule });
         }

@@ -20,7 +20,7 @@ pub(crate) fn batches<T>(rows: &[Row<T>]) -> impl Iterator<Item = &[Row<T>]> {
             size_bytes += row.size_bytes;
             size_bytes <= FORK_BATCH_BYTES
         };
-        // A row that exceeds the limit is copied alone.
+        // A row that exceeds the limit makes up a batch on its own.
         let count = rest.iter().take(FORK_BATCH_ROWS).take_while(fits).count().max(1).min(rest.len());
         let batch;
         (batch, rest) = rest.split_at(count);

@@ -81,7 +81,7 @@ impl Store {
     /// Like [`Self::with_blobs`], without the test that writes, reads, lists and deletes an object.
     pub(crate) async fn with_blobs_unchecked(mut self, bucket: &Bucket) -> Result<Self> {
         if !self.database.is_postgres() {
-            let rule = "is a file, which holds all values itself; only PostgreSQL can use a bucket";
+            let rule = "is a file, which contains all values itself; only a PostgreSQL database can use a bucket";
             return Err(Error::Invalid { what: "database", rule: rule.to_owned() });
         }
         query("INSERT INTO server_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
@@ -146,7 +146,7 @@ impl Store {
             match bucket.get(&object, size_bytes).await {
                 Ok(value) if object.starts_with(&hex(&Sha256::digest(&value))) => return Ok(value),
                 Ok(_) => {
-                    let why = "its bytes are not those that were written".to_owned();
+                    let why = "its content differs from what was written".to_owned();
                     return Err(Error::BlobLost { place: bucket.to_string(), object, why });
                 }
                 Err(error @ (s3::Error::Missing { .. } | s3::Error::Length { .. })) => {

@@ -3,13 +3,13 @@
 //! | module | contents |
 //! |---|---|
 //! | `accounts` | bots on messengers, each with its sealed secrets |
-//! | `links` | which user a person on a messenger is, the codes that link them, and groups |
+//! | `links` | the users with whom people on messengers are linked, the codes that link them, and groups |
 //! | `bindings` | conversations that are bound to a group of people and agents |
 //! | `inbox` | events from messengers, each recorded once |
 //! | `answers` | answers that are not yet complete |
 //! | `outbox` | messages to messengers |
 //! | `drafts` | the beginnings of answers that are being written |
-//! | `notices` | the administrator's chat: the link that gets the server's notices, and which events were reported there |
+//! | `notices` | the administrator's chat: the link that gets the server's notices, and the events that were reported there |
 //! | `presses` | the buttons and numbered answers of questions |
 
 mod accounts;

@@ -32,8 +32,8 @@ pub struct FoundChat {
     pub message: Option<MessageId>,
 }
 
-/// The conversations of the user `$1` after the position `$2` (the last change), `$3` (the creation), `$4` (the id), the last changed first. Every
-/// word has two parameters: its pattern, `$5` to `$12`, and the pattern for signs, `$17` to `$24`. `hits` selects the messages that the index
+/// The conversations of the user `$1` after the position `$2` (the last change), `$3` (the creation), `$4` (the id), the most recently changed first.
+/// Every word has two parameters: its pattern, `$5` to `$12`, and the pattern for signs, `$17` to `$24`. `hits` selects the messages that the index
 /// finds; those from `$15` to below `$16` are read one by one, if there are words (`$13`).
 fn statement(hits: &str) -> String {
     format!(
@@ -199,7 +199,7 @@ mod tests {
         chat(&store, bob, "Deploy", &["deploy"]).await;
         let title = ("Deploy the site".to_owned(), false);
         assert_eq!(found(&store, alice, &["DEPLOY"]).await.len(), 2);
-        assert_eq!(found(&store, alice, &["deploy", "site"]).await, [title], "in one place all of them");
+        assert_eq!(found(&store, alice, &["deploy", "site"]).await, [title], "all of the words in one place");
         assert_eq!(found(&store, alice, &["up", "then"]).await, [("Other".to_owned(), true)]);
         for odd in ["%", "_", "\\"] {
             assert_eq!(found(&store, alice, &[odd]).await.len(), 1, "{odd}");

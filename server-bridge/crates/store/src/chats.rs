@@ -168,7 +168,7 @@ impl Store {
         if touched.rows_affected() == 0 { Err(Error::not_found("chat", id)) } else { Ok(()) }
     }
 
-    /// Deletes a conversation with its messages and its sub-agents. Its execs stay in the database without it.
+    /// Deletes a conversation with its messages and its sub-agents. The records of its execs stay in the database.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.

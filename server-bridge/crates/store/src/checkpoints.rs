@@ -64,7 +64,7 @@ crate::sql::bind_as_word!(Kept);
 /// The state that a turn left a file in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// The earlier state, because the turn did not get to change the file.
+    /// The earlier state: the turn was about to change the file, but did not.
     Unchanged,
     /// Content with this SHA-256, in lower-case hex.
     Content(String),
@@ -105,7 +105,7 @@ impl Checkpoint {
     }
 }
 
-/// A content in the form in which its row stores it.
+/// File content in the form in which its row stores it.
 #[derive(FromRow)]
 struct Stored {
     content: Option<Vec<u8>>,
@@ -134,8 +134,8 @@ impl Store {
     /// Keeps the state of a file before a turn first changes it; a state that is already kept stays.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for a path beyond 4 KiB or a
-    /// content beyond 16 MiB.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for a path beyond 4 KiB or content
+    /// beyond 16 MiB.
     pub async fn keep_checkpoint(
         &self,
         user: UserId,

@@ -28,7 +28,7 @@ use crate::{
 /// A result that is masked in the context of its model.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MaskedItem {
-    /// The result, with its model's last edit.
+    /// The result, with the model's last edit applied.
     pub item_json: String,
     /// True if it can no longer be recalled.
     pub is_forgotten: bool,
@@ -126,10 +126,10 @@ impl Store {
         .await?)
     }
 
-    /// The last turn of a user's conversation that has begun; `None` before there is one.
+    /// The last turn of a user's conversation that has begun; `None` if none has.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) as above.
+    /// [`Error::NotFound`](crate::Error::NotFound) as for [`Store::stored_context`].
     pub async fn last_begun_turn(&self, user: UserId, chat: &ChatId) -> Result<Option<TurnId>> {
         self.chat(user, chat).await?;
         Ok(query_scalar(concat!(
@@ -143,8 +143,8 @@ impl Store {
         .await?)
     }
 
-    /// Replaces results by lines, leaving out memories that were deleted in the meantime. Beyond 200 lines or two million characters, marks the
-    /// oldest as no longer available, beginning with those that no summary names.
+    /// Replaces results with one line each, leaving out memories that were deleted in the meantime. Beyond 200 lines or two million characters, marks
+    /// the oldest as no longer available, beginning with those that no summary names.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.

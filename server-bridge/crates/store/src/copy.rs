@@ -4,9 +4,9 @@
 //!   source, one state of it ──rows──► NULs replaced ──► target, one change ──► counts and hashes of both compared ──► commit
 //!                                                                                          then the source records its new location
 //! ```
-//! Tables, columns and their types are looked up, so new ones need no change here. Ids stay the same, and none is ever reused. Text indexes, whose
-//! tables begin with `search_`, are rebuilt instead of copied. Nodes and homes are not copied, because no server uses the copy yet. Values in a
-//! bucket are copied into their rows.
+//! Tables, columns and their types are looked up in the database, so new ones need no change here. Ids stay the same, and none is ever reused. Text
+//! indexes, whose tables begin with `search_`, are rebuilt instead of copied. Nodes and homes are not copied, because no server uses the copy yet.
+//! Values in a bucket are copied into their rows.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ impl Store {
             if there != here {
                 let (name, rows, found) = (&table.name, there.rows, here.rows);
                 return refuse(format!(
-                    "the copy of {name} differs ({rows} rows became {found}); nothing of it is kept"
+                    "the copy of {name} differs from the source ({rows} rows became {found}), so nothing was kept; copy again"
                 ));
             }
             copied.tables.push((table.name.clone(), here.rows));
@@ -227,8 +227,8 @@ impl Table {
         self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Selects all rows in an order that is the same in both databases: texts are compared by their bytes. Leaves out the settings about the move
-    /// and the bucket.
+    /// Selects all rows in an order that is the same in both databases: texts are compared by their bytes. Leaves out the settings about the new
+    /// location and the bucket.
     fn select(&self) -> SqlStr {
         let columns = self.column_names();
         let order = if self.key.is_empty() { columns.clone() } else { self.key.join(", ") };
@@ -299,7 +299,7 @@ impl Table {
         };
         let brought = match store.bring_object(&object).await {
             Err(Error::NoBlobs { .. }) => {
-                let why = "some of its values are objects of an object store; give the --blobs s3://BUCKET[/PREFIX] of its server";
+                let why = "some of its values are in an object store; give the --blobs s3://BUCKET[/PREFIX] that its server uses";
                 return refuse(why.to_owned());
             }
             brought => brought?,
@@ -465,7 +465,7 @@ async fn alter_references(copy: &mut Transaction, how: &str) -> Result<()> {
     Ok(())
 }
 
-/// Continues ids where the source left off: after the highest id ever given, not after the highest that still exists.
+/// Continues ids where the source left off: after the highest id ever assigned, not after the highest that still exists.
 async fn copy_sequences(tables: &[Table], source: &mut Transaction, copy: &mut Transaction) -> Result<()> {
     for table in tables {
         let Some(column) = table.columns.iter().find(|column| column.is_identity) else { continue };

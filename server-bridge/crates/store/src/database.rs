@@ -22,12 +22,12 @@ use crate::error::Result;
 use crate::membership::Membership;
 use crate::sql::{Connection, Locked, On, Pool, Scope, Transaction, Writer, query, query_scalar};
 
-/// The use of the connections to the database that serve one purpose.
+/// The usage of the database connections that serve one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUse {
     /// The purpose: `write`, `read` or `search`.
     pub purpose: &'static str,
-    /// The number of connections that run a statement or have a change open.
+    /// The number of connections that are running a statement or have a change open.
     pub in_use: u32,
     /// The maximum number of connections.
     pub most: u32,
@@ -60,7 +60,7 @@ impl Database {
         Box::pin(postgres::connect(url, None)).await
     }
 
-    /// The same for a node: the PostgreSQL server ends its changes that are idle for this long.
+    /// Like [`Self::connect`], but for a node: the PostgreSQL server ends its changes that are idle for this long.
     pub(crate) async fn connect_as_node(url: &str, stand_still: Duration) -> Result<Self> {
         Box::pin(postgres::connect(url, Some(stand_still))).await
     }
@@ -92,7 +92,7 @@ impl Database {
         self.node.as_ref().map(|node| node.id().as_str())
     }
 
-    /// True if it is a PostgreSQL database.
+    /// True if this is a PostgreSQL database.
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.writer, Pool::Postgres(_))
     }
@@ -120,7 +120,7 @@ impl Database {
         })
     }
 
-    /// A connection for statements that read everything. A statement that runs longer than `timeout` fails;
+    /// A connection for searches, whose statements may read all rows. A statement that runs longer than `timeout` fails;
     /// [`Error::or_slow`](crate::Error::or_slow) recognises that error.
     pub(crate) async fn search(&self, timeout: Duration) -> Result<Connection> {
         let Some(searcher) = &self.searcher else { return self.reading().await };
@@ -173,7 +173,7 @@ impl Database {
         Ok(())
     }
 
-    /// The use of the connections, by purpose.
+    /// The usage of the connections, by purpose.
     pub(crate) fn pools(&self) -> Vec<PoolUse> {
         let pools =
             [("write", Some(&self.writer)), ("read", Some(&self.reader)), ("search", self.searcher.as_ref())];
@@ -188,7 +188,7 @@ impl Database {
                         (pool.size(), pool.num_idle(), pool.options().get_max_connections())
                     }
                 };
-                // The two numbers are read one after the other.
+                // The two counts are read one after the other, so they may not match.
                 let in_use = open.saturating_sub(u32::try_from(idle).unwrap_or(u32::MAX));
                 PoolUse { purpose, in_use, most }
             })
@@ -261,7 +261,7 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             };
-            tokio::time::timeout(Duration::from_secs(30), settled).await.expect("the number is right");
+            tokio::time::timeout(Duration::from_secs(30), settled).await.expect("the number of connections in use becomes right");
         };
         settles(0).await;
         let change = database.write(Scope::System).await.unwrap();

@@ -21,7 +21,7 @@ use crate::{RunnerId, RunnerName, Store, UserId};
 /// The result for a runner that showed an enrolment token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enrolment {
-    /// The token is accepted; with the runner's permanent token.
+    /// The token was accepted. Contains the runner's permanent token.
     Enrolled(Secret),
     /// The token is unknown, used up, or claimed by another process.
     Used,
@@ -50,7 +50,7 @@ impl Store {
         ttl_ms: i64,
     ) -> Result<NewToken> {
         if !(ENROLMENT_TTL_MIN_MS..=ENROLMENT_TTL_MAX_MS).contains(&ttl_ms) {
-            let rule = "must be 1 minute to 7 days".to_owned();
+            let rule = "must be between 1 minute and 7 days".to_owned();
             return Err(Error::Invalid { what: "lifetime of an enrolment token", rule });
         }
         let expires_at_ms = self.now_ms() + ttl_ms;
@@ -85,7 +85,7 @@ impl Store {
         let Some(hash) = TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token) else {
             return Ok(Enrolment::Used);
         };
-        // A write from the beginning: of two runners that race, the second sees the claim of the first.
+        // The transaction writes from the beginning, so that if two runners race, the second one sees the claim of the first one.
         let mut transaction = self.database.write(Scope::Token(&hash)).await?;
         let row: Option<EnrolmentRow> = query_as(
             "SELECT id, runner_id, expires_at_ms, used_at_ms, claimed_by FROM runner_tokens

@@ -23,7 +23,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every error of the store.
 ///
 /// The first group of variants is caused by the caller's input, and their texts may be shown to a user. The second is for the operator: log it, and
-/// report to the user only that the server could not do it.
+/// tell the user only that the server could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -47,7 +47,7 @@ pub enum Error {
     Invalid {
         /// The value, in a user's terms: `password`, `chat id`.
         what: &'static str,
-        /// The rule it breaks, as the rest of a sentence.
+        /// The rule that the value breaks, as the end of a sentence.
         rule: String,
     },
     /// The thing does not exist, or belongs to another user.
@@ -75,7 +75,7 @@ pub enum Error {
 
     /// A provider's key cannot be decrypted.
     #[error(
-        "the key of this model cannot be decrypted: it was changed or moved in the database; give the key again"
+        "the key of this model cannot be decrypted: it was changed or moved in the database; enter the key again"
     )]
     Sealed,
 
@@ -83,14 +83,14 @@ pub enum Error {
     #[error(
         "the keys of {keys} models are sealed with a different encryption key from the one that the server was given; start it \
          with the right one (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or sandbridge.key in the home directory), or with \
-         --forget-sealed-keys to remove them, so that their owners can give them again"
+         --forget-sealed-keys to remove them, so that their owners can enter them again"
     )]
     EncryptionKey {
         /// The number of keys that would be lost.
         keys: u64,
     },
     /// The store was opened without an encryption key, so it neither stores nor reads secrets.
-    #[error("the database was opened without its encryption key")]
+    #[error("the database was opened without its encryption key; start the server with the right one")]
     Locked,
     /// The database file cannot be created or opened.
     #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]

@@ -41,7 +41,7 @@ pub struct ShownEnd<'a> {
     pub document_json: &'a str,
 }
 
-/// The result of [`Store::end_exec`]. The message is `None` if none was to be changed, or if it was deleted.
+/// The result of [`Store::end_exec`]. The message is `None` if there was no message to change, or if it was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecEnded {
     /// This call recorded the end.

@@ -112,7 +112,7 @@ pub struct ExecOutcome {
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it, if one did.
     pub signal: Option<i32>,
-    /// True if the sandbox denied it something.
+    /// True if the sandbox denied the command an operation.
     pub sandbox_denied: bool,
     /// True if some of its output was not kept.
     pub truncated: bool,
@@ -156,7 +156,7 @@ pub struct Exec {
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it, if one did.
     pub signal: Option<i32>,
-    /// True if the sandbox denied it something.
+    /// True if the sandbox denied the command an operation.
     pub sandbox_denied: bool,
     /// True if some of its output was not kept.
     pub truncated: bool,
@@ -263,8 +263,8 @@ impl Store {
         Ok(())
     }
 
-    /// The execs of a user, or of all users, whose end is not recorded, the first started first. Called when the server starts or claims the user's
-    /// home, because execs that an earlier server sent may still run.
+    /// The execs of a user, or of all users, whose end is not recorded, in the order in which they were started. Called when the server starts or
+    /// claims the user's home, because execs that an earlier server sent may still run.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -293,7 +293,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("exec", exec_id))
     }
 
-    /// The background commands of a user's conversation, running or ended, the last started first; `limit` is at most 1,000.
+    /// The background commands of a user's conversation, running or ended, the most recently started first; `limit` is at most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -311,8 +311,8 @@ impl Store {
         .await?)
     }
 
-    /// A user's background commands, running or ended, of one conversation or of all, the last started first; without terminals. `limit` is at most
-    /// 1,000.
+    /// A user's background commands, running or ended, of one conversation or of all, the most recently started first; without terminals. `limit` is
+    /// at most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -356,7 +356,7 @@ impl Store {
         .await?)
     }
 
-    /// A user's execs, the last started first; `limit` is at most 1,000.
+    /// A user's execs, the most recently started first; `limit` is at most 1,000.
     ///
     /// # Errors
     /// [`Error::Database`].

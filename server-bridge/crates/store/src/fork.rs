@@ -28,16 +28,16 @@ const MARK: &str = " (fork)";
 struct Copies {
     /// The conversation that its user will see.
     fork: ChatId,
-    /// The conversation made for each plan.
+    /// The conversation that was created for each plan.
     chats: Vec<ChatId>,
     turns: HashMap<i64, i64>,
 }
 
 impl Store {
     /// Copies a user's conversation, all of it or up to and including the turn `up_to`: its messages and turns with the layers over them for the
-    /// model, the task list, the named sub-agents, the agent's directory, the binding, the model and the approval mode. Turns that have not ended
-    /// or were undone, commands that still run, and permanent permissions are left out. So are the earlier states of files, because the copy did
-    /// not change any.
+    /// model, the task list, the named sub-agents, the agent's directory, the binding, the model and the approval mode. Turns that have not ended or
+    /// were undone, commands that still run, and permanent permissions are left out. So are the earlier states of files, because the copy did not
+    /// change any files.
     ///
     /// The copy is hidden until it is complete. Other writes are not blocked in between.
     ///

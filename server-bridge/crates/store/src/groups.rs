@@ -100,7 +100,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if owned >= GROUPS_PER_USER {
-            let rule = format!("is one too many: you own {owned}; delete one first");
+            let rule = format!("exceeds the limit: you already own {owned}; delete one first");
             return Err(Error::Invalid { what: "group", rule });
         }
         let id: i64 = query_scalar(
@@ -183,7 +183,7 @@ impl Store {
 fn check_title(title: &str) -> Result<()> {
     check_length("title", title, GROUP_TITLE_MAX_BYTES)?;
     if title.trim().is_empty() {
-        return Err(Error::Invalid { what: "title", rule: "is empty; give one".to_owned() });
+        return Err(Error::Invalid { what: "title", rule: "is empty; enter one".to_owned() });
     }
     Ok(())
 }

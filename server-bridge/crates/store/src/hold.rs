@@ -53,7 +53,7 @@ impl Hold {
         Self::lock(url, "SELECT pg_try_advisory_lock($1)").await
     }
 
-    /// The same for a node, which shares the right with other nodes.
+    /// Like [`Hold::take`], but for a node, which shares the right with other nodes.
     ///
     /// # Errors
     /// As for [`Hold::take`].

@@ -1,4 +1,4 @@
-//! Homes: a user's home is the one node that works for the user. A fence number grows with each change of the node.
+//! Homes: a user's home is the one node that works for the user. The home's fence number increases each time the node changes.
 //!
 //! A claim takes the lock of the user's changes, as each change of a node does. So it either waits for a change by the earlier home to end, or that
 //! home sees the claim. Only the database's clock decides when a node is dead.
@@ -28,8 +28,8 @@ struct Home {
     live_url: Option<String>,
 }
 
-/// A condition that is true if the server works alone, or if the node in this parameter is the home of the user in this column. Work that was not
-/// begun by a request is done at the home of its user.
+/// A condition that is true if the server works alone, or if the node in the parameter `$node` is the home of the user in the column `$user`. Work
+/// that was not begun by a request is done at the home of its user.
 macro_rules! at_home {
     ($user:literal, $node:literal) => {
         concat!(
@@ -144,7 +144,7 @@ impl Store {
             }
             Some(Home { live_url: Some(url), .. }) => return Ok(Claim::Elsewhere(url)),
             Some(Home { node_id, fence, .. }) => {
-                // This lets the dead node know that it has to join again.
+                // From this, the dead node learns that it has to join again.
                 query("UPDATE nodes SET state = 'gone' WHERE id = $1")
                     .bind(node_id)
                     .execute(&mut transaction)
@@ -200,7 +200,7 @@ impl Store {
             .await?)
     }
 
-    /// Releases a user from the node that is their home; true if this node was.
+    /// Releases a user from the node that is their home; returns true if `node` was their home.
     ///
     /// # Errors
     /// [`Error::Database`].

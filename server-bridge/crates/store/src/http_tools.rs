@@ -38,7 +38,7 @@ const TOOLS: OwnTable = OwnTable {
     max_bytes: HTTP_TOOL_MAX_BYTES,
 };
 
-/// The place that a tool's secrets are sealed for.
+/// The place to which a tool's secrets are bound when they are sealed.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("http-tool/{user}/{name}")
 }

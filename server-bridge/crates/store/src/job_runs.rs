@@ -1,4 +1,4 @@
-//! The runs of jobs: a row for each slot and each delivery, written before anything happens.
+//! The runs of jobs: a row for each slot of a schedule and each delivery to a trigger, written before anything is posted.
 //!
 //! ```text
 //!   due ──posted──▶ the outcome is that of its turn or command
@@ -60,7 +60,7 @@ pub struct NewRun {
     pub slot: String,
     /// When it should begin, in Unix milliseconds.
     pub due_ms: i64,
-    /// Its first state.
+    /// The state in which it is recorded.
     pub state: RunState,
     /// The reason, if it is skipped or refused.
     pub note: String,
@@ -101,11 +101,11 @@ pub struct JobRun {
     pub created_at_ms: i64,
     /// When it ended, in Unix milliseconds.
     pub ended_at_ms: Option<i64>,
-    /// The turn that answers its message.
+    /// The status of the turn that answers its message.
     pub turn_status: Option<TurnStatus>,
     /// The reason why that turn failed.
     pub turn_error: Option<String>,
-    /// The command that its message ran.
+    /// The status of the command that its message ran.
     pub exec_status: Option<ExecStatus>,
     /// That command's exit code.
     pub exit_code: Option<i32>,
@@ -221,7 +221,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if waiting >= JOB_RUNS_WAITING {
-            let rule = format!("is one too many: {waiting} are already waiting; try again later");
+            let rule = format!("exceeds the limit: {waiting} are already waiting; try again later");
             return Err(Error::Invalid { what: "run", rule });
         }
         let added = run.insert(&mut transaction, job.id, self.now_ms()).await?;

@@ -80,7 +80,7 @@ macro_rules! job_columns {
     };
 }
 
-/// The place that a trigger's secret is sealed for.
+/// The place to which a trigger's secret is bound when it is sealed.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("job/{user}/{name}")
 }
@@ -152,7 +152,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if others >= JOBS_PER_USER {
-            return Err(invalid(format!("is one too many: you have {others}; remove one first")));
+            return Err(invalid(format!("exceeds the limit: you already have {others}; remove one first")));
         }
         let job: Option<Job> = query_as(concat!(
             "INSERT INTO jobs (user_id, name, kind, document_json, next_ms, token_sha256, secret_sealed, created_at_ms, updated_at_ms)
@@ -177,7 +177,7 @@ impl Store {
         .await?;
         let job = job.ok_or_else(|| {
             invalid(
-                "has the same name as one of the other kind (schedule or trigger); choose another name"
+                "has the same name as an automation of the other kind (schedule or trigger); choose another name"
                     .to_owned(),
             )
         })?;

@@ -107,7 +107,7 @@ impl Store {
         ttl_ms: Option<i64>,
     ) -> Result<(ApiKey, Secret)> {
         if ttl_ms.is_some_and(|ttl_ms| !(API_KEY_TTL_MIN_MS..=API_KEY_TTL_MAX_MS).contains(&ttl_ms)) {
-            let rule = "must be 1 minute to 10 years".to_owned();
+            let rule = "must be between 1 minute and 10 years".to_owned();
             return Err(Error::Invalid { what: "lifetime of a key", rule });
         }
         let secret = Secret::random(API_KEY_PREFIX);
@@ -118,7 +118,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if count >= API_KEYS_PER_USER {
-            let rule = format!("may be {API_KEYS_PER_USER} at most; remove one that is not used");
+            let rule = format!("cannot exceed {API_KEYS_PER_USER}; remove a key that you no longer use");
             return Err(Error::Invalid { what: "number of keys", rule });
         }
         let expires_at_ms = ttl_ms.map(|ttl_ms| now_ms + ttl_ms);

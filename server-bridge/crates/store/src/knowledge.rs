@@ -3,7 +3,7 @@
 //! ```text
 //!   collections ──► documents ──► pages, passages of one version ──► words of passages (FTS5, or a GIN index), vectors
 //!        │              ▲ the version changes in one transaction; afterwards, the old one's rows are removed
-//!        └─► index jobs ┘ a job's number is the number of its version; only the current version's rows are read
+//!        └─► index jobs ┘ a job's id is also the number of its version; only the current version's rows are read
 //! ```
 //! One condition ([`VISIBLE`]) decides who may search a collection: each statement contains it, and applies it before anything is ranked.
 
@@ -25,7 +25,7 @@ pub use passages::{NewPage, NewPassage, Passage, Published};
 pub use search::{Ranked, Scope as SearchScope, WordsQuery};
 pub use vectors::{BarePassage, EmbeddingModel, PassagePlace, PassageVector};
 
-/// The condition that the user `$1` may search the collection `c`, for statements.
+/// An SQL condition: the user `$1` may search the collection `c`.
 macro_rules! visible {
     () => {
         "(c.user_id = $1 OR c.is_for_all OR EXISTS (SELECT 1 FROM collection_access a

@@ -1,9 +1,9 @@
 //! The server's database: users, sessions, runners and their tokens, settings, chats, messages, execs, audit.
 //!
-//! One [`Store`] holds it all, in one SQLite file by default, or in a PostgreSQL database; both run the same statements. Several processes may have
-//! the same file open: `sandbridge user add` works while the server runs. Everything that belongs to a user is requested with that user's [`UserId`],
-//! and another user's data is treated as missing. Secrets are stored as hashes, except for providers' keys, which have to be read again. Times are
-//! Unix milliseconds, from a [`Clock`].
+//! One [`Store`] contains all of it, in one SQLite file by default, or in a PostgreSQL database; both run the same statements. Several processes may
+//! have the same file open: `sandbridge user add` works while the server runs. Everything that belongs to a user is requested with that user's
+//! [`UserId`], and another user's data is treated as missing. Secrets are stored as hashes, except for those that have to be read again, such as
+//! providers' keys, which are sealed. Times are Unix milliseconds, from a [`Clock`].
 //!
 //! | module | contents |
 //! |---|---|
@@ -24,7 +24,7 @@
 //! | `checkpoints` | files as they were before a turn changed them |
 //! | `undo`, `fork` | undone turns; copies of conversations |
 //! | `approvals` | the approval mode and permissions of a chat |
-//! | `permission_rules` | which tool calls are denied, asked about or allowed |
+//! | `permission_rules` | the tool calls that are denied, asked about or allowed |
 //! | `trouble` | the problems that administrators are notified of |
 //! | `hook_documents`, `trusts` | a user's own hooks; the parts of a workspace that a user approved |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
@@ -42,14 +42,14 @@
 //! | `todos` | the task list of a chat's model |
 //! | `search`, `chat_search` | finding messages, and conversations |
 //! | `message_index` | the full-text index of messages |
-//! | `login_addresses` | addresses that logged in to an account |
+//! | `login_addresses` | the addresses from which users logged in |
 //! | `one_time`, `attempts` | secrets that work once; counts of failed logins |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | the conversations of sub-agents |
 //! | `delegations`, `background` | the turns of sub-agents that a call waits for, and those that no call waits for |
 //! | `mailbox` | messages to sub-agents that are running in the background |
-//! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
-//! | `memory_items` | memories of users, and of their agents in groups; what conversations showed of them |
+//! | `memorised` | the memory text in each chat's prompt, and the chats from which memories were proposed |
+//! | `memory_items` | memories of users, and of their agents in groups; the lines in conversations that show them |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `deleted` | traces of deleted rows in SQLite's files |
@@ -61,7 +61,7 @@
 //! | `patience` | waiting for an unreachable database |
 //! | `audit` | who did what, where, and how it ended |
 //! | `tokens`, `name`, `clock` | small types that all of them use, in addition to those of crate `records` |
-//! | `database` | the file or the server, the connections, whose changes take turns, the schema's steps (`migrations/`, `migrations-postgres/`) |
+//! | `database` | the file or the server, its connections, whose changes take turns, and the schema's steps (`migrations/`, `migrations-postgres/`) |
 //! | `sql` | statements, their arguments and rows, for both databases |
 //! | [`limits`] | every limit and lifetime |
 //!
@@ -243,7 +243,7 @@ pub use trusts::Trust;
 pub use undo::PastTurn;
 pub use usage::UsageRow;
 
-/// A handle of the server's database. Cheap to clone; all clones use the same database.
+/// A handle to the server's database. Cheap to clone; all clones use the same database.
 #[derive(Clone, Debug)]
 pub struct Store {
     database: database::Database,
@@ -281,7 +281,7 @@ impl Store {
     /// Opens the database at its location, as [`Store::open`] or [`Store::connect`].
     ///
     /// # Errors
-    /// As for those; [`Error::Moved`] if the database was copied to another one, which has replaced it.
+    /// As for these two functions; [`Error::Moved`] if the database was copied to another one, which has replaced it.
     pub async fn at(location: &Location) -> Result<Self> {
         let store = match location {
             Location::File(path) => Self::open(path).await?,
@@ -306,7 +306,7 @@ impl Store {
         }
     }
 
-    /// The same store for a node: each change is made only while the node is the home of the user whose data it changes.
+    /// Turns this store into that of a node: each change is made only while the node is the home of the user whose data it changes.
     #[must_use]
     pub fn of_node(mut self, node: Arc<Membership>) -> Self {
         self.database = self.database.of_node(node);
@@ -338,7 +338,7 @@ impl Store {
         self.database.pools()
     }
 
-    /// Waits for statements in progress and closes the file. Later calls on any clone fail.
+    /// Waits for statements in progress and closes the database. Later calls on any clone fail.
     pub async fn close(&self) {
         self.database.close().await;
     }

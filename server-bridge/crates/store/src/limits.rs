@@ -10,13 +10,13 @@ pub const OPEN_RETRY_MS: u64 = 5;
 pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
 /// The number of connections that read in parallel; writes to SQLite always take turns on one.
 pub const READ_CONNECTIONS: u32 = 4;
-/// The oldest PostgreSQL that is known to work.
+/// The oldest major version of PostgreSQL that is known to work.
 pub const POSTGRES_OLDEST: i32 = 14;
 /// How long a caller waits for a connection to PostgreSQL, which may be unreachable; then it gets an error.
 pub const POSTGRES_ACQUIRE_TIMEOUT_MS: u64 = 5_000;
 /// How long a connection to PostgreSQL may be idle before it is checked at its next use.
 pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
-/// How long a server waits for another server's right to a PostgreSQL database, which may just have ended.
+/// How long a server keeps trying to get the right to a PostgreSQL database while another server has it: that server may have just been killed.
 pub const HOLD_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a server checks that it still has the right to its PostgreSQL database.
 pub const HOLD_CHECK: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ pub const NODE_URL_MAX_BYTES: usize = 512;
 /// The oldest schema whose programs may run as nodes alongside this one, by its newest step. It is raised when a step removes something that older
 /// programs use.
 pub const SCHEMA_OLDEST: i64 = 55;
-/// How long after an outage of PostgreSQL connections from before it are checked at each use.
+/// How long after an outage of PostgreSQL the connections from before the outage are checked at each use.
 pub const POSTGRES_SUSPECT: Duration = Duration::from_secs(60);
 /// The number of connections to PostgreSQL for changes, each in a separate scope.
 pub const WRITE_CONNECTIONS: u32 = 4;
@@ -56,9 +56,9 @@ pub const TOKEN_BYTES: usize = 32;
 
 /// How long a session lives: 30 days.
 pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
-/// How long an address that logged in to an account is remembered: 90 days.
+/// How long the address of a login is remembered for its account: 90 days.
 pub const LOGIN_ADDRESS_LIFETIME_MS: i64 = 90 * DAY_MS;
-/// The maximum number of such addresses that are remembered for an account.
+/// The maximum number of login addresses that are remembered for an account.
 pub const LOGIN_ADDRESSES_PER_USER: i64 = 16;
 /// The largest document of a secret that works once, in bytes.
 pub const ONE_TIME_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
@@ -68,7 +68,7 @@ pub const ATTEMPTS_WINDOW_MS: i64 = MINUTE_MS;
 pub const ATTEMPTS_KEPT: i64 = 100_000;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
-/// How long a one-use token works unless its issuer says otherwise: 1 hour.
+/// How long a one-use token works unless its issuer sets another time: 1 hour.
 pub const ENROLMENT_TTL_MS: i64 = 60 * MINUTE_MS;
 /// The shortest time a one-use token may work: 1 minute.
 pub const ENROLMENT_TTL_MIN_MS: i64 = MINUTE_MS;
@@ -83,16 +83,16 @@ pub const API_KEYS_PER_USER: i64 = 100;
 pub const API_KEY_TTL_MIN_MS: i64 = MINUTE_MS;
 /// The longest lifetime of a key that expires: 10 years.
 pub const API_KEY_TTL_MAX_MS: i64 = 3650 * DAY_MS;
-/// How exactly the last use of a key is remembered: 1 minute, so that not every request writes.
+/// The precision with which the last use of a key is recorded: 1 minute, so that not every request writes to the database.
 pub const API_KEY_USE_STEP_MS: i64 = MINUTE_MS;
 
-/// The largest facts document a runner may register, in bytes.
+/// The largest description of itself that a runner may register, in bytes.
 pub const FACTS_MAX_BYTES: usize = 64 * 1024;
 /// The longest key of a setting, in bytes.
 pub const SETTING_KEY_MAX_BYTES: usize = 128;
 /// The largest value of a setting, in bytes.
 pub const SETTING_VALUE_MAX_BYTES: usize = 64 * 1024;
-/// The length of a title taken from a chat's first message, in characters.
+/// The maximum length of a title that is taken from a chat's first message, in characters.
 pub const AUTO_TITLE_MAX_CHARS: usize = 60;
 /// The longest title a user may give, in characters.
 pub const TITLE_MAX_CHARS: usize = 200;
@@ -100,7 +100,7 @@ pub const TITLE_MAX_CHARS: usize = 200;
 pub const MESSAGE_TEXT_MAX_BYTES: usize = 1024 * 1024;
 /// The longest client-chosen id of a message, in bytes.
 pub const SEND_ID_MAX_BYTES: usize = 64;
-/// The largest stored result of such a message, in bytes.
+/// The largest stored result of a message with a client-chosen id, in bytes.
 pub const SEND_ANSWER_MAX_BYTES: usize = 16 * 1024;
 /// The largest document of one message, in bytes.
 pub const MESSAGE_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
@@ -110,8 +110,8 @@ pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
 /// The largest item of a turn, in bytes; for example, a tool call that contains a whole file.
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
-/// How often a turn is resumed after the server ended without making progress in between; beyond that, the turn may be the reason why the server
-/// ends.
+/// The maximum number of times that a turn is resumed after the server ended, if it makes no progress in between: the turn may be the reason why the
+/// server ends.
 pub const RESUMES_MAX: i64 = 3;
 /// The largest tool result that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -152,15 +152,15 @@ pub const COLLECTIONS_PER_USER: i64 = 100;
 pub const COLLECTION_NAME_MAX_BYTES: usize = 100;
 /// The longest path of a collection's folder, in bytes.
 pub const COLLECTION_PATH_MAX_BYTES: usize = 4096;
-/// The longest remark on a scan of a folder, in bytes.
+/// The longest explanation of the result of a folder's scan, in bytes.
 pub const SYNC_NOTE_MAX_BYTES: usize = 1024;
 /// The maximum number of documents of one collection.
 pub const DOCUMENTS_PER_COLLECTION: i64 = 20_000;
 /// The longest name of a document, in bytes.
 pub const DOCUMENT_NAME_MAX_BYTES: usize = 1024;
-/// The longest remark on a document's state, in bytes.
+/// The longest explanation of a document's state, in bytes.
 pub const DOCUMENT_NOTE_MAX_BYTES: usize = 1024;
-/// The maximum number of documents of one user that wait to be indexed when another one is uploaded.
+/// The maximum number of one user's documents that may be waiting to be indexed when another one is uploaded.
 pub const INDEX_JOBS_PER_USER: i64 = 1000;
 /// The maximum size of one user's documents, in bytes, including those that wait to be indexed. The index of a text takes about
 /// three times its size.
@@ -173,17 +173,17 @@ pub const SWEEP_ROWS: i64 = 2000;
 pub const MCP_SERVERS_PER_USER: i64 = 100;
 /// The longest name of an MCP server, in bytes.
 pub const MCP_NAME_MAX_BYTES: usize = 128;
-/// The longest definition of an MCP server, and its longest secrets, in bytes each.
+/// The maximum size of an MCP server's definition, and of its secrets, in bytes each.
 pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
 /// The longest list of one MCP server's tools, in bytes.
 pub const MCP_LISTING_MAX_BYTES: usize = 2 * 1024 * 1024;
-/// The maximum number of lists of tools of one user: one for each MCP server and place.
+/// The maximum number of tool lists of one user: there is one for each MCP server and place.
 pub const MCP_CATALOGUES_PER_USER: i64 = 200;
 /// The maximum number of HTTP tools that one user may add.
 pub const HTTP_TOOLS_PER_USER: i64 = 500;
 /// The longest name of an HTTP tool, in bytes.
 pub const HTTP_TOOL_NAME_MAX_BYTES: usize = 64;
-/// The longest definition of an HTTP tool, and its longest secrets, in bytes each.
+/// The maximum size of an HTTP tool's definition, and of its secrets, in bytes each.
 pub const HTTP_TOOL_MAX_BYTES: usize = 256 * 1024;
 /// The maximum number of jobs of one user.
 pub const JOBS_PER_USER: i64 = 50;
@@ -201,13 +201,13 @@ pub const JOB_PAYLOAD_MAX_BYTES: usize = 1024 * 1024;
 pub const JOB_RUNS_WAITING: i64 = 100;
 /// The number of deliveries of one job that are kept in full.
 pub const JOB_PAYLOADS_KEPT: i64 = 20;
-/// The longest reason of a run that is kept, in bytes.
+/// The longest reason that is kept for the outcome of a run, in bytes.
 pub const JOB_NOTE_MAX_BYTES: usize = 1024;
 /// The maximum number of accounts on messengers of one user.
 pub const CHANNELS_PER_USER: i64 = 20;
-/// The longest name of such an account, in bytes.
+/// The longest name of an account on a messenger, in bytes.
 pub const CHANNEL_NAME_MAX_BYTES: usize = 64;
-/// The longest settings of such an account, and its longest secrets, in bytes each.
+/// The maximum size of the settings of an account on a messenger, and of its secrets, in bytes each.
 pub const CHANNEL_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
 /// The longest id that a messenger gives, in bytes.
 pub const CHANNEL_ID_MAX_BYTES: usize = 256;
@@ -223,7 +223,7 @@ pub const CHANNEL_ERROR_MAX_BYTES: usize = 1024;
 pub const LINK_CODE_TRIES: i64 = 5;
 /// The maximum number of codes that one person may try within [`LINK_TRIES_MS`].
 pub const LINK_TRIES_PER_PERSON: i64 = 5;
-/// The time to which [`LINK_TRIES_PER_PERSON`] applies, in milliseconds.
+/// The period to which [`LINK_TRIES_PER_PERSON`] applies, in milliseconds.
 pub const LINK_TRIES_MS: i64 = 600_000;
 /// The time after which a person who is not linked is told so again, in milliseconds.
 pub const STRANGER_TOLD_EVERY_MS: i64 = 3_600_000;
@@ -245,9 +245,9 @@ pub const ENCRYPTION_KEY_BYTES: usize = 32;
 pub const SALT_BYTES: usize = 16;
 /// The memory for deriving a key from a passphrase, in KiB: 64 MiB.
 pub const PASSPHRASE_MEMORY_KIB: u32 = 64 * 1024;
-/// The number of passes over that memory.
+/// The number of passes over the memory when a key is derived from a passphrase.
 pub const PASSPHRASE_PASSES: u32 = 3;
-/// The number of threads for deriving the key.
+/// The number of threads for deriving a key from a passphrase.
 pub const PASSPHRASE_THREADS: u32 = 1;
 /// The maximum number of rows of one usage report: days times models.
 pub const USAGE_ROWS: i64 = 10_000;
@@ -257,7 +257,7 @@ pub const TODOS_PER_CHAT: usize = 100;
 pub const TODO_MAX_CHARS: usize = 500;
 /// The maximum number of words of one search for messages.
 pub const SEARCH_WORDS: usize = 8;
-/// The longest word of such a search, in characters.
+/// The longest word of a search for messages, in characters.
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
 /// The longest word of a search for conversations, in characters.
 pub const CHAT_SEARCH_WORD_MAX_CHARS: usize = 64;
@@ -275,11 +275,11 @@ pub const SEARCH_CHECK_STEPS: i32 = 100;
 pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;
 /// How long earlier file states are kept: 30 days.
 pub const CHECKPOINT_LIFETIME_MS: i64 = 30 * DAY_MS;
-/// The largest file that is kept this way, in bytes.
+/// The largest file whose earlier state is kept, in bytes.
 pub const CHECKPOINT_FILE_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The number of masked results of one conversation that can be recalled; older ones cannot.
 pub const MASKS_KEPT: usize = 200;
-/// The maximum total length of these results, in characters.
+/// The maximum total length of one conversation's masked results that can be recalled, in characters.
 pub const MASKS_KEPT_CHARS: i64 = 2_000_000;
 /// The number of files of one conversation that are checked for changes: the ones that were read last.
 pub const READS_TRACKED: u32 = 32;
@@ -287,15 +287,15 @@ pub const READS_TRACKED: u32 = 32;
 pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 /// The number of rows that a fork copies before other writers get a turn.
 pub const FORK_BATCH_ROWS: usize = 200;
-/// The number of bytes that a fork copies before that, 4 MiB; a single row may be longer.
+/// The number of bytes that a fork copies before other writers get a turn, 4 MiB; a single row may be longer.
 pub const FORK_BATCH_BYTES: i64 = 4 * 1024 * 1024;
 /// The maximum number of values that one statement of a copy adds: PostgreSQL accepts 65,535, SQLite 32,766.
 pub const COPY_BATCH_VALUES: usize = 10_000;
-/// The maximum number of bytes that such a statement adds, 4 MiB; a single row may be longer.
+/// The maximum number of bytes that one statement of a copy adds, 4 MiB; a single row may be longer.
 pub const COPY_BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of rows that one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
-/// The maximum size of the text of a page of messages or of a group's log, in bytes. A longer single row makes up a page alone.
+/// The maximum size of the text of a page of messages or of a group's log, in bytes. A single row that is longer makes up a page on its own.
 pub const PAGE_MAX_BYTES: i64 = 8 * 1024 * 1024;
 
 /// The size beyond which values become objects of a bucket, if the server has one, in bytes: 256 KiB.
@@ -308,7 +308,7 @@ pub const BLOB_AGE_MS: i64 = DAY_MS;
 pub const BLOB_SWEEP_EVERY_MS: i64 = 30 * MINUTE_MS;
 /// How often one of the nodes searches the bucket for objects without an entry: at most once a day.
 pub const BLOB_LIST_EVERY_MS: i64 = DAY_MS;
-/// The maximum number of objects that are deleted per query of the rows.
+/// The maximum number of objects that are deleted after each query for objects that no row names.
 pub const BLOB_SWEEP_ROWS: i64 = 200;
 
 const MINUTE_MS: i64 = 60 * 1000;
@@ -337,9 +337,9 @@ pub const GROUP_TITLE_MAX_BYTES: usize = 200;
 pub const PERSONA_MAX_BYTES: usize = 16 * 1024;
 /// The longest list of an agent's tools, in bytes as JSON.
 pub const AGENT_TOOLS_MAX_BYTES: usize = 16 * 1024;
-/// The longest text of an entry of a group, in bytes.
+/// The longest text of an entry in a group's log, in bytes.
 pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
-/// The maximum number of messages that agents send each other without a person, per request of a person.
+/// The maximum number of messages that agents send each other as a result of one request by a person.
 pub const AGENT_MESSAGES: i64 = 8;
 /// The maximum number of calls of an agent that have not ended.
 pub const CALLS_WAITING: i64 = 100;
@@ -347,7 +347,7 @@ pub const CALLS_WAITING: i64 = 100;
 pub const CHAINS_PER_GROUP: i64 = 100;
 /// The longest definition of a chain, in bytes.
 pub const CHAIN_MAX_BYTES: usize = 1024 * 1024;
-/// The maximum number of runs of chains of a group that have not ended.
+/// The maximum number of a group's chain runs that have not ended.
 pub const CHAIN_RUNS_OPEN: i64 = 20;
 
 /// The longest answer to a question that is kept, in bytes: 256 KiB.

@@ -24,7 +24,7 @@ pub struct ChannelAccount {
     pub kind: String,
     /// The account's settings, as JSON.
     pub document_json: String,
-    /// True if the server should connect it.
+    /// True if the server should connect the account.
     pub is_enabled: bool,
     /// True if every user may link to it. Only an administrator's account can be shared.
     pub is_shared: bool,
@@ -45,7 +45,7 @@ pub struct ChannelDraft<'a> {
     pub document_json: &'a str,
     /// The account's secrets, as JSON, up to 64 KiB; `None` keeps the stored ones.
     pub secrets_json: Option<&'a str>,
-    /// True if the server should connect it.
+    /// True if the server should connect the account.
     pub is_enabled: bool,
     /// True if every user may link to it.
     pub is_shared: bool,
@@ -59,7 +59,7 @@ macro_rules! accounts {
     };
 }
 
-/// The place that an account's secrets are sealed for.
+/// The place to which an account's secrets are bound when they are sealed.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("channel/{user}/{name}")
 }
@@ -130,8 +130,8 @@ impl Store {
     /// Adds an account, or changes the one with this name, which keeps its links and messages.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 20 accounts, 64 bytes of name, 64 KiB of settings or of secrets, and for the name of an account on
-    /// another messenger; [`Error::Locked`] for secrets.
+    /// [`Error::Invalid`] beyond 20 accounts, 64 bytes of name, 64 KiB of settings or of secrets, and for the name of an account on another
+    /// messenger; [`Error::Locked`] if secrets cannot be sealed.
     pub async fn put_channel(&self, user: UserId, draft: ChannelDraft<'_>) -> Result<ChannelAccount> {
         let ChannelDraft { name, kind, document_json, secrets_json, is_enabled, is_shared } = draft;
         check_length("name", name, CHANNEL_NAME_MAX_BYTES)?;
@@ -148,7 +148,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if others >= CHANNELS_PER_USER {
-            return Err(invalid(format!("is one too many: you have {others}; remove one first")));
+            return Err(invalid(format!("exceeds the limit: you already have {others}; remove one first")));
         }
         let put: Option<i64> = query_scalar(
             "INSERT INTO channel_accounts (user_id, name, kind, document_json, secrets_sealed, is_enabled, is_shared,
@@ -172,7 +172,7 @@ impl Store {
         .fetch_optional(&mut transaction)
         .await?;
         if put.is_none() {
-            let rule = "has the same name as one on another messenger; choose another name, or remove that one first";
+            let rule = "has the same name as a channel on another messenger; choose another name, or remove that channel first";
             return Err(invalid(rule.to_owned()));
         }
         transaction.commit().await?;

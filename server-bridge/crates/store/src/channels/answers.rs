@@ -152,7 +152,7 @@ impl Store {
         .await?)
     }
 
-    /// Makes the answers of a message's turn that are sent to a conversation reply to a newer event there.
+    /// Changes the answers of a message's turn that are to be sent to a conversation, so that they reply to a newer event there.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -196,7 +196,7 @@ impl Store {
         .await?)
     }
 
-    /// Replaces an answer by the messages that are sent for it, in one transaction; does nothing if that was done before.
+    /// Replaces an answer with the messages that are sent for it, in one transaction; does nothing if that was done before.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

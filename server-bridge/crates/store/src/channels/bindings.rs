@@ -53,9 +53,9 @@ pub struct EntryToShow {
 /// The new part of a group's log that a binding shows now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShownLog<'a> {
-    /// The last entry that the binding has shown after this.
+    /// The last entry of the log that the binding has shown once the messages are recorded.
     pub entry: i64,
-    /// The last gate that the binding has shown after this.
+    /// The last gate that the binding has shown once the messages are recorded.
     pub gate: i64,
     /// The messages that show the new part.
     pub outgoing: &'a [NewOutgoing],
@@ -92,8 +92,8 @@ macro_rules! bindings {
 }
 
 impl Store {
-    /// Binds a conversation to a group, and ends any other binding of the conversation. Only entries that are newer than the binding are shown, but
-    /// also gates that are already open.
+    /// Binds a conversation to a group, and ends any other binding of the conversation. Entries of the log are shown only if they are newer than the
+    /// binding; gates are shown even if they are already open.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an id beyond 256 bytes; [`crate::Error::Database`], also if the group was deleted.
@@ -269,7 +269,7 @@ impl Store {
 
     /// Ends a binding and adds messages that report this. Returns true if it existed.
     ///
-    /// The binding belongs to the group, so any of the group's owners can end it, at any node, just as they can delete the group.
+    /// The binding belongs to the group, so any of the group's owners can end it, on any node, just as they can delete the group.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -22,11 +22,11 @@ use crate::{ChatId, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum InboxState {
-    /// It was only recorded.
+    /// The event was recorded, and its processing has not begun.
     New,
     /// The message to post for it is recorded.
     Begun,
-    /// It was completely processed.
+    /// The event was fully processed.
     Done,
 }
 
@@ -110,7 +110,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if waiting >= CHANNEL_EVENTS_WAITING && !events.is_empty() {
-            let rule = format!("is one too many: {waiting} are already waiting; it is accepted later");
+            let rule = format!("exceeds the limit: {waiting} are already waiting; it will be accepted later");
             return Err(Error::Invalid { what: "event", rule });
         }
         let mut taken = TakenEvents::default();

@@ -57,7 +57,7 @@ pub enum Redeemed {
     Linked(UserId),
     /// The person is already linked with another user; the code was used up.
     Taken,
-    /// The code is not valid: it is wrong, used, expired, or was tried too often.
+    /// The code is not valid: it is wrong, used, expired, or was tried too many times.
     Wrong,
     /// The person tried too many codes, so this one was not checked.
     TooMany,
@@ -263,7 +263,7 @@ impl Store {
         Ok(true)
     }
 
-    /// True if a person without a link should be told so now; at most once an hour.
+    /// True if a person should be told now that they are not linked; at most once an hour.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -284,7 +284,8 @@ impl Store {
         Ok(told.is_some())
     }
 
-    /// Makes an account answer in a messenger's group, or stops that. Either way, ends the conversation's binding to a group of people and agents.
+    /// Makes an account answer in a messenger's group, or stop answering there. Either way, ends the conversation's binding to a group of people and
+    /// agents.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -26,7 +26,7 @@ pub struct NoticeLink {
     /// The administrator who gets the notices.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// The time since which it gets notices, in Unix milliseconds.
+    /// The time since which the conversation gets notices, in Unix milliseconds.
     pub since_ms: i64,
 }
 
@@ -42,7 +42,8 @@ impl Store {
     }
 
     /// Sends the server's notices to the conversation of this link of an administrator and to none of the administrator's other links; or stops
-    /// them. Returns false, without any change, if the user has no such link, or if notices are turned on for a user who is not an administrator.
+    /// sending them. Returns false, without any change, if the user has no such link, or if notices are turned on for a user who is not an
+    /// administrator.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

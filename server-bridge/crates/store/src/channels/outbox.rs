@@ -94,7 +94,7 @@ pub struct Outgoing {
     pub platform_id: Option<String>,
 }
 
-/// The numbers of an account's messages, by state.
+/// The counts of an account's messages, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
 pub struct OutboxCounts {
     /// Messages that are waiting to be sent.
@@ -226,7 +226,7 @@ impl Store {
         Ok(begun.rows_affected() > 0)
     }
 
-    /// Returns a message to the waiting ones because the messenger refused the attempt for now. The attempt does not count. The next one uses
+    /// Marks a message as waiting again because the messenger refused the attempt for now. The attempt does not count. The next attempt uses
     /// `reply_json`.
     ///
     /// # Errors
@@ -242,7 +242,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that the messenger accepted a message, and the id it gave.
+    /// Records that the messenger accepted a message, and the messenger's id of it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -12,7 +12,7 @@ use crate::{MessageId, Store, UserId};
 pub struct NewPress {
     /// The SHA-256 of the answer's token, in hex.
     pub token_sha256: String,
-    /// The answer's number, from 1; within a conversation, each question continues the numbers of the previous one.
+    /// The answer's number, from 1; within a conversation, each question continues the numbering of the previous question.
     pub place: i64,
     /// The label of its button.
     pub label: String,
@@ -76,7 +76,7 @@ macro_rules! presses {
     };
 }
 
-/// Selects questions to one user. The questions of a group's gates are for all of its people, and end in another way.
+/// Selects questions to one user. Questions of a group's gates are left out: they are for everybody in the group, and end in another way.
 macro_rules! open_asks {
     () => {
         "SELECT o.id AS outbox_id, o.account_id, o.conversation, o.is_group, o.user_id, o.ask_message_id
@@ -128,8 +128,8 @@ impl Store {
             .await?)
     }
 
-    /// The answer with this number below a question to a user in a conversation that was sent in full and waits for an answer. `None` also if two
-    /// such questions have the number.
+    /// The answer with this number below a question to a user in a conversation that was sent in full and waits for an answer. Also `None` if two
+    /// such questions have an answer with this number.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

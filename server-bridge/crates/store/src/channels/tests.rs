@@ -51,12 +51,12 @@ async fn an_account_is_its_owners_unless_an_administrator_shares_it() {
         user(&store, "eve", false).await,
     );
     let mine = store.put_channel(ada, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
-    assert!(!mine.is_shared, "she is no administrator");
+    assert!(!mine.is_shared, "she is not an administrator");
     assert!(store.channel(eve, "tg").await.is_err() && store.channels(eve).await.unwrap().is_empty());
     let shared = store.put_channel(root, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
     assert!(shared.is_shared);
     assert_eq!(store.channel(eve, "tg").await.unwrap().id, shared.id);
-    assert_eq!(store.channel(ada, "tg").await.unwrap().id, mine.id, "her own one comes first");
+    assert_eq!(store.channel(ada, "tg").await.unwrap().id, mine.id, "her own account takes precedence");
     let secrets = store.channel_secrets(&mine).await.unwrap();
     assert_eq!(secrets.as_deref(), Some(r#"{"token":"s3cret"}"#));
     let kept = store.put_channel(ada, ChannelDraft { secrets_json: None, ..draft("tg") }).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_code_links_once_and_ends_by_time_by_tries_and_by_a_new_one() {
     for guesser in ["g1", "g2", "g3", "g4", "g5"] {
         assert_eq!(redeem(guesser, "no").await.unwrap(), Redeemed::Wrong);
     }
-    assert_eq!(redeem("r", "h3").await.unwrap(), Redeemed::Wrong, "it was tried too often");
+    assert_eq!(redeem("r", "h3").await.unwrap(), Redeemed::Wrong, "too many wrong codes were tried");
     put("h4").await.unwrap();
     for _ in 0..5 {
         redeem("h", "no").await.unwrap();
@@ -97,7 +97,7 @@ async fn a_code_links_once_and_ends_by_time_by_tries_and_by_a_new_one() {
     put("h4").await.unwrap();
     assert_eq!(redeem("h", "h4").await.unwrap(), Redeemed::TooMany);
     now.fetch_add(600_001, Ordering::SeqCst);
-    assert_eq!(redeem("s", "h4").await.unwrap(), Redeemed::Wrong, "it is over");
+    assert_eq!(redeem("s", "h4").await.unwrap(), Redeemed::Wrong, "it has expired");
     let links = store.channel_links(ada, false).await.unwrap();
     assert_eq!((links.len(), links[0].person.as_str(), links[0].account.as_str()), (1, "p", "tg"));
     assert!(store.channel_links(root, false).await.unwrap().is_empty());
@@ -156,7 +156,7 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     assert_eq!(
         counts,
         OutboxCounts { waiting: 1, failed: 0, unsure: 0 },
-        "a draft that came too late is not missed"
+        "a draft that was added too late does not count as failed"
     );
     for _ in 0..2 {
         store.complete_answer(&answers[0], &[outgoing(1), outgoing(0)]).await.unwrap();
@@ -169,7 +169,7 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
         assert_eq!(store.next_outgoing(&out).await.unwrap().unwrap().state, OutState::Sending);
         store.mark_sent(next.id, sent).await.unwrap();
     }
-    assert!(store.next_outgoing(&out).await.unwrap().is_none(), "each place is sent once");
+    assert!(store.next_outgoing(&out).await.unwrap().is_none(), "each position is sent once");
     let new: ChatId = store.create_chat(ada).await.unwrap().id;
     store.set_channel_chat(account.id, "c", ada, &new).await.unwrap();
     assert_eq!(store.channel_chat(account.id, "c", ada).await.unwrap(), new);
@@ -267,15 +267,15 @@ async fn a_question_that_was_not_sent_in_full_cannot_be_answered() {
     assert!(store.channel_press("b").await.unwrap().is_some(), "its outcome is unknown, and it was pressed");
     assert!(store.numbered_press(account.id, "c", ada, 2).await.unwrap().is_none());
     store.mark_failed(last, "refused").await.unwrap();
-    assert!(!store.use_presses(last).await.unwrap(), "it failed, and its answers ended");
-    assert!(!store.begin_send(last, false).await.unwrap(), "it is over");
+    assert!(!store.use_presses(last).await.unwrap(), "it failed, so it accepts no answers");
+    assert!(!store.begin_send(last, false).await.unwrap(), "it has failed");
     for (source, token) in [("third", "c"), ("fourth", "d")] {
         ask_in_parts(&store, &account, source, token, 7).await;
         for _ in 0..2 {
             store.mark_sent(next().await, "s").await.unwrap();
         }
         let found = store.numbered_press(account.id, "c", ada, 7).await.unwrap();
-        assert_eq!(found.is_some(), source == "third", "two have the number: none is meant");
+        assert_eq!(found.is_some(), source == "third", "two questions have the number, so neither is chosen");
     }
 }
 
@@ -369,7 +369,7 @@ async fn accounts_take_turns_and_a_person_who_floods_a_conversation_is_cut_off()
     let taken = store.take_events(&loud, &flood, Some("9")).await.unwrap();
     assert_eq!((taken.added, taken.full.len(), taken.full[0].person.as_str()), (200, 1, "f"));
     let again = store.take_events(&loud, &flood[..200], None).await.unwrap();
-    assert_eq!(again, TakenEvents::default(), "they are on record");
+    assert_eq!(again, TakenEvents::default(), "they are already recorded");
     assert_eq!(store.take_events(&loud, &[from("g", 0)], None).await.unwrap().added, 1);
 }
 
@@ -385,8 +385,8 @@ async fn an_administrators_chat_is_one_link_that_ends_with_the_role_and_tells_ea
         store.link_of_person(&account, person).await.unwrap().unwrap()
     };
     let (boss, phone, hers) = (link(root, "b").await, link(root, "p").await, link(ada, "a").await);
-    assert!(!store.set_notices(ada, hers, true).await.unwrap(), "she is no administrator");
-    assert!(!store.set_notices(root, hers, true).await.unwrap(), "it is not his");
+    assert!(!store.set_notices(ada, hers, true).await.unwrap(), "she is not an administrator");
+    assert!(!store.set_notices(root, hers, true).await.unwrap(), "the link is not his");
     assert!(store.set_notices(root, boss, true).await.unwrap());
     assert!(store.set_notices(root, phone, true).await.unwrap());
     let there = store.notice_links().await.unwrap();
@@ -412,8 +412,8 @@ async fn an_administrators_chat_is_one_link_that_ends_with_the_role_and_tells_ea
     store.change_user("root", Some(false), None).await.unwrap();
     assert!(store.notice_links().await.unwrap().is_empty());
     assert!(!store.takes_notices(account.id, "p", root).await.unwrap());
-    assert!(store.set_notices(root, phone, false).await.unwrap(), "ending it needs no role");
-    assert!(tell(&["w"]).await.is_empty(), "nothing is told any more");
+    assert!(store.set_notices(root, phone, false).await.unwrap(), "anyone can turn their notices off");
+    assert!(tell(&["w"]).await.is_empty(), "no more notices are sent");
     store.remove_channel_link(root, phone).await.unwrap();
     assert!(store.told_notices(phone).await.unwrap().is_empty());
 }
@@ -430,7 +430,7 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
         store.bind_conversation(&account, conversation, group, mark).await.unwrap();
     }
     assert!(!store.is_channel_group(account.id, "c").await.unwrap());
-    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "from the newest entry on");
+    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "only newer entries are shown");
     let own = NewEntry {
         group,
         kind: EntryKind::Person,
@@ -457,7 +457,7 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
     }
     assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 2);
     store.post_notice(group, "while two wait").await.unwrap();
-    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "the log is the queue");
+    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "no more than one message waits per conversation");
     assert_eq!(store.bindings_behind(2, 9).await.unwrap().len(), 2);
     store.move_conversation(&account, "c", "e").await.unwrap();
     let moved = store.channel_binding(account.id, "e").await.unwrap().unwrap();
@@ -506,5 +506,5 @@ async fn the_bindings_of_a_group_are_listed_and_each_ends_once_with_its_farewell
     assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 1);
     assert_eq!(listed(work).await, ["e"]);
     store.remove_channel(ada, "tg").await.unwrap();
-    assert!(listed(work).await.is_empty() && listed(other).await.is_empty(), "they go with the account");
+    assert!(listed(work).await.is_empty() && listed(other).await.is_empty(), "they are removed with the account");
 }

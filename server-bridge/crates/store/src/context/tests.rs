@@ -181,7 +181,7 @@ async fn what_a_request_took_is_known_while_its_answer_is_there() {
     assert_eq!(
         world.context(first).await.count,
         None,
-        "the answer it was counted for is not seen from there"
+        "the answer that it was counted for is not visible from there"
     );
     assert_eq!(world.store.last_begun_turn(world.user, &world.chat).await.unwrap(), Some(second));
     world.store.delete_chat(world.user, &world.chat).await.unwrap();

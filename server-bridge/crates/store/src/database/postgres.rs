@@ -80,20 +80,20 @@ pub(super) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<
 pub(crate) fn options(url: &str) -> Result<PgConnectOptions> {
     let wrong = |why: String| Err(Error::DatabaseUrl { why });
     if !is_address(url) {
-        return wrong("it is not an address of PostgreSQL".to_owned());
+        return wrong("its address does not start with postgres://".to_owned());
     }
     // The driver would log the value of a parameter that it does not know, and that may be a misspelt password.
     let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters).split('&');
     let names = parameters.map(|parameter| parameter.split('=').next().unwrap_or_default());
     for name in names.filter(|name| !name.is_empty()) {
         if !PARAMETERS.contains(&name) && !name.starts_with("options") {
-            return wrong(format!("its parameter {name:?} is unknown"));
+            return wrong(format!("its address has the unknown parameter {name:?}"));
         }
     }
     let options = PgConnectOptions::from_str(url).map_err(|error| match error {
         // Other error texts may show parts of the address.
         sqlx::Error::Configuration(_) => {
-            Error::DatabaseUrl { why: "its address cannot be understood".to_owned() }
+            Error::DatabaseUrl { why: "its address cannot be parsed".to_owned() }
         }
         error => Error::DatabaseUrl { why: error.to_string() },
     })?;
@@ -133,7 +133,7 @@ pub(crate) fn place(options: &PgConnectOptions) -> String {
     }
 }
 
-/// Refuses a server that accepts no changes, or that is too old.
+/// Refuses a server that is too old or accepts no changes, and a database with an encoding other than UTF-8.
 async fn look(connection: &mut PgConnection) -> Result<()> {
     let unfit = |why: String| Err(Error::DatabaseUrl { why });
     let found = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), pg_is_in_recovery()";
@@ -141,7 +141,7 @@ async fn look(connection: &mut PgConnection) -> Result<()> {
         sqlx::query_as(found).fetch_one(connection).await?;
     if version < POSTGRES_OLDEST * 10_000 {
         let found = version / 10_000;
-        return unfit(format!("the server is PostgreSQL {found}, and {POSTGRES_OLDEST} or newer is needed"));
+        return unfit(format!("the server is PostgreSQL {found}, but {POSTGRES_OLDEST} or newer is needed"));
     }
     if encoding != "UTF8" {
         return unfit(format!("the database has the encoding {encoding}; create one with ENCODING 'UTF8'"));

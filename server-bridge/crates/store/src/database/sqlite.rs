@@ -30,8 +30,8 @@ use crate::sql::Pool;
 /// The steps from an empty database to this version's schema. A released step never changes; each change is a new file.
 static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
 
-/// The schema after all steps, for a new database: the steps one by one take ten times as long. A test compares both, and
-/// writes this file anew with `SANDBRIDGE_BLESS=1`.
+/// The schema after all steps, for a new database: running the steps one by one takes ten times as long. A test compares both; with
+/// `SANDBRIDGE_BLESS=1`, it rewrites this file.
 const SCHEMA: &str = include_str!("../../schema.sql");
 
 /// Opens the file, creates it (mode 0600) if it is missing, and brings its schema up to date.
@@ -124,7 +124,7 @@ async fn is_empty(connection: &mut SqliteConnection) -> Result<bool> {
     Ok(entries == 0)
 }
 
-/// The statement that records every step as taken, as the migrator does, without a duration.
+/// The statement that records every step as done, in the way that the migrator does, but without a duration.
 fn steps_taken() -> String {
     let rows: Vec<_> = MIGRATOR
         .iter()
@@ -211,7 +211,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Everything in a database, shadow tables included, in one order.
+    /// Everything in a database, including shadow tables, in a fixed order.
     async fn whole(connection: &mut SqliteConnection) -> Vec<(String, String, String, Option<String>)> {
         sqlx::query_as("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
             .fetch_all(connection)
@@ -228,7 +228,7 @@ mod tests {
         if std::env::var_os("SANDBRIDGE_BLESS").is_some() {
             fs::write(FILE, &script).unwrap();
         }
-        assert_eq!(script, fs::read_to_string(FILE).unwrap(), "SANDBRIDGE_BLESS=1 writes {FILE} anew");
+        assert_eq!(script, fs::read_to_string(FILE).unwrap(), "{FILE} is out of date; SANDBRIDGE_BLESS=1 rewrites it");
         for (name, _) in created(&mut stepped).await {
             let of_table =
                 format!("SELECT COUNT(*) FROM pragma_table_list WHERE name = '{name}' AND type = 'table'");
@@ -239,7 +239,7 @@ mod tests {
             }
             let rows = format!("SELECT COUNT(*) FROM \"{name}\"");
             let rows: i64 = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_one(&mut stepped).await.unwrap();
-            assert_eq!(rows, 0, "a step adds rows to {name} in an empty database, and the script does not");
+            assert_eq!(rows, 0, "a step adds rows to {name} in an empty database, but the script does not");
         }
 
         let mut new = in_memory().await;
@@ -253,7 +253,7 @@ mod tests {
             sqlx::query_as::<_, (i64, String, bool, String)>(taken).fetch_all(&mut new).await.unwrap(),
             steps
         );
-        // The migrator finds nothing left to do, and every checksum right.
+        // The migrator finds nothing left to do, and accepts every checksum.
         MIGRATOR.run_direct(None, &mut new, false).await.unwrap();
         assert_eq!(whole(&mut new).await, whole(&mut stepped).await);
     }

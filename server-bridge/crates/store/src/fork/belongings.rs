@@ -18,7 +18,7 @@ pub(super) enum Fate {
         /// Each column, and its value in the copy.
         columns: &'static [(&'static str, &'static str)],
         /// Columns that get their default value in the copy.
-        #[cfg_attr(not(test), expect(dead_code, reason = "a column that is named nowhere fails a test"))]
+        #[cfg_attr(not(test), expect(dead_code, reason = "a column that is not listed makes a test fail"))]
         anew: &'static [&'static str],
         /// The end of the statement, which selects the rows.
         rows: &'static str,
@@ -45,7 +45,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "sub_agents", fate: SUB_AGENTS },
     Belonging { table: "background_messages", fate: Fate::Stays("no sub-agent in the copy is running") },
     Belonging { table: "permission_rules", fate: PERMISSION_RULES },
-    Belonging { table: "streamed", fate: Fate::Stays("the text so far of an answer in progress") },
+    Belonging { table: "streamed", fate: Fate::Stays("it belongs to an answer in progress") },
     Belonging { table: "asks", fate: Fate::Stays("nothing in the copy waits for an answer") },
     Belonging { table: "approval_rules", fate: Fate::Stays("the copy asks for permanent permissions again") },
     Belonging { table: "checkpoints", fate: Fate::Stays("the copy changed no files, so it restores none") },
@@ -56,22 +56,22 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     },
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
     Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may continue with something else") },
-    Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory is in no chat") },
-    Belonging { table: "memory_items", fate: Fate::Stays("a user's or an agent's memory is in no chat") },
-    Belonging { table: "memory_replacements", fate: Fate::Stays("as the memory's items") },
-    Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
+    Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory belongs to no chat") },
+    Belonging { table: "memory_items", fate: Fate::Stays("a user's or an agent's memory belongs to no chat") },
+    Belonging { table: "memory_replacements", fate: Fate::Stays("like the memory's items") },
+    Belonging { table: "memory_revisions", fate: Fate::Stays("like the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
     Belonging { table: "job_runs", fate: Fate::Stays("like the automations") },
     Belonging {
         table: "channel_chats",
-        fate: Fate::Stays("a messenger's conversation continues with the original"),
+        fate: Fate::Stays("a messenger's conversation continues in the original"),
     },
     Belonging { table: "channel_inbox", fate: Fate::Stays("it was posted once, to the original") },
     Belonging { table: "channel_answers", fate: Fate::Stays("the original's answer is sent") },
     Belonging { table: "channel_outbox", fate: Fate::Stays("it was sent once") },
     Belonging { table: "group_agents", fate: Fate::Stays("an agent of a group works in one chat") },
     Belonging { table: "group_calls", fate: Fate::Stays("it was posted once, to the original") },
-    Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
+    Belonging { table: "execs", fate: Fate::Stays("the command ran once, in the original") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it exists only while a copy is made") },
 ];

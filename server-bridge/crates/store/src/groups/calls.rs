@@ -107,11 +107,11 @@ pub struct GroupCall {
     pub posted_text: Option<String>,
     /// The call's state.
     pub state: CallState,
-    /// The reason why it waits or failed.
+    /// The reason why it is waiting or why it failed.
     pub reason: String,
     /// The agent's answer.
     pub output: String,
-    /// True once someone asked to stop it.
+    /// True once a request to stop it was made.
     pub is_unwanted: bool,
     /// The chat that it was posted to.
     #[sqlx(rename = "chat_id")]
@@ -156,7 +156,7 @@ pub struct CallEnd<'a> {
     pub reason: &'a str,
     /// The agent's answer; it becomes an entry of the log unless it is empty.
     pub output: &'a str,
-    /// The server's message for the log if there is no answer; none if it is empty.
+    /// The server's message for the log if there is no answer; if it is empty, no message is added.
     pub note: &'a str,
 }
 
@@ -285,7 +285,7 @@ impl Store {
             .ok_or_else(|| Error::not_found("call", call.to_string()))
     }
 
-    /// Records that a call waits, and why; returns true if that is new.
+    /// Records that a call is waiting, and the reason; returns true if the state or the reason changed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -303,7 +303,7 @@ impl Store {
         Ok(waits.rows_affected() == 1)
     }
 
-    /// Records why a posted call has not ended yet; returns true if the reason is new.
+    /// Records the reason why a posted call has not ended yet; returns true if the reason is new.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -196,7 +196,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if others >= CHAINS_PER_GROUP {
-            let rule = format!("is one too many: the group has {others}; remove one first");
+            let rule = format!("exceeds the limit: the group already has {others}; remove one first");
             return Err(Error::Invalid { what: "chain", rule });
         }
         query(

@@ -82,7 +82,7 @@ macro_rules! entry_columns {
 }
 
 impl<'a> NewEntry<'a> {
-    /// A message of the server.
+    /// A message from the server.
     pub(super) fn of_server(group: i64, text: &'a str) -> Self {
         let kind = EntryKind::Server;
         Self { group, kind, author: "", user: None, text, asks_json: "[]", send_id: None }
@@ -114,8 +114,8 @@ impl<'a> NewEntry<'a> {
 }
 
 impl Store {
-    /// Posts an entry with the calls that it makes; with a known send id, nothing is posted. Returns the entry, the ids of its calls, and true if
-    /// it is new.
+    /// Posts an entry with the calls that it makes; if the send id is already known, nothing is posted. Returns the entry, the ids of its calls, and
+    /// true if the entry is new.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] beyond 1 MiB of text, or beyond 100 open calls of an agent.
@@ -156,7 +156,7 @@ impl Store {
         Ok((posted, ids, true))
     }
 
-    /// Adds a message of the server to a group's log.
+    /// Adds a message from the server to a group's log.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -167,7 +167,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// The entries of a group after `after`, the oldest first, at most `limit` and 8 MiB of text; and true if there are more.
+    /// The entries of a group after `after`, the oldest first, at most `limit` entries and 8 MiB of text. The second value is true if there are more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -219,7 +219,8 @@ impl Store {
         .await?)
     }
 
-    /// The last entries of a group before `before`, the oldest first, at most `limit` and 8 MiB of text; and true if there are more.
+    /// The last entries of a group before `before`, the oldest first, at most `limit` entries and 8 MiB of text. The second value is true if there
+    /// are more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! Grants: they let people ask agents that are not their own.
+//! Grants, which let people ask agents that are not their own.
 
 use sqlx::FromRow;
 

@@ -373,7 +373,7 @@ impl Store {
     }
 }
 
-/// Fails if no owner would be left in a group without this user; within a change.
+/// Fails, as part of a transaction, if no owner would be left in a group without this user.
 async fn check_other_owner(transaction: &mut Transaction, group: i64, user: UserId) -> Result<()> {
     let (is_owner, others): (bool, i64) = query_as(
         "SELECT EXISTS (SELECT 1 FROM group_people WHERE group_id = $1 AND user_id = $2 AND access = 'owner'),
@@ -390,7 +390,7 @@ async fn check_other_owner(transaction: &mut Transaction, group: i64, user: User
     Ok(())
 }
 
-/// Asks to stop the open calls that match a condition on the group `$1` and on `$2`, within a change.
+/// Asks, as part of a transaction, to stop the open calls that match a condition on the group `$1` and on `$2`.
 pub(super) async fn unwant(
     transaction: &mut Transaction,
     which: &'static str,
@@ -407,7 +407,7 @@ pub(super) async fn unwant(
     Ok(())
 }
 
-/// Records that a group changed, within a change.
+/// Records, as part of a transaction, that a group changed.
 pub(super) async fn touch(transaction: &mut Transaction, group: i64, now_ms: i64) -> Result<()> {
     query("UPDATE groups SET updated_at_ms = $1 WHERE id = $2")
         .bind(now_ms)

@@ -5,8 +5,8 @@
 //!   background:  the agent continues; the end of the call makes a call of mode `answer` to it
 //!   hand_off:    the agent's own call ends without an entry; the end of the new call counts as its end
 //! ```
-//! All messages that result from one request of a person have the same origin: `call/12`, or `turn/7` in the agent's own chat. Agents never wait
-//! for each other: a call that would close such a circle is not made.
+//! All messages that result from one request of a person have the same origin: `call/12`, or `turn/7` in the agent's own chat. Agents never wait for
+//! each other in a circle: a call that would close one is not made.
 
 use std::collections::{HashMap, HashSet};
 
@@ -56,7 +56,7 @@ pub enum Asker {
     Call(Box<GroupCall>),
     /// The agent's owner, in the agent's chat.
     Owner,
-    /// Unknown, or the request behind the turn has ended.
+    /// Unknown, or the request that led to the turn has ended.
     Nobody,
 }
 
@@ -84,7 +84,7 @@ pub struct AgentMessage<'a> {
 /// The call that a message makes.
 #[derive(Clone, Copy, Debug)]
 pub struct Asks<'a> {
-    /// The call; its user is the person who asked for the turn.
+    /// The call; the person who asked for the turn is its user.
     pub call: NewCall<'a>,
     /// How the call is made.
     pub mode: CallMode,
@@ -97,7 +97,7 @@ pub struct Asks<'a> {
 /// The result of posting a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// It is in the log; with the id of its call, if it makes one.
+    /// The message is in the log. Contains the id of its call, if it makes one.
     Posted(Option<i64>),
     /// The agents have reached the limit of messages without a person.
     TooMany,
@@ -349,7 +349,7 @@ impl Store {
         }
     }
 
-    /// Lets the agent that waits for a call continue, to get the answer later; returns false if the call has ended.
+    /// Lets the agent that waits for a call continue and get the answer later; returns false if the call has ended.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -134,7 +134,7 @@ async fn a_group_whose_last_owner_is_removed_belongs_to_who_may_do_most_and_was_
     assert!(store.users_of_group(group).await.unwrap().is_empty());
     assert!(
         store.entries_before(group, i64::MAX, 10).await.unwrap().0.is_empty(),
-        "it is deleted with its last person"
+        "the group is deleted with its last person"
     );
 }
 
@@ -226,7 +226,7 @@ async fn who_loses_a_right_loses_it_under_way() {
 async fn who_may_ask_an_agent_is_who_has_a_grant_and_posts_in_its_group() {
     let World { store, ada, bob, group, coder, writer } = World::new().await;
     let may = async |agent, user: &User| store.may_ask(agent, user.id).await.unwrap();
-    assert!(may(coder, &ada).await && may(writer, &bob).await, "each their own");
+    assert!(may(coder, &ada).await && may(writer, &bob).await, "each person may ask their own agent");
     assert!(!may(coder, &bob).await && !may(writer, &ada).await);
     store.put_grant(group, coder, bob.id, GrantMode::Ask).await.unwrap();
     assert!(may(coder, &bob).await && !may(writer, &ada).await);
@@ -324,7 +324,7 @@ async fn a_step_has_one_call_and_one_gate_for_each_attempt() {
     assert!(store.open_runs().await.unwrap().is_empty());
     let entries = store.entries_after(world.group, 0, 10).await.unwrap().0;
     let said: Vec<_> = entries.iter().map(|entry| (entry.kind, entry.text.as_str())).collect();
-    assert_eq!(said, [(EntryKind::Server, "stopped")], "an end is said once");
+    assert_eq!(said, [(EntryKind::Server, "stopped")], "the end is reported once");
     assert_eq!(store.group_runs(world.group, None, 10).await.unwrap()[0].state, "stopped");
 }
 
@@ -386,7 +386,7 @@ async fn files_on_their_way_are_one_row_that_ends_once_and_at_the_latest_with_it
     assert!(store.is_handover_ended("a").await.unwrap() && !store.is_handover_ended("c").await.unwrap());
     assert_eq!(store.entries_after(group, 0, 10).await.unwrap().0.len(), entries + 1);
     let late = NewHandOver { to_runner: "desk", ..new };
-    assert_eq!(store.begin_handover(&calls[0], late).await.unwrap().to_runner, "box", "it has ended");
+    assert_eq!(store.begin_handover(&calls[0], late).await.unwrap().to_runner, "box", "the hand-over has ended");
 
     for (call, state) in [(&calls[1], CallState::Failed), (&calls[2], CallState::Stopped)] {
         store.begin_handover(call, new).await.unwrap();

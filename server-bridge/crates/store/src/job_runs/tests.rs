@@ -64,7 +64,7 @@ async fn a_run_is_at_work_as_long_as_its_turn() {
     assert!(!store.is_job_at_work(job.id, second).await.unwrap());
     let due = store.due_runs(0, 10).await.unwrap();
     assert_eq!((due.len(), due[0].run_id, due[0].job.name.as_str()), (1, second, "nightly"));
-    store.end_run(ada, second, RunState::Skipped, "one before it goes on").await.unwrap();
+    store.end_run(ada, second, RunState::Skipped, "an earlier run is in progress").await.unwrap();
     store.end_run(ada, first, RunState::Failed, "posted already").await.unwrap();
     let states: Vec<_> =
         store.job_runs(ada, "nightly", None, 10).await.unwrap().iter().map(|run| run.state).collect();

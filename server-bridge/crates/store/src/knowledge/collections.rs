@@ -28,7 +28,7 @@ pub struct Collection {
     pub place: String,
     /// The path of the folder on that runner.
     pub path: String,
-    /// The state of its last scan, as the word of a [`SyncState`].
+    /// The state of its last scan, as the name of a [`SyncState`].
     pub sync_state: String,
     /// The reason for that state; empty if there is none.
     pub sync_note: String,
@@ -47,7 +47,7 @@ pub struct Collection {
 pub enum SyncState {
     /// The folder has not been scanned.
     Never,
-    /// The collection has the same files as the folder, except for documents that wait.
+    /// The collection has the same files as the folder, except for documents that are waiting to be indexed.
     Synced,
     /// The runner could not be reached.
     Offline,
@@ -125,7 +125,7 @@ impl Store {
         check_length("path", path, COLLECTION_PATH_MAX_BYTES)?;
         let invalid = |rule: String| Error::Invalid { what: "collection", rule };
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(invalid("needs a name of one line".to_owned()));
+            return Err(invalid("needs a name without line breaks".to_owned()));
         }
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let count: i64 = query_scalar("SELECT COUNT(*) FROM collections WHERE user_id = $1")
@@ -133,7 +133,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if count >= COLLECTIONS_PER_USER {
-            return Err(invalid(format!("is one too many: you have {count}; delete one first")));
+            return Err(invalid(format!("exceeds the limit: you already have {count}; delete one first")));
         }
         let id = query_scalar(
             "INSERT INTO collections

@@ -18,17 +18,17 @@ pub struct Document {
     pub collection_id: CollectionId,
     /// The document's name, unique in the collection: a file's name, or its path below the folder.
     pub name: String,
-    /// The state of its indexing, as the word of a [`DocumentState`].
+    /// The state of its indexing, as the name of a [`DocumentState`].
     pub state: String,
-    /// A remark on that state; empty if there is none.
+    /// An explanation of that state; empty if there is none.
     pub note: String,
-    /// The version that is searched; 0 before there is one.
+    /// The version that is searched; 0 if there is none yet.
     pub version: i64,
     /// The kind of the current version, such as `pdf`.
     pub kind: String,
     /// The number of its pages.
     pub pages: i64,
-    /// The hash of its indexed content, in hex.
+    /// The SHA-256 of its indexed content, in hex.
     pub sha256: String,
     /// The size of its newest content, in bytes.
     pub size_bytes: i64,

@@ -30,11 +30,11 @@ pub struct IndexJob {
     pub document_id: Option<DocumentId>,
     /// The document's name; empty for a scan of the folder.
     pub name: String,
-    /// The hash of the document's current version, in hex; empty if there is none.
+    /// The SHA-256 of the document's current version, in hex; empty if there is none.
     pub sha256: String,
     /// True if documents that are missing from the folder are to be removed, however many there are.
     pub accepts_missing: bool,
-    /// The number of times it was begun, including this time.
+    /// The number of times that the job was begun, including this time.
     pub attempts: i64,
 }
 
@@ -50,7 +50,7 @@ pub struct Lane {
 /// The work in the queue, as one user sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct IndexQueue {
-    /// The number of the user's own jobs.
+    /// The number of the user's own jobs in the queue.
     pub waiting: i64,
     /// The number of other users' jobs that may be done before the user's last one, since users take turns.
     pub ahead: i64,
@@ -76,8 +76,8 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection does not exist or belongs to another user; [`Error::Invalid`] if it mirrors a folder, if 1,000
-    /// documents wait, or if the user's documents have 4 GiB.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user; [`Error::Invalid`] if it mirrors a folder, if 1,000 documents
+    /// are waiting, or if the user's documents already have 4 GiB.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -88,7 +88,7 @@ impl Store {
             .await?;
         if of_folder {
             return Err(invalid(
-                "cannot go to a collection of a folder; put the file into that folder".to_owned(),
+                "cannot be added to a collection that mirrors a folder; put the file into that folder".to_owned(),
             ));
         }
         check_queue(&mut transaction, user, 1).await?;
@@ -228,7 +228,7 @@ impl Store {
         Ok(lanes.bind(self.database.node_id()).fetch_all(self.database.latest()).await?)
     }
 
-    /// The next job of a lane; counts it as begun once more.
+    /// The next job of a lane; counts one more attempt at it.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -370,7 +370,7 @@ async fn wait(
 ) -> Result<DocumentId> {
     check_length("name", &file.name, DOCUMENT_NAME_MAX_BYTES)?;
     if file.name.trim().is_empty() || file.name.chars().any(char::is_control) {
-        let rule = "needs a name that is one line and not empty".to_owned();
+        let rule = "needs a name that is not empty and has no line breaks".to_owned();
         return Err(Error::Invalid { what: "document", rule });
     }
     let document = query_scalar(
@@ -399,7 +399,7 @@ async fn check_documents(transaction: &mut Transaction, collection: CollectionId
         .await?;
     if count > DOCUMENTS_PER_COLLECTION {
         let rule = format!(
-            "is one too many: a collection may have at most {DOCUMENTS_PER_COLLECTION}; delete some, or add another collection"
+            "exceeds the limit: a collection can have at most {DOCUMENTS_PER_COLLECTION}; delete some, or add another collection"
         );
         return Err(Error::Invalid { what: "document", rule });
     }
@@ -422,7 +422,8 @@ async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> 
     Ok(())
 }
 
-/// The size of a user's documents in bytes: those that are indexed, and those that wait. An upload counts with its content until it is indexed.
+/// The size of a user's documents in bytes: those that are indexed, and those that are waiting. An upload counts with its content until it is
+/// indexed.
 const USED_BYTES: &str = "SELECT CAST(COALESCE((SELECT SUM(d.size_bytes) FROM documents d JOIN collections c ON c.id = d.collection_id
          WHERE c.user_id = $1 AND (d.version > 0 OR c.place <> '' AND d.state = 'waiting')), 0)
        + COALESCE((SELECT SUM(LENGTH(p.content)) FROM job_parts p JOIN index_jobs j ON j.id = p.job_id
@@ -436,7 +437,7 @@ async fn used_bytes(transaction: &mut Transaction, user: UserId) -> Result<i64> 
 fn check_bytes(used: i64) -> Result<()> {
     if used > DOCUMENT_BYTES_PER_USER {
         let rule = format!(
-            "is refused: your documents may have at most {} GiB together; delete some first",
+            "is refused: your documents can have at most {} GiB in total; delete some first",
             DOCUMENT_BYTES_PER_USER >> 30
         );
         return Err(Error::Invalid { what: "upload", rule });

@@ -46,13 +46,13 @@ pub struct Published<'a> {
     pub kind: &'a str,
     /// The number of the document's pages.
     pub pages: i64,
-    /// The hash of the document's content, in hex.
+    /// The SHA-256 of the document's content, in hex.
     pub sha256: &'a str,
     /// The size of the document's content, in bytes.
     pub size_bytes: i64,
     /// When the file was last changed, in Unix milliseconds; 0 for an upload.
     pub modified_ms: i64,
-    /// A remark on the document; empty if there is none.
+    /// A note about the document; empty if there is none.
     pub note: &'a str,
 }
 
@@ -233,7 +233,7 @@ const PASSAGES_AT_ONCE: usize = 16;
 const INSERT_PASSAGE: &str =
     "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-/// The same for [`PASSAGES_AT_ONCE`] passages.
+/// Like [`INSERT_PASSAGE`], but for [`PASSAGES_AT_ONCE`] passages.
 const INSERT_PASSAGES: &str =
     "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others) VALUES
      ($1, $2, $3, $4, $5, $6, $7, $8), ($1, $2, $9, $10, $11, $12, $13, $14),

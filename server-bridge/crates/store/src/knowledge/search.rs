@@ -11,7 +11,7 @@ use crate::{ChunkId, CollectionId, Store, UserId};
 /// The words of a query, in the forms that crate `search` makes for the two databases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordsQuery {
-    /// The argument of MATCH of FTS5, for SQLite.
+    /// The argument of FTS5's `MATCH`, for SQLite.
     pub fts5: String,
     /// The text of one tsquery for each word, for PostgreSQL.
     pub tsqueries: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Ranked {
     pub score: f64,
 }
 
-/// The conditions on passages `k`: of the current version, in a collection in scope that the user `$1` may search.
+/// The conditions on passages `k`: they belong to the current version, in a collection in scope that the user `$1` may search.
 pub(super) const IN_SCOPE: &str = concat!(
     "JOIN documents d ON d.id = k.document_id AND d.version = k.version
      JOIN collections c ON c.id = d.collection_id AND ($2 = '' OR $2 LIKE '%,' || CAST(c.id AS TEXT) || ',%') AND ",

@@ -138,7 +138,7 @@ async fn who_may_see_what(store: Store) {
         store.share_collection(owner, collection, with, true).await.unwrap();
         assert_eq!(found(&store, named, "needle").await, ["needle"]);
         store.share_collection(owner, collection, with, false).await.unwrap();
-        assert!(found(&store, named, "needle").await.is_empty(), "taken back at once");
+        assert!(found(&store, named, "needle").await.is_empty(), "access ends at once");
     }
     store.share_collection(owner, collection, Sharing::User(named), true).await.unwrap();
     assert_eq!(store.collection_readers(owner, collection).await.unwrap(), ["named"]);
@@ -163,7 +163,7 @@ async fn versions(store: Store) {
     assert_eq!(
         found(&store, ada, "old new").await,
         ["the old text"],
-        "the old version answers until the new one is whole"
+        "searches find the old version until the new one is complete"
     );
     assert!(store.publish(&job, &published("h2")).await.unwrap());
     assert_eq!(found(&store, ada, "old new").await, ["the new text"]);
@@ -179,7 +179,7 @@ async fn versions(store: Store) {
     assert_eq!((again.id, again.attempts), (half.id, 2));
     assert!(store.publish(&again, &published("h3")).await.unwrap());
     assert_eq!(found(&store, ada, "new third").await, ["a third text"], "neither lost nor doubled");
-    assert_eq!(next(&store).await, None, "an upload that did not arrive is forgotten");
+    assert_eq!(next(&store).await, None, "an upload that did not arrive in full is removed");
     // Newer content replaces waiting content, and a job that is running at the time ends without effect.
     upload(&store, ada, collection, "a.txt", "fourth").await;
     let fourth = index(&store).await;

@@ -18,7 +18,7 @@ pub struct EmbeddingModel {
     pub name: String,
     /// The number of dimensions of its vectors.
     pub dimensions: i64,
-    /// The value of the server's setting that named it.
+    /// The value of the server's setting that selected it.
     pub chosen: String,
     /// True once every passage that could be embedded had its vector.
     pub is_complete: bool,
@@ -78,7 +78,7 @@ impl BarePassage {
 }
 
 impl Store {
-    /// The model with this name, added if it is new; `chosen` is the value of the setting that names it now.
+    /// The model with this name, added if it is new; `chosen` is the value of the setting that selects it now.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

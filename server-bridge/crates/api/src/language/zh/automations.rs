@@ -150,11 +150,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the automation", "自动任务"),
     ("the run", "运行"),
     (
-        "{} has the same name as one of the other kind (schedule or trigger); choose another name",
+        "{} has the same name as an automation of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
     (
-        "{} is one too many: {} are already waiting; try again later",
+        "{} exceeds the limit: {} are already waiting; try again later",
         "等待中的{0}已达上限（{1} 次）；请稍后重试",
     ),
     ("the automation could not be checked", "无法检查该自动任务"),

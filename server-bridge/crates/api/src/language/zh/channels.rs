@@ -251,7 +251,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the platform cannot be reached: {}", "无法连接平台：{0*}"),
     ("the platform refuses the account: {}", "平台拒绝此账号：{0*}"),
     (
-        "{} has the same name as one on another messenger; choose another name, or remove that one first",
+        "{} has the same name as a channel on another messenger; choose another name, or remove that channel first",
         "其他平台上已有同名的{0}；请换一个名称，或先移除已有的",
     ),
     ("the connection failed; the server's log says why", "连接失败；原因见服务器日志"),

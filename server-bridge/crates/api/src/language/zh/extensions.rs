@@ -198,7 +198,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the hooks of the workspace are not listed: {}", "未列出工作区的钩子：{0*}"),
     (
-        "{} is too large: your plugins together may have {} MiB; remove one first",
+        "{} is too large: your plugins can have at most {} MiB in total; remove one first",
         "{0}过大：你的插件总大小不能超过 {1} MiB；请先移除一个",
     ),
     // Why a rule is refused.

@@ -119,28 +119,28 @@ pub(super) const TABLE: &[Row] = &[
     ("the collection", "文档集"),
     ("the document", "文档"),
     ("the upload", "上传"),
-    ("{} is one too many: you have {}; delete one first", "{0}已达上限：你已有 {1} 个；请先删除一个"),
+    ("{} exceeds the limit: you already have {}; delete one first", "{0}已达上限：你已有 {1} 个；请先删除一个"),
     (
-        "{} is one too many: a collection may have at most {}; delete some, or add another collection",
+        "{} exceeds the limit: a collection can have at most {}; delete some, or add another collection",
         "{0}已达上限：一个文档集最多 {1} 个；请删除一些，或新建另一个文档集",
     ),
     (
         "{} consists of uploads; only a collection of a runner's folder can be synchronised",
         "该{0}由上传的文档组成；只有运行器文件夹的文档集才能同步",
     ),
-    ("{} needs a name that is one line and not empty", "{0}需要一个非空的单行名称"),
+    ("{} needs a name that is not empty and has no line breaks", "{0}需要一个非空的单行名称"),
     (
         "{} is refused for now: {} of your documents are not indexed yet; try again later",
         "暂时无法{0}：你有 {1} 个文档尚未索引；请稍后重试",
     ),
     (
-        "{} is refused: your documents may have at most {} GiB together; delete some first",
+        "{} is refused: your documents can have at most {} GiB in total; delete some first",
         "无法{0}：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
     ("there is no user {}; check the name", "没有用户 {0}；请检查用户名"),
-    ("{} needs a name of one line", "{0}需要一个单行名称"),
+    ("{} needs a name without line breaks", "{0}需要一个单行名称"),
     (
-        "{} cannot go to a collection of a folder; put the file into that folder",
+        "{} cannot be added to a collection that mirrors a folder; put the file into that folder",
         "无法{0}：此文档集来自一个文件夹，请将文件放入该文件夹",
     ),
 ];

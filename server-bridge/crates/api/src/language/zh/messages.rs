@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("making and removing worktrees on {}, in this chat", "此会话中，在 {0} 上创建和删除工作树"),
     ("worktrees for sub-agents on {}, in this chat", "此会话中，在 {0} 上为子智能体创建工作树"),
-    ("the title is empty; give one", "标题为空；请输入标题"),
+    ("the title is empty; enter one", "标题为空；请输入标题"),
     (
         "{} messages are already waiting for an answer in this chat; send this one again when one is answered",
         "此会话已有 {0} 条消息在等待回答；请在其中一条得到回答后重新发送",

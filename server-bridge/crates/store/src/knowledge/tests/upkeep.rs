@@ -10,7 +10,7 @@ async fn older_words(store: Store) {
     query("UPDATE documents SET analysis = 0").execute(store.database.writer(Scope::System)).await.unwrap();
     let outdated = store.outdated_document(DocumentId(0)).await.unwrap().unwrap();
     assert_eq!((outdated.id, outdated.user_id), (document, owner));
-    assert_eq!(store.outdated_document(document).await.unwrap(), None, "the next one");
+    assert_eq!(store.outdated_document(document).await.unwrap(), None, "no other document is outdated");
     let passages = store.passages_of(&outdated, crate::ChunkId(0), 10).await.unwrap();
     assert_eq!(passages[0].text(), "kettle");
     let (id, words) = (passages[0].id, "manual kettle".to_owned());
@@ -21,7 +21,7 @@ async fn older_words(store: Store) {
     assert!(store.passages_of(&outdated, id, 10).await.unwrap().is_empty());
     let replaced = OutdatedDocument { version: outdated.version + 1, ..outdated.clone() };
     store.set_analysed(&replaced).await.unwrap();
-    assert!(store.outdated_document(DocumentId(0)).await.unwrap().is_some(), "of another version");
+    assert!(store.outdated_document(DocumentId(0)).await.unwrap().is_some(), "another version was marked");
     store.set_analysed(&outdated).await.unwrap();
     assert_eq!(store.outdated_document(DocumentId(0)).await.unwrap(), None);
 }
@@ -52,7 +52,7 @@ async fn quota(store: Store) {
         store.finish_upload(owner, uploads, job, "more", 200).await.map(drop),
         store.begin_upload(owner, uploads).await.map(drop),
     ] {
-        assert!(refused.unwrap_err().to_string().contains("at most 4 GiB together"));
+        assert!(refused.unwrap_err().to_string().contains("at most 4 GiB in total"));
     }
     let theirs = store.add_collection(other, "notes", None).await.unwrap();
     assert!(store.begin_upload(other, theirs).await.is_ok(), "each user has their own quota");

@@ -57,7 +57,7 @@ async fn an_object_that_is_missing_or_altered_is_said_and_never_shown() {
     other[BLOB_MIN_BYTES] ^= 1;
     let longer = [whole.as_bytes(), b"more"].concat();
     for (damaged, words) in [
-        (Some(&other[..]), "not those that were written"),
+        (Some(&other[..]), "differs from what was written"),
         (Some(&other[..9]), "has 9 bytes"),
         (Some(&[][..]), "has 0 bytes"),
         (Some(&longer[..]), "bytes instead of"),

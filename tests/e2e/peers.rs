@@ -317,7 +317,7 @@ fn an_administrator_drains_a_node_that_keeps_running() {
     assert_eq!(fs::read_to_string(machine.workspace().join("all")).unwrap(), "ran\nran\n");
     assert_eq!(node(&elsewhere, url).1, 0, "a draining node becomes no user's home");
     let last = elsewhere.run(&["node", "drain", other_url]);
-    assert!(last.code != 0 && last.stderr.contains("the only one that takes on users"), "{last:?}");
+    assert!(last.code != 0 && last.stderr.contains("the only one that accepts users"), "{last:?}");
     let bob = other.person("bob");
     assert_ne!(bob.run(&["node", "drain", url, "--undo"]).code, 0, "for administrators");
     let undone = elsewhere.run(&["node", "drain", url, "--undo"]);

@@ -172,7 +172,11 @@ mod tests {
         assert_eq!(store.revoke_approval_rule(eve, rules[0].id).await.unwrap(), None, "not hers");
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
         assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap().as_deref(), Some("Shell"));
-        assert_eq!(store.revoke_approval_rule(ada, rules[0].id).await.unwrap(), None, "it was already revoked");
+        assert_eq!(
+            store.revoke_approval_rule(ada, rules[0].id).await.unwrap(),
+            None,
+            "it was already revoked"
+        );
         assert!(!store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
         store.allow_for_good(ada, &chat, "Shell", "make", "here").await.unwrap();
         assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap());
@@ -181,7 +185,10 @@ mod tests {
         store.allow_for_good(ada, &chat, "Fetch", "make", "here").await.unwrap();
         store.forget_allowed(ada, &chat, "Fetch").await.unwrap();
         assert!(!store.is_allowed(ada, &chat, "Fetch", "make").await.unwrap());
-        assert!(store.is_allowed(ada, &chat, "Shell", "make").await.unwrap(), "another tool's permission stays");
+        assert!(
+            store.is_allowed(ada, &chat, "Shell", "make").await.unwrap(),
+            "another tool's permission stays"
+        );
         assert!(store.forget_allowed(eve, &chat, "Shell").await.is_err());
         let long = "x".repeat(EXEC_COMMAND_MAX_BYTES + 1);
         store.allow_for_good(ada, &chat, "Shell", &long, "here").await.unwrap();

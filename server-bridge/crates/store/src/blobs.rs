@@ -81,7 +81,8 @@ impl Store {
     /// Like [`Self::with_blobs`], without the test that writes, reads, lists and deletes an object.
     pub(crate) async fn with_blobs_unchecked(mut self, bucket: &Bucket) -> Result<Self> {
         if !self.database.is_postgres() {
-            let rule = "is a file, which contains all values itself; only a PostgreSQL database can use a bucket";
+            let rule =
+                "is a file, which contains all values itself; only a PostgreSQL database can use a bucket";
             return Err(Error::Invalid { what: "database", rule: rule.to_owned() });
         }
         query("INSERT INTO server_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")

@@ -261,7 +261,9 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             };
-            tokio::time::timeout(Duration::from_secs(30), settled).await.expect("the number of connections in use becomes right");
+            tokio::time::timeout(Duration::from_secs(30), settled)
+                .await
+                .expect("the number of connections in use becomes right");
         };
         settles(0).await;
         let change = database.write(Scope::System).await.unwrap();

@@ -1,4 +1,4 @@
-//! Addresses from which accounts were logged in to: other people's wrong guesses do not lock an account's owner out there.
+//! Addresses from which users logged in to their accounts: other people's wrong guesses do not lock the owner out at these addresses.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::sql::{Scope, query, query_scalar};
 use crate::{Store, UserId};
 
 impl Store {
-    /// True if the account was logged in to from this address within the last 90 days; false for an unknown account.
+    /// True if somebody logged in to the account from this address within the last 90 days; false for an unknown account.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -25,7 +25,7 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// Records that the account was logged in to from this address; keeps the 16 addresses that were used last.
+    /// Records a login to the account from this address; keeps the 16 addresses that were used last.
     ///
     /// # Errors
     /// [`crate::Error::Database`], also if the user was removed concurrently.

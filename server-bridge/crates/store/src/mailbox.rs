@@ -31,9 +31,9 @@ pub struct BackgroundMessage<'a> {
 /// The outcome of sending a message to a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It waits for the sub-agent; the given message shows it in the sub-agent's conversation.
+    /// The message is waiting for the sub-agent. Contains the message that shows it in the sub-agent's conversation.
     Now(Message),
-    /// The same call had already sent it.
+    /// The same call has already sent its message.
     Before,
     /// The sub-agent is not running in the background.
     NotAtWork,
@@ -56,7 +56,7 @@ impl Store {
         if before.is_some() {
             return Ok(Sent::Before);
         }
-        // The row is written to lock it, which delays the turn's end.
+        // The row is written to lock it, which delays the end of the turn until this transaction ends.
         let turn: Option<TurnId> = query_scalar(
             "UPDATE turns SET resumes = resumes
              WHERE background_json IS NOT NULL AND status IN ('queued', 'running') AND undone_at_ms IS NULL

@@ -10,7 +10,7 @@ use crate::{Store, UserId};
 /// A marketplace that a user added.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MarketplaceRow {
-    /// The marketplace's name, unique among its user's.
+    /// The marketplace's name, unique among its user's marketplaces.
     pub name: String,
     /// The marketplace's location, as its user wrote it.
     pub source: String,
@@ -51,7 +51,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if others >= MARKETPLACES_PER_USER {
-            let rule = format!("is one too many: you have {others}; remove one first");
+            let rule = format!("exceeds the limit: you already have {others}; remove one first");
             return Err(Error::Invalid { what: "marketplace", rule });
         }
         query(

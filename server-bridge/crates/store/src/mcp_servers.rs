@@ -14,7 +14,7 @@ use crate::{Store, UserId};
 /// A user's own MCP server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct McpServer {
-    /// The server's name, unique among its user's.
+    /// The server's name, unique among its user's servers.
     pub name: String,
     /// The server's definition without secrets, as JSON.
     pub entry_json: String,
@@ -31,15 +31,15 @@ impl std::fmt::Debug for McpServer {
 /// The tools that a server listed at a place.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct McpCatalogue {
-    /// The place from which the server is reached; empty for this server itself.
+    /// The place from which the MCP server is reached; empty if the Sandbridge server itself reaches it.
     pub place: String,
     /// The server's name.
     pub server: String,
-    /// The hash that identifies the server; a server with another hash has a separate list.
+    /// The hash that identifies the MCP server; a server with another hash has a separate list.
     pub hash: String,
     /// The accepted and the changed tools, as JSON.
     pub listing_json: String,
-    /// When it was listed, in Unix milliseconds.
+    /// When the server listed its tools, in Unix milliseconds.
     pub listed_at_ms: i64,
 }
 
@@ -59,7 +59,7 @@ const SERVERS: OwnTable = OwnTable {
     max_bytes: MCP_ENTRY_MAX_BYTES,
 };
 
-/// The place that a server's secrets are sealed for.
+/// The place to which a server's secrets are bound when they are sealed.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("mcp-server/{user}/{name}")
 }
@@ -119,7 +119,8 @@ impl Store {
         .await?)
     }
 
-    /// The tools that servers listed at a place, including servers that are reached from this server; or at all places.
+    /// The tools that MCP servers listed at a place, and those of the servers that the Sandbridge server itself reaches; without a place, only the
+    /// latter.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

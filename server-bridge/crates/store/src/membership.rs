@@ -1,7 +1,7 @@
 //! This process as a node: its id, and the homes that it claimed.
 //!
-//! The database decides, in the statement that locks a user's rows, because a fence that this process knows may be outdated. If it is outdated or
-//! unknown, the claimer claims the home and settles the work that the last home left unfinished, and the change begins again.
+//! The database decides, in the statement that locks a user's rows, because a fence that this process knows may be outdated. If the fence is outdated
+//! or unknown, the claimer claims the home and settles the work that the last home left unfinished, and the change begins again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,8 +33,8 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// A function that makes this node the home of a user, if possible, and returns when the user's unfinished work is settled; true if the node is the
-/// home now. The number is the fence that was refused: 0 if there was none.
+/// A function that makes this node the home of a user, if possible, and returns when the user's unfinished work is settled; the result is true if the
+/// node is the home now. The number is the fence that was refused, or 0 if there was none.
 pub type Claimer = Box<dyn Fn(UserId, i64) -> BoxFuture<'static, bool> + Send + Sync>;
 
 tokio::task_local! {
@@ -42,7 +42,7 @@ tokio::task_local! {
     static CLAIMING: (UserId, i64);
 }
 
-/// The state of this process as a node; see the module.
+/// The state of this process as a node: its id, and the homes that it claimed.
 pub struct Membership {
     id: NodeId,
     fences: RwLock<HashMap<UserId, i64>>,

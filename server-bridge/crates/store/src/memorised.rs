@@ -33,12 +33,12 @@ pub struct AgentRequest {
     pub message: MessageId,
     /// The text of the request.
     pub text: String,
-    /// True if a person wrote the text; texts of agents are only information.
+    /// True if a person wrote the text; a text that an agent wrote is only information.
     pub is_persons: bool,
 }
 
 impl Store {
-    /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if the chat was already claimed.
+    /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if it was already claimed.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -56,8 +56,8 @@ impl Store {
         Ok(claimed.rows_affected() == 1)
     }
 
-    /// The chats in which their users wrote something, that have not changed since `since_ms` and are not claimed, of users whose setting `setting`
-    /// is `on`; with these users, at most `limit`.
+    /// The unclaimed chats, each with its user, in which the user wrote something and that have not changed since `since_ms`, of users whose setting
+    /// `setting` is `on`; at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].

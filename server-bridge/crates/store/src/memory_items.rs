@@ -48,7 +48,7 @@ words! {
     MemoryKind {
         /// A block that is part of every prompt.
         Core = "core",
-        /// A fact.
+        /// A fact, such as a preference of the user.
         Semantic = "semantic",
         /// An event that happened.
         Episodic = "episodic",
@@ -80,7 +80,7 @@ words! {
         Model = "model",
         /// It was taken from a chat that ended or was summarised.
         Chat = "chat",
-        /// It was a named note of an earlier version.
+        /// It was a named note in an earlier version of Sandbridge.
         Note = "note",
     }
 }
@@ -96,7 +96,7 @@ pub struct MemoryItem {
     pub scope: MemoryScope,
     /// The name of the machine; empty for other scopes.
     pub scope_name: String,
-    /// The agent of a group that remembers it; `None` for its user.
+    /// The agent of a group that has this memory; `None` if its user has it.
     pub agent_id: Option<i64>,
     /// A short name; may be empty, and need not be unique except for core blocks.
     pub name: String,
@@ -114,7 +114,7 @@ pub struct MemoryItem {
     pub replaces_id: Option<i64>,
     /// The time from which it applies, in Unix milliseconds.
     pub valid_from_ms: i64,
-    /// The time until which it applies, in Unix milliseconds; `None` without an end.
+    /// The time until which it applies, in Unix milliseconds; `None` if it has no end.
     pub valid_to_ms: Option<i64>,
     /// The item that supersedes it; `None` if it was not superseded.
     pub superseded_by: Option<i64>,
@@ -166,7 +166,7 @@ pub struct NewMemory<'a> {
     pub replaces: Option<i64>,
     /// The items that it makes untrue. An item supersedes them at once, a proposal once it is accepted.
     pub supersedes: &'a [i64],
-    /// The time until which it applies, in Unix milliseconds; `None` without an end.
+    /// The time until which it applies, in Unix milliseconds; `None` if it has no end.
     pub valid_to_ms: Option<i64>,
 }
 
@@ -177,7 +177,7 @@ pub struct MemoryChange<'a> {
     pub name: Option<&'a str>,
     /// The new text.
     pub text: Option<&'a str>,
-    /// The new time until which it applies, in Unix milliseconds; `Some(None)` without an end.
+    /// The new time until which it applies, in Unix milliseconds; `Some(None)` removes the end.
     pub valid_to_ms: Option<Option<i64>>,
     /// The origin of the change.
     pub by: MemorySource,
@@ -234,7 +234,7 @@ impl Store {
         .await?)
     }
 
-    /// One item of a holder.
+    /// The item of a holder with this id.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another holder's.
@@ -383,7 +383,7 @@ async fn check_proposals(transaction: &mut Transaction, holder: MemoryHolder) ->
         return Ok(());
     }
     Err(invalid(format!(
-        "cannot be kept: there are already {MEMORY_PROPOSALS_PER_USER} proposals; accept or reject some first"
+        "cannot be stored: there are already {MEMORY_PROPOSALS_PER_USER} proposals; accept or reject some first"
     )))
 }
 

@@ -16,7 +16,7 @@ use crate::limits::INDEX_BATCH_IDS;
 use crate::sql::{Connection, Scope, Transaction, query, query_as, query_scalar};
 use crate::{MessageId, Store, UserId};
 
-/// A subquery for the ids of a user's messages that have all words, and its arguments.
+/// A subquery for the ids of a user's messages that contain all words, and its arguments.
 pub(crate) struct Hits {
     pub(crate) sql: String,
     pub(crate) arguments: Vec<String>,

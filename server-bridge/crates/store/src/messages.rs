@@ -54,13 +54,14 @@ pub struct Message {
     pub chat: ChatId,
     /// The author's role.
     pub role: MessageRole,
-    /// The person who wrote it, or who ran the command; `None` for messages of an agent or the server, and if the person's account was deleted. It
-    /// is information, never permission.
+    /// The person who wrote it, or who ran the command; `None` for messages of an agent or the server, and if the person's account was deleted. It is
+    /// only information, and never grants a permission.
     #[sqlx(rename = "author_id")]
     pub author: Option<UserId>,
     /// The text of the message.
     pub text: String,
-    /// For [`MessageRole::Exec`], the command and how it ended; for [`MessageRole::Assistant`], an answer or a tool call. Its writer's JSON text.
+    /// A JSON text that only its writer interprets: for [`MessageRole::Exec`], the command and how it ended; for [`MessageRole::Assistant`], an
+    /// answer or a tool call.
     pub document_json: Option<String>,
     /// When it was written, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -87,7 +88,7 @@ impl Store {
         self.append(NewMessage { user, chat, turn: None, role, author, text, document_json }).await
     }
 
-    /// The same for a message that belongs to a turn, and is undone with it.
+    /// Like [`Store::append_message`], but for a message that belongs to a turn, and is undone with it.
     ///
     /// # Errors
     /// As for [`Store::append_message`].
@@ -182,8 +183,8 @@ impl Store {
         .await?)
     }
 
-    /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of all; the oldest first.
-    /// Returns fewer if they have more than 8 MiB of text. The second value is true if there are older ones.
+    /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last ones of all if it is `None`; the
+    /// oldest first. Returns fewer if they have more than 8 MiB of text. The second value is true if there are older ones.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
@@ -366,7 +367,7 @@ fn check_sizes(text: &str, document_json: Option<&str>) -> Result<()> {
     check_length("document", document_json.unwrap_or_default(), MESSAGE_DOCUMENT_MAX_BYTES)
 }
 
-/// The beginning of a text, on one line.
+/// The beginning of a text on one line, as a title.
 pub(crate) fn title_from(text: &str) -> String {
     let mut title = String::new();
     for word in text.split_whitespace() {

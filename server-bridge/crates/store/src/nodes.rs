@@ -27,13 +27,13 @@ pub struct NewNode {
     pub url: String,
     /// The version of its program.
     pub version: String,
-    /// The duration of its lease: it must renew before this is over.
+    /// The duration of its lease, within which the node must renew it.
     pub lease: Duration,
     /// The key by which other nodes recognise it, as a SubjectPublicKeyInfo in DER. A node without a key cannot run alongside another live node.
     pub public_key: Option<Vec<u8>>,
 }
 
-/// A live node, with what another node needs to reach it.
+/// A live node, with the data that another node needs to reach it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PeerNode {
     /// The node's id.
@@ -54,7 +54,7 @@ pub struct PeerNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum NodeState {
-    /// It is the home of users, and accepts more.
+    /// It is the home of users, and accepts more users.
     Up,
     /// It finishes the work in progress: it is about to stop, or an administrator drains it.
     Draining,
@@ -88,7 +88,7 @@ pub struct Node {
 /// The result of renewing a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// The lease begins again.
+    /// The lease was renewed.
     Kept {
         /// True if the node is marked as draining in the database.
         is_draining: bool,
@@ -212,10 +212,10 @@ impl Store {
         Ok(())
     }
 
-    /// Drains a live node without stopping it, or undoes that; the node notices with its next renewal.
+    /// Drains a live node without stopping it, or ends the draining; the node notices at its next renewal.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a node that is not live, and for the last node that takes on users.
+    /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a node that is not live, and for the last node that accepts users.
     pub async fn set_draining(&self, url: &str, is_draining: bool) -> Result<()> {
         let mut transaction = self.database.unfenced().write(Scope::System).await?;
         let invalid = |rule: &str| Err(Error::Invalid { what: "node", rule: rule.to_owned() });
@@ -232,7 +232,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
             if others == 0 {
-                return invalid("is the only one that takes on users; start another one first");
+                return invalid("is the only one that accepts users; start another node first");
             }
         }
         query("UPDATE nodes SET state = $1 WHERE url = $2 AND state <> 'gone'")

@@ -5,7 +5,7 @@ use crate::limits::OAUTH_GRANT_MAX_BYTES;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// The place that a grant is sealed for.
+/// The place to which a grant is bound when it is sealed.
 pub(crate) fn place(user: UserId, server: &str) -> String {
     format!("oauth-grant/{user}/{server}")
 }

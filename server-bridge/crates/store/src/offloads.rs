@@ -97,10 +97,10 @@ impl Store {
         Ok(())
     }
 
-    /// An offloaded result; `None` if there is none with this id.
+    /// The offloaded result with this id; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) as above.
+    /// [`Error::NotFound`](crate::Error::NotFound) as for [`Store::put_offload`].
     pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<Offload>> {
         self.chat(user, chat).await?;
         let kept: Option<Stored> = query_as(
@@ -130,7 +130,8 @@ impl Store {
         self.reads(chat, reader, Some(place), "fresh").await
     }
 
-    /// The last 32 of these files, on any machine, that have changed since and that this model has not read again.
+    /// The last 32 files, on any machine, that the model of `reader` read, whose content `chat` keeps, and that have changed since without being read
+    /// again by this model.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -146,7 +147,7 @@ impl Store {
         state: &str,
     ) -> Result<Vec<OffloadedRead>> {
         Ok(query_as(
-            // An earlier version did not record the model that read it.
+            // Earlier versions did not record the conversation whose model read the file.
             "SELECT offload_id, COALESCE(reader_id, chat_id) AS reader_id, place, path, hash, size_bytes, modified_ms
              FROM offloaded_reads WHERE chat_id = $1 AND COALESCE(reader_id, chat_id) = $2
                 AND place = COALESCE($3, place) AND state = $4 ORDER BY number DESC LIMIT $5",

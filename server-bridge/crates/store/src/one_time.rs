@@ -1,4 +1,4 @@
-//! Secrets that work once and expire: download tickets, codes that sign a page in, the secret of the first account.
+//! Secrets that work once and expire: download tickets, codes that log a page in, the secret for creating the first account.
 //!
 //! ```text
 //!   put ──► find, any number of times ──► take: the row is deleted, and one caller has its document
@@ -23,7 +23,7 @@ use crate::{Store, hex};
 pub enum OneTimeKind {
     /// A request that a browser sends without a token, such as a download.
     Ticket,
-    /// A code that signs a page in without a password.
+    /// A code that logs a page in without a password.
     SignIn,
     /// The secret with which the first account is created.
     FirstAccount,

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, check_length};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// The table for one kind of definition.
+/// The statements and limits for one kind of definition.
 pub(crate) struct OwnTable {
     /// The kind's name in errors.
     pub(crate) what: &'static str,
@@ -18,13 +18,13 @@ pub(crate) struct OwnTable {
     pub(crate) put: &'static str,
     /// The statement that removes a definition.
     pub(crate) remove: &'static str,
-    /// The function for the place that a definition's secrets are sealed for.
+    /// The function for the place to which a definition's secrets are bound when they are sealed.
     pub(crate) place: fn(UserId, &str) -> String,
     /// The maximum number of definitions of one user.
     pub(crate) most: i64,
     /// The longest name, in bytes.
     pub(crate) name_max_bytes: usize,
-    /// The longest definition, and the longest secrets, in bytes each.
+    /// The maximum size of a definition, and of its secrets, in bytes each.
     pub(crate) max_bytes: usize,
 }
 
@@ -75,7 +75,7 @@ impl Store {
         let others: i64 =
             query_scalar(table.others).bind(user).bind(name).fetch_one(&mut transaction).await?;
         if others >= table.most {
-            let rule = format!("is one too many: you have {others}; remove one first");
+            let rule = format!("exceeds the limit: you already have {others}; remove one first");
             return Err(Error::Invalid { what: table.what, rule });
         }
         query(table.put)

@@ -16,7 +16,7 @@ use crate::limits::{
 /// The salt for the hash that is computed when the account does not exist.
 const NOBODYS_SALT: &[u8] = b"nobody's account";
 
-/// Hashes and verifies passwords, and limits how many are hashed at once. Cheap to clone.
+/// Hashes and verifies passwords, and limits the number that are hashed at once. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Passwords {
     permits: Arc<Semaphore>,
@@ -35,8 +35,8 @@ impl Passwords {
             .await
     }
 
-    /// True if `password` matches the hash `stored`. Without a stored hash, the same work is done in vain, so an unknown user takes as long as a
-    /// wrong password.
+    /// True if `password` matches the hash `stored`. Without a stored hash, the same work is done and its result ignored, so that an unknown user
+    /// takes as long as a wrong password.
     pub(crate) async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool> {
         if password.len() > PASSWORD_MAX_BYTES {
             return Ok(false);

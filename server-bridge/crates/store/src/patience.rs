@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Result, is_away};
 
-/// The pause before work that waits for the database tries again.
+/// The pause before work that is waiting for the database tries again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
@@ -20,8 +20,8 @@ pub async fn patiently<T>(work: impl Future<Output = T>) -> T {
     PATIENT.scope((), work).await
 }
 
-/// The same, repeated until it succeeds or fails for another reason. Use it only for work that may be done twice: if the database becomes
-/// unreachable during a change, it is unknown whether the change was made.
+/// Like [`patiently`], but repeats the work until it succeeds or fails for another reason. Use it only for work that may be done twice: if the
+/// database becomes unreachable during a change, it is unknown whether the change was made.
 ///
 /// # Errors
 /// The errors of the work, except those about an unreachable database.

@@ -1,4 +1,4 @@
-//! A user's permission rules: the tool calls that are denied, asked about or allowed, and how often each rule decided one.
+//! A user's permission rules: the tool calls that are denied, asked about or allowed, and the number of calls that each rule decided.
 
 use sqlx::FromRow;
 
@@ -132,7 +132,9 @@ impl Store {
             .fetch_optional(self.database.writer(Scope::User(user)))
             .await?;
         added.ok_or_else(|| {
-            invalid(format!("is one too many: you have {PERMISSION_RULES_PER_USER}; remove one first"))
+            invalid(format!(
+                "exceeds the limit: you already have {PERMISSION_RULES_PER_USER}; remove one first"
+            ))
         })
     }
 
@@ -193,7 +195,7 @@ mod tests {
         store.hit_permission_rule(ada, deny.id).await.unwrap();
         store.hit_permission_rule(ada, deny.id).await.unwrap();
         let rules = store.permission_rules(ada).await.unwrap();
-        assert_eq!((rules[0].hits, rules[1].hits), (2, 0), "another user's hit counts nothing");
+        assert_eq!((rules[0].hits, rules[1].hits), (2, 0), "a hit by another user does not count");
         assert!(rules[0].last_hit_at_ms.is_some() && rules[1].last_hit_at_ms.is_none());
         assert_eq!(store.remove_permission_rule(eve, deny.id).await.unwrap(), None);
         assert_eq!(

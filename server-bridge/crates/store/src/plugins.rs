@@ -12,7 +12,7 @@ use crate::{Store, UserId};
 /// A plugin, without its files.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct PluginRow {
-    /// The plugin's name, unique among its user's.
+    /// The plugin's name, unique among its user's plugins.
     pub name: String,
     /// The hash of the plugin's files.
     pub hash: String,
@@ -156,7 +156,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if others >= PLUGINS_PER_USER {
-            return Err(invalid(format!("is one too many: you have {others}; remove one first")));
+            return Err(invalid(format!("exceeds the limit: you already have {others}; remove one first")));
         }
         let stored: i64 = query_scalar(
             "SELECT COALESCE(CAST(SUM(COALESCE(b.size_bytes, LENGTH(f.content))) AS BIGINT), 0) FROM plugin_files f
@@ -169,7 +169,7 @@ impl Store {
         if stored.saturating_add_unsigned(new as u64) > PLUGIN_BYTES_PER_USER {
             let most = PLUGIN_BYTES_PER_USER / (1024 * 1024);
             return Err(invalid(format!(
-                "is too large: your plugins together may have {most} MiB; remove one first"
+                "is too large: your plugins can have at most {most} MiB in total; remove one first"
             )));
         }
         let id: i64 = query_scalar(

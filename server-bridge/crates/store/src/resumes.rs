@@ -171,7 +171,7 @@ impl Store {
     }
 }
 
-/// Records, for the turns above a sub-agent's turn, that this turn has made progress since a restart: they did not crash the server either.
+/// Records, for the turns above a sub-agent's turn, that this turn has made progress since a restart, so that they did not crash the server either.
 pub(crate) async fn got_further_above(turn: TurnId, transaction: &mut Transaction) -> Result<()> {
     query(
         "UPDATE turns SET resumes = 0 WHERE resumes > 0 AND status = 'running' AND chat_id IN (

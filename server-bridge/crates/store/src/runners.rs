@@ -3,7 +3,7 @@
 //! ```text
 //!   add, to enrol ─► one-use token ──shown once──► token A      (see `enrolment`)
 //!   add ─► token A ──rotate──► token A (24 h more) + token B ──► token B
-//!                     revoke, at any time ──► the runner is removed; its tokens get the answer `Revoked`
+//!                     revoke, at any time ──► the runner is removed; its tokens are reported as `Revoked`
 //! ```
 
 use sqlx::FromRow;
@@ -32,7 +32,7 @@ pub struct Runner {
     pub created_at_ms: i64,
     /// When it was last connected, in Unix milliseconds; `None` if it never was.
     pub last_seen_ms: Option<i64>,
-    /// The facts of its last registration, as the JSON text given to [`Store::record_registration`].
+    /// The runner's description of itself in its last registration: the JSON text given to [`Store::record_registration`].
     pub facts_json: Option<String>,
     /// When its newest token expires, in Unix milliseconds; `None` if it does not.
     pub token_expires_at_ms: Option<i64>,
@@ -272,11 +272,11 @@ impl Store {
         Ok(found.filter(|(stored, _)| hash.matches(stored)).map(|(_, user)| user))
     }
 
-    /// Records a registration and the runner's facts (JSON text), and issues the runner's epoch: the first is 1, and each is larger than all
-    /// earlier ones of this user's runners with this name.
+    /// Records a registration with the runner's description of itself (a JSON text), and issues the runner's epoch: the first is 1, and each is
+    /// larger than all earlier ones of this user's runners with this name.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the runner was revoked meanwhile; [`Error::Invalid`] for facts beyond 64 KiB.
+    /// [`Error::NotFound`] if the runner was revoked meanwhile; [`Error::Invalid`] for a description beyond 64 KiB.
     pub async fn record_registration(&self, runner: RunnerId, facts_json: &str) -> Result<u64> {
         check_length("runner's description of itself", facts_json, FACTS_MAX_BYTES)?;
         let epoch: Option<i64> = query_scalar(

@@ -7,7 +7,7 @@
 //!  no key opens it: refused where secrets would be lost, unless that is permitted
 //! ```
 //!
-//! All of it is one change of the database, so a start that is interrupted begins again.
+//! All of this is one transaction, so an interrupted start changes nothing, and the next one begins from the same state.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,10 +19,10 @@ use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{Store, UserId, channels, http_tools, jobs, mcp_servers, oauth_grants, subscriptions};
 
-/// The place for which the check value is sealed, and its text.
+/// The place to which the check value is bound when it is sealed, and its plain text.
 const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
 
-/// The key that seals a database's secrets: model keys, those of MCP servers, and logins to them.
+/// The key that seals a database's secrets, such as the keys of models, the secrets of MCP servers, and the grants for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealedWith {
     /// No key: there are no sealed secrets.
@@ -84,7 +84,7 @@ struct Table {
     read: &'static str,
     /// The statement that replaces the secret of a row.
     write: &'static str,
-    /// The place that a secret is sealed for, by its user and its name.
+    /// The place to which a secret is bound when it is sealed, by its user and its name.
     place: fn(UserId, &str) -> String,
 }
 
@@ -168,7 +168,7 @@ impl Store {
         }
     }
 
-    /// The same store, which can now store secrets: it seals them with `key`. Secrets in plain text, or sealed by an earlier version or with
+    /// Returns the same store, which can now store secrets and seals them with `key`. Secrets in plain text, or sealed by an earlier version or with
     /// `former`, are sealed again with `key`, and no trace of plain text stays in the file.
     ///
     /// # Errors

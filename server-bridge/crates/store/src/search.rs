@@ -12,8 +12,8 @@ use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSearch<'a> {
     /// The words, all of which must occur: each as the beginning of a word, as words next to each other, or, in Chinese, anywhere. Case, accents,
-    /// English endings and traditional characters do not matter; ASCII signs do. If no message has them, they may be any part of a text. An empty
-    /// list matches everything.
+    /// English endings and traditional characters do not matter; ASCII signs do. If no message matches in this way, the words are searched for as any
+    /// part of a text. An empty list matches everything.
     pub words: &'a [&'a str],
     /// Only messages of this conversation.
     pub chat: Option<&'a ChatId>,
@@ -60,8 +60,8 @@ pub struct MessageRank<'a> {
     pub limit: u32,
 }
 
-/// The ranked messages: `$5` has the words, of all of a user's messages. FTS5's `bm25` is lower for better matches. PostgreSQL's `ts_rank` takes
-/// into account how often words occur in a message and how long the message is, but not how rare the words are.
+/// A user's messages that contain any of the words in `$5`, ranked. FTS5's `bm25` is lower for better matches. PostgreSQL's `ts_rank` takes into
+/// account how often words occur in a message and how long the message is, but not how rare the words are.
 const RANKED_BY_SQLITE: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
      FROM search_messages_index i JOIN messages m ON m.id = i.rowid JOIN chats c ON c.id = m.chat_id
      WHERE search_messages_index MATCH $5 AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone
@@ -189,7 +189,7 @@ pub(crate) struct Words {
     pub(crate) query: search::tokens::Query,
     /// A pattern for each word; `%` where there is no further word.
     pub(crate) patterns: Vec<String>,
-    /// The same, but only for words with signs, which the index does not contain.
+    /// A pattern for each word with signs, which the index does not contain; `%` for the other words.
     pub(crate) signs: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ impl Store {
         if send_id.is_empty() {
             return Err(Error::Invalid {
                 what: "send_id",
-                rule: "is empty; leave it out, or give one".to_owned(),
+                rule: "is empty; leave it out, or set one".to_owned(),
             });
         }
         check_length("send_id", send_id, SEND_ID_MAX_BYTES)?;

@@ -1,4 +1,4 @@
-//! Server-wide settings of administrators: one text per key.
+//! Server-wide settings, which administrators change: one text per key.
 
 use crate::Store;
 use crate::audit::{AuditEntry, append_entry};

@@ -54,7 +54,7 @@ impl Store {
     /// Logs a user's page in for 30 days, with a token and a cookie.
     ///
     /// # Errors
-    /// As above.
+    /// As for [`Store::create_session`].
     pub async fn create_browser_session(&self, user: UserId) -> Result<NewSession> {
         self.begin_session(user, Some(Secret::random(SESSION_COOKIE_PREFIX))).await
     }
@@ -149,8 +149,8 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes expired sessions at once; expired runner tokens and keys and revoked runners after 90 days, so that until then their owners learn
-    /// what happened to them; and file states after 30 days. Returns the number of deleted rows. Call it at the start and from time to time.
+    /// Deletes expired sessions at once; expired runner tokens and keys and revoked runners after 90 days, so that until then their owners learn what
+    /// happened to them; and file states after 30 days. Returns the number of deleted rows. Call it at startup and from time to time.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

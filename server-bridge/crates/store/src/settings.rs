@@ -11,7 +11,7 @@ pub const ACTIVE_RUNNER: &str = "active_runner";
 pub const LANGUAGE: &str = "agent_language";
 /// The key of the approval mode of a user's new conversations. Without a value, it is `ask`.
 pub const APPROVAL: &str = "approval";
-/// The key of the mark for users who have seen the first steps, or postponed them.
+/// The key that marks users who have finished the first steps, or postponed them.
 const WELCOMED: &str = "welcomed";
 
 impl Store {

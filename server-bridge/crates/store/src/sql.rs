@@ -26,7 +26,7 @@ pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word, without_nul};
 pub use self::scope::REFUSED_FENCES;
 pub(crate) use self::scope::{Locked, Scope, begin_to_the_end};
 
-/// A result with the driver's error, before that is converted to an error of the store.
+/// A result with the driver's error, before the error is converted to an error of the store.
 type Result<T> = std::result::Result<T, sqlx::Error>;
 
 /// A type that is read from a row of either database.
@@ -278,7 +278,7 @@ impl<'q, T> QueryScalar<'q, T>
 where
     (T,): Row,
 {
-    /// As [`Query::bind`].
+    /// Like [`Query::bind`].
     pub(crate) fn bind(self, value: impl Bind<'q>) -> Self {
         Self(self.0.bind(value))
     }
@@ -291,7 +291,7 @@ where
         Ok(self.0.fetch_optional(on).await?.map(|(value,)| value))
     }
 
-    /// As [`Query::fetch_one`].
+    /// Like [`Query::fetch_one`].
     pub(crate) async fn fetch_one<'e>(self, on: impl On<'e>) -> Result<T> {
         Ok(self.0.fetch_one(on).await?.0)
     }

@@ -1,4 +1,4 @@
-//! The text of answers in progress, as it was last stored, a moment ago.
+//! The text of answers in progress, which is stored repeatedly while a model writes it.
 
 use sqlx::FromRow;
 

@@ -10,7 +10,7 @@ use crate::{ChatId, MessageId, Store, SubAgent, UserId};
 pub struct NewSubAgent<'a> {
     /// The conversation whose agent calls it.
     pub parent: &'a ChatId,
-    /// The message there that shows the call.
+    /// The message in that conversation that shows the call.
     pub message: MessageId,
     /// The sub-agent's role.
     pub role: Option<&'a str>,

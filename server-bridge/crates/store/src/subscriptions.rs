@@ -65,7 +65,7 @@ impl Store {
         if held >= SUBSCRIPTIONS_PER_USER {
             return Err(Error::Invalid {
                 what: "subscription",
-                rule: format!("is one too many: you have {held}; remove one first"),
+                rule: format!("exceeds the limit: you already have {held}; remove one first"),
             });
         }
         let added = query_as(
@@ -176,7 +176,7 @@ impl Store {
     /// exists.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above.
+    /// [`Error::NotFound`] as for [`Store::chat_model`].
     pub async fn set_chat_model(&self, user: UserId, chat: &ChatId, model: Option<&str>) -> Result<()> {
         check_length("model's name", model.unwrap_or_default(), SETTING_VALUE_MAX_BYTES)?;
         let set = query("UPDATE chats SET model = $1 WHERE id = $2 AND user_id = $3")
@@ -201,7 +201,7 @@ impl Store {
     }
 }
 
-/// The place that a key is sealed for: a key that was sealed for one model of one user cannot be opened for another.
+/// The place to which a key is bound when it is sealed: a key that was sealed for one model of one user cannot be opened for another one.
 pub(crate) fn place(user: UserId, name: &str) -> String {
     format!("subscription/{user}/{name}")
 }

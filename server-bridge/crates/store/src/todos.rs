@@ -11,9 +11,9 @@ use crate::{ChatId, Store, TurnId, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum TodoStatus {
-    /// The task was not begun.
+    /// The task has not been started.
     Pending,
-    /// The task was begun.
+    /// The task has been started, and is not done.
     InProgress,
     /// The task is done.
     Completed,
@@ -60,7 +60,8 @@ impl Store {
     /// Replaces the task list. The list as it was before a turn in progress first changed it is kept, and restored if the turn is undone.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above; [`Error::Invalid`] for more than 100 tasks, or for a task that is empty or longer than 500 characters.
+    /// [`Error::NotFound`] as for [`Store::todos`]; [`Error::Invalid`] for more than 100 tasks, or for a task that is empty or longer than 500
+    /// characters.
     pub async fn set_todos(&self, user: UserId, chat: &ChatId, todos: &[Todo]) -> Result<()> {
         check(todos)?;
         self.chat(user, chat).await?;

@@ -75,7 +75,9 @@ impl Store {
         .execute(self.database.writer(Scope::User(user)))
         .await?;
         match kept.rows_affected() {
-            0 => Err(invalid(format!("is one too many: you have {TRUSTS_PER_USER}; revoke one first"))),
+            0 => Err(invalid(format!(
+                "exceeds the limit: you already have {TRUSTS_PER_USER}; revoke one first"
+            ))),
             _ => Ok(()),
         }
     }

@@ -47,7 +47,7 @@ impl Store {
     /// turn that does not exist.
     ///
     /// # Errors
-    /// As above, and as for [`Store::append_message`].
+    /// As for [`Store::queue_turn`] and [`Store::append_message`].
     pub async fn queue_shown_turn(
         &self,
         user: UserId,
@@ -208,8 +208,8 @@ impl Store {
         Ok(is_finished)
     }
 
-    /// The same, and updates the message that shows the turn in the same transaction, so that no answer seems to be in progress when its turn has
-    /// ended. Returns the updated message.
+    /// Like [`Store::finish_turn`], but also updates the message that shows the turn, in the same transaction, so that no answer seems to be in
+    /// progress when its turn has ended. Returns the updated message.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a message that does not exist or belongs to another user; the end of the turn is recorded all the same.
@@ -260,7 +260,7 @@ impl Store {
     /// Changes the current directory of the agent in a user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] as above; [`Error::Invalid`] for a path beyond 4 KiB.
+    /// [`Error::NotFound`] as for [`Store::chat_cwd`]; [`Error::Invalid`] for a path beyond 4 KiB.
     pub async fn set_chat_cwd(&self, user: UserId, chat: &ChatId, cwd: &str) -> Result<()> {
         check_length("path", cwd, EXEC_ERROR_MAX_BYTES)?;
         let moved = query("UPDATE chats SET cwd = $1 WHERE id = $2 AND user_id = $3")
@@ -273,7 +273,7 @@ impl Store {
     }
 }
 
-/// Records a turn's end as a part of a change; returns true if it had not ended before.
+/// Records a turn's end as part of a transaction; returns true if it had not ended before.
 async fn finish_in(
     transaction: &mut Transaction,
     turn: TurnId,
@@ -330,7 +330,7 @@ pub(crate) async fn queue_in(
     Ok(turn)
 }
 
-/// Adds an item: one statement, alone or within a change.
+/// Adds an item with one statement, alone or as part of a transaction.
 pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>) -> Result<ItemId> {
     query_scalar(
         "INSERT INTO turn_items (turn_id, item_json) SELECT t.id, $2 FROM turns t WHERE t.id = $1 RETURNING id",
@@ -342,7 +342,7 @@ pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>)
     .ok_or_else(|| Error::not_found("turn", turn))
 }
 
-/// Adds to a turn's usage, which also counts as progress since a restart for it and the turns above it.
+/// Adds to a turn's usage, which also counts as progress since a restart, for this turn and the turns above it.
 pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
     let root: Option<Option<TurnId>> = query_scalar(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,

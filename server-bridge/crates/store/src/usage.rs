@@ -24,7 +24,7 @@ pub struct UsageRow {
 }
 
 impl Store {
-    /// Adds to the usage of a turn and of its user's models, within a change.
+    /// Adds to the usage of a turn and of its user's models, as part of a transaction.
     pub(crate) async fn count_for_turn(
         &self,
         turn: TurnId,
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(told(None, 0).await, all);
         let late = store.append_answer(turn, "4", spent("server", "big", 1), PromptCount::default()).await;
         assert!(matches!(late, Err(Error::NotFound { .. })), "{late:?}");
-        assert_eq!(told(None, 0).await, all, "nothing is counted of what is not kept");
+        assert_eq!(told(None, 0).await, all, "the usage of an answer that is not stored does not count");
         assert!(store.usage(eve, None, 0).await.unwrap().is_empty());
         assert!(store.usage(eve, Some(&other), 0).await.unwrap().is_empty());
     }

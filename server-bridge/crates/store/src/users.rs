@@ -90,7 +90,7 @@ impl Store {
         Ok(Some(user))
     }
 
-    /// The same as [`Store::remove_user`], unless no administrator would be left; returns true if the user was removed.
+    /// Like [`Store::remove_user`], but does nothing if no administrator would be left; returns true if the user was removed.
     ///
     /// # Errors
     /// [`Error::NotFound`].

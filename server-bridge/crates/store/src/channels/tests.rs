@@ -457,7 +457,7 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
     }
     assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 2);
     store.post_notice(group, "while two wait").await.unwrap();
-    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "no more than one message waits per conversation");
+    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "messages already wait");
     assert_eq!(store.bindings_behind(2, 9).await.unwrap().len(), 2);
     store.move_conversation(&account, "c", "e").await.unwrap();
     let moved = store.channel_binding(account.id, "e").await.unwrap().unwrap();
@@ -506,5 +506,5 @@ async fn the_bindings_of_a_group_are_listed_and_each_ends_once_with_its_farewell
     assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 1);
     assert_eq!(listed(work).await, ["e"]);
     store.remove_channel(ada, "tg").await.unwrap();
-    assert!(listed(work).await.is_empty() && listed(other).await.is_empty(), "they are removed with the account");
+    assert!(listed(work).await.is_empty() && listed(other).await.is_empty(), "they are removed too");
 }

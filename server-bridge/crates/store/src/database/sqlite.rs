@@ -228,7 +228,11 @@ mod tests {
         if std::env::var_os("SANDBRIDGE_BLESS").is_some() {
             fs::write(FILE, &script).unwrap();
         }
-        assert_eq!(script, fs::read_to_string(FILE).unwrap(), "{FILE} is out of date; SANDBRIDGE_BLESS=1 rewrites it");
+        assert_eq!(
+            script,
+            fs::read_to_string(FILE).unwrap(),
+            "{FILE} is out of date; SANDBRIDGE_BLESS=1 rewrites it"
+        );
         for (name, _) in created(&mut stepped).await {
             let of_table =
                 format!("SELECT COUNT(*) FROM pragma_table_list WHERE name = '{name}' AND type = 'table'");

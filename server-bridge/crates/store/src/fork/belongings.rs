@@ -57,7 +57,10 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
     Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may continue with something else") },
     Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory belongs to no chat") },
-    Belonging { table: "memory_items", fate: Fate::Stays("a user's or an agent's memory belongs to no chat") },
+    Belonging {
+        table: "memory_items",
+        fate: Fate::Stays("a user's or an agent's memory belongs to no chat"),
+    },
     Belonging { table: "memory_replacements", fate: Fate::Stays("like the memory's items") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("like the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },

@@ -386,7 +386,11 @@ async fn files_on_their_way_are_one_row_that_ends_once_and_at_the_latest_with_it
     assert!(store.is_handover_ended("a").await.unwrap() && !store.is_handover_ended("c").await.unwrap());
     assert_eq!(store.entries_after(group, 0, 10).await.unwrap().0.len(), entries + 1);
     let late = NewHandOver { to_runner: "desk", ..new };
-    assert_eq!(store.begin_handover(&calls[0], late).await.unwrap().to_runner, "box", "the hand-over has ended");
+    assert_eq!(
+        store.begin_handover(&calls[0], late).await.unwrap().to_runner,
+        "box",
+        "the hand-over has ended"
+    );
 
     for (call, state) in [(&calls[1], CallState::Failed), (&calls[2], CallState::Stopped)] {
         store.begin_handover(call, new).await.unwrap();

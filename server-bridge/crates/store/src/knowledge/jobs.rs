@@ -88,7 +88,8 @@ impl Store {
             .await?;
         if of_folder {
             return Err(invalid(
-                "cannot be added to a collection that mirrors a folder; put the file into that folder".to_owned(),
+                "cannot be added to a collection that mirrors a folder; put the file into that folder"
+                    .to_owned(),
             ));
         }
         check_queue(&mut transaction, user, 1).await?;

@@ -19,7 +19,7 @@ pub struct MemoryHolder {
 }
 
 impl MemoryHolder {
-    /// The holder for an agent of a user.
+    /// The holder for a user's agent in a group.
     #[must_use]
     pub fn agent(user: UserId, agent: i64) -> Self {
         Self { user, agent: Some(agent) }
@@ -88,7 +88,7 @@ impl Store {
         Ok(MemoryHolder { user, agent })
     }
 
-    /// Begins a transaction that changes a holder's memories. An agent cannot be removed from its group before it ends.
+    /// Begins a transaction that changes a holder's memories. An agent cannot be removed from its group before the transaction ends.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the agent was removed, or is another user's.
@@ -112,7 +112,7 @@ impl Store {
 pub(crate) enum Gone {
     /// One agent.
     Agent(i64),
-    /// All agents of a person.
+    /// All agents that a person has in the group.
     Of(UserId),
     /// All agents of the group.
     All,

@@ -20,7 +20,7 @@ pub struct MemoryReplacement {
     pub replaces_id: i64,
     /// The text of that memory.
     pub text: String,
-    /// The id of the memory that has already superseded that one; `None` if there is none.
+    /// The id of the memory that has already superseded the one to be replaced; `None` if none has.
     pub superseded_by: Option<i64>,
 }
 
@@ -136,7 +136,7 @@ async fn keep_in(
     .ok_or_else(|| Error::not_found("proposal", proposal.id))
 }
 
-/// Supersedes items by `by`, or, if `by` is a proposal, records that it will.
+/// Supersedes items by `by`, or, if `by` is a proposal, records that the proposal will supersede them.
 pub(super) async fn replace_in(
     transaction: &mut Transaction,
     holder: MemoryHolder,

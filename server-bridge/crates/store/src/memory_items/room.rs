@@ -28,7 +28,7 @@ pub(super) async fn check(transaction: &mut Transaction, holder: MemoryHolder, n
     .await?;
     if applying > MEMORY_ITEMS_PER_USER {
         return Err(invalid(format!(
-            "cannot be kept: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
+            "cannot be stored: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
         )));
     }
     if ended > MEMORY_ENDED_PER_USER {

@@ -166,7 +166,7 @@ const PLACES: [Place; 4] = [
         change: "UPDATE masks SET placeholder = $3 WHERE number = $1 AND item_id = $2",
         form: Form::Plain,
     },
-    // A model may copy lines into its summary unchanged.
+    // A model may copy lines unchanged into its summary.
     Place {
         found: "SELECT k.id, k.last_item FROM compactions k JOIN chats c ON c.id = k.chat_id
                 WHERE c.user_id = $1 AND k.summary LIKE '%- #%'",
@@ -317,7 +317,7 @@ mod tests {
         for other in [&[2][..], &[], &[121]] {
             assert_eq!(without(Form::Plain, text, other), None);
         }
-        assert_eq!(without(Form::Plain, &left, &[1, 3]), None, "it is done once");
+        assert_eq!(without(Form::Plain, &left, &[1, 3]), None, "removing the memories again changes nothing");
         // Several memories on one line, as a search shows them.
         let line = "found: - #1 semantic: \"one\" - #2 semantic: \"two\"";
         assert_eq!(

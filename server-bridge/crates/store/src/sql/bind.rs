@@ -1,7 +1,7 @@
 //! The arguments of a statement, typed for either database.
 //!
 //! PostgreSQL accepts no NUL in a text. So that both databases store and show the same text, each NUL in a text becomes [`NUL_SHOWN`] here, through
-//! which every argument passes; search words are changed in the same way, and so match.
+//! which every argument passes; search words are changed in the same way, so they match.
 
 use std::borrow::Cow;
 
@@ -168,6 +168,6 @@ mod tests {
         assert_eq!(of(Some("\0").value()).as_deref(), Some("\u{2400}"));
         assert_eq!(of((&Some("ä\n".to_owned())).value()).as_deref(), Some("ä\n"));
         assert_eq!(of(None::<&str>.value()), None);
-        assert!(matches!(b"\0"[..].value(), Value::Bytes(Some([0]))), "bytes are no text");
+        assert!(matches!(b"\0"[..].value(), Value::Bytes(Some([0]))), "bytes are not text");
     }
 }

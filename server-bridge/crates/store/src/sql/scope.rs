@@ -12,7 +12,7 @@ use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
 /// The name of the counter of changes that failed because this node is not the user's home, or is considered dead.
 pub const REFUSED_FENCES: &str = "sandbridge_refused_fences_total";
 
-/// The space of the locks of groups, which keeps them apart from the locks of users.
+/// The namespace of the locks of groups, which keeps them apart from the locks of users.
 const GROUP_LOCKS: i32 = 1;
 
 /// The owner of the rows that a change touches: one user, named directly or by one of the user's rows, or the whole server.
@@ -78,8 +78,8 @@ impl Locked<'_> {
     }
 }
 
-/// Begins a transaction, and completes that even if the caller is dropped meanwhile. Otherwise sqlx would return the connection to the pool inside
-/// a transaction that it does not know of, with its lock held and the next user's changes in it (sqlx-postgres 0.9.0, `transaction.rs`: the
+/// Begins a transaction, and completes its beginning even if the caller is dropped meanwhile. Otherwise sqlx would return the connection to the pool
+/// inside a transaction that it does not know of, with its lock held and the next user's changes in it (sqlx-postgres 0.9.0, `transaction.rs`: the
 /// rollback of a begin that was dropped looks at a depth that is still 0).
 pub(crate) async fn begin_to_the_end(
     pool: &PgPool,
@@ -109,7 +109,7 @@ fn begin(scope: Scope<'_>) -> SqlStr {
     }
 }
 
-/// The same for a node, which must be the user's home, or, for rows that belong to no user, be alive.
+/// Like [`begin`], but for a node, which must be the user's home, or, for rows that belong to no user, be alive.
 ///
 /// `BEGIN` is last: a statement before it joins the transaction that it begins, and if that statement fails, no transaction is left open
 /// (PostgreSQL's documentation, 55.2.2.1).
@@ -146,7 +146,7 @@ fn lock_of(scope: Scope<'_>) -> Lock {
         Scope::Alone => return Lock::None,
         Scope::Login(user) => return Lock::Of(format!("pg_advisory_xact_lock({user})")),
         Scope::System => return Lock::Of("pg_advisory_xact_lock(0)".to_owned()),
-        // A lock with two numbers is in another space than a lock with one.
+        // A lock with two numbers is in a different namespace from a lock with one number.
         Scope::Group(group) => {
             return Lock::Of(format!(
                 "pg_advisory_xact_lock({GROUP_LOCKS}, CAST({group} % 2147483647 AS INTEGER))"

@@ -59,12 +59,12 @@ async fn what_was_asked_again_or_withdrawn_or_is_over_takes_no_answer() {
     let answer =
         async || store.answer_ask(ada, message, "approval", &given("1", "page"), &audit()).await.unwrap();
     store.put_ask(ada, message, "approval", 0).await.unwrap();
-    assert_eq!(answer().await, AskAnswered::Gone, "its time is over, and the one before was withdrawn");
+    assert_eq!(answer().await, AskAnswered::Gone, "it has expired, and the earlier question was withdrawn");
     let said = store.append_message(ada, &chat, MessageRole::User, "x", None).await.unwrap().id;
     let turn = store.queue_turn(ada, &chat, Some(said), message, "{}").await.unwrap();
     store.put_ask(ada, message, "approval", MINUTE_MS).await.unwrap();
     store.withdraw_asks(turn).await.unwrap();
-    assert_eq!(answer().await, AskAnswered::Gone, "its turn is over");
+    assert_eq!(answer().await, AskAnswered::Gone, "the questions of its turn were withdrawn");
     assert_eq!(audited(&store).await, 0);
     let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
     assert!(store.put_ask(eve, message, "approval", MINUTE_MS).await.is_err(), "another user's message");

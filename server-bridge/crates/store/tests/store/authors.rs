@@ -34,7 +34,7 @@ async fn the_words_of_others_are_never_the_users_own_in_a_copy_either() {
     let of_others = say(&store, &ann, &chat, "call/1", Author::Others).await;
     assert_eq!(store.said_of_turn(ann.id, of_others).await.unwrap(), None);
     assert_eq!(store.own_words(ann.id, &chat, 10).await.unwrap(), [""; 0]);
-    assert_eq!(idle().await, [], "there is nothing of hers to remember");
+    assert_eq!(idle().await, [], "she has written nothing to remember");
     let copy = store.fork_chat(ann.id, &chat, None).await.unwrap().id;
     assert_eq!(store.own_words(ann.id, &copy, 10).await.unwrap(), [""; 0]);
     assert_eq!(idle().await, []);

@@ -148,7 +148,7 @@ async fn what_was_stopped_or_taken_back_begins_nothing() {
     let world = World::new().await;
     let (store, ann, chat) = (&world.store, world.ann, &world.chat);
     let stopped = world.ended(TurnStatus::Cancelled).await;
-    assert_eq!(world.untold().await, [stopped], "a turn of its user's is told");
+    assert_eq!(world.untold().await, [stopped], "a turn that a user begins is notified of it");
     assert_eq!(store.chats_to_tell(None).await.unwrap(), []);
     let done = world.ended(TurnStatus::Done).await;
     store.finish_turn(world.root, TurnStatus::Done, None).await.unwrap();
@@ -176,7 +176,7 @@ async fn an_answer_that_begins_by_itself_goes_to_the_conversations_of_its_chat()
     let done = world.ended(TurnStatus::Done).await;
     let queued = store.queue_telling_turn(ann, chat, &[done], "it has ended", ("{}", "2")).await.unwrap();
     let (_, shown, turn) = queued.unwrap();
-    assert_eq!(store.complete_answers(0, 10).await.unwrap(), [], "it goes on");
+    assert_eq!(store.complete_answers(0, 10).await.unwrap(), [], "the turn has not ended");
     store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     let answers = store.complete_answers(0, 10).await.unwrap();
     assert_eq!(answers.len(), 1);

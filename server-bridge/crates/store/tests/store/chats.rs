@@ -175,7 +175,7 @@ async fn an_automatic_title_is_replaced_and_one_that_a_person_gave_is_not() {
         let replaced = store.replace_automatic_title(user, &chat.id, "Builds").await.unwrap();
         replaced.map(|chat| chat.title)
     };
-    assert_eq!(replace(ann, &chat).await, None, "nothing was said");
+    assert_eq!(replace(ann, &chat).await, None, "the chat has no message");
     say(&store, &chat, "how do I\nbuild it?").await;
     say(&store, &other, "hello").await;
     say(&store, &other, "more").await;
@@ -183,7 +183,7 @@ async fn an_automatic_title_is_replaced_and_one_that_a_person_gave_is_not() {
     let before_ms = store.chat(ann, &chat.id).await.unwrap().updated_at_ms;
     clock.advance(1);
     assert_eq!(replace(ann, &chat).await.as_deref(), Some("Builds"));
-    assert_eq!(store.chat(ann, &chat.id).await.unwrap().updated_at_ms, before_ms, "it stays where it is");
+    assert_eq!(store.chat(ann, &chat.id).await.unwrap().updated_at_ms, before_ms, "it keeps its position");
     store.rename_chat(ann, &other.id, "Mine").await.unwrap();
     assert_eq!(replace(ann, &other).await, None);
     assert_eq!(store.chat(ann, &other.id).await.unwrap().title, "Mine");
@@ -199,7 +199,7 @@ async fn an_empty_conversation_is_used_again_until_something_is_said_or_set_up_i
     assert_eq!(store.chats(ann, 10).await.unwrap().len(), 1);
     store.set_approval(ann, &chat.id, "full").await.unwrap();
     let second = store.empty_chat(ann).await.unwrap();
-    assert_ne!(second.id, chat.id, "nobody finds an approval mode that they did not set");
+    assert_ne!(second.id, chat.id, "a chat with an approval mode is not reused");
     store.bind_chat_runner(ann, &second.id, Some("laptop")).await.unwrap();
     let third = store.empty_chat(ann).await.unwrap();
     assert_ne!(third.id, second.id);

@@ -17,7 +17,7 @@ async fn a_key_opens_its_owners_account_with_its_scope_until_it_is_removed() {
     assert_eq!((made.created_at_ms, made.last_used_ms, made.expires_at_ms), (START_MS, None, None));
     let (user, key) = store.key_user(secret.expose()).await.unwrap().unwrap();
     assert_eq!((user, key), (ann.clone(), made));
-    assert_eq!(store.session_user(secret.expose()).await.unwrap(), None, "a key is no session");
+    assert_eq!(store.session_user(secret.expose()).await.unwrap(), None, "a key is not a session");
     assert!(matches!(store.remove_key(bob.id, "ci").await, Err(Error::NotFound { .. })));
     store.remove_key(ann.id, "ci").await.unwrap();
     assert_eq!(store.key_user(secret.expose()).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! Addresses from which accounts were logged in to.
+//! Addresses from which users logged in to their accounts.
 
 use std::net::IpAddr;
 
@@ -20,11 +20,11 @@ async fn an_address_is_known_for_the_account_that_logged_in_there() {
         assert!(!store.is_login_address(name, address(last)).await.unwrap(), "{name} {last}");
     }
     clock.advance(91 * DAY_MS);
-    assert!(!store.is_login_address("ann", address(1)).await.unwrap(), "it was long ago");
+    assert!(!store.is_login_address("ann", address(1)).await.unwrap(), "the login was too long ago");
     store.remember_login_address(ann.id, address(1)).await.unwrap();
     store.remove_user("ann").await.unwrap();
     add_user(&store, "ann").await;
-    assert!(!store.is_login_address("ann", address(1)).await.unwrap(), "the account is another one");
+    assert!(!store.is_login_address("ann", address(1)).await.unwrap(), "it is a different account");
 }
 
 #[tokio::test]

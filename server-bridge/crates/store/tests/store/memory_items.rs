@@ -316,7 +316,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     let before = (bytes_of(&path), store.turn_items(ann, &fork, newest).await.unwrap());
     assert!(count(&before.0, "secretfact") > 1_000);
     assert_eq!(store.forget_memories(bob, &ids).await.unwrap(), 0);
-    assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap(), before.1, "nobody else's change");
+    assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap(), before.1, "bob changes nothing");
     assert_eq!(store.forget_memories(ann, &ids).await.unwrap(), COUNT);
     // The deletion wakes the task that rewrites the file.
     store.deletion().await;
@@ -478,7 +478,7 @@ async fn memories_that_have_ended_take_no_room_and_have_a_limit_of_their_own() {
     let items = store.memory_items(ann).await.unwrap();
     let ended = items.iter().filter(|item| item.superseded_by.is_some()).count();
     assert_eq!((items.len() - ended, ended), (1, usize::try_from(MEMORY_ENDED_PER_USER).unwrap()));
-    assert_eq!(items[0].id, second, "the one that ended first is gone");
+    assert_eq!(items[0].id, second, "the one that ended first was deleted");
     for number in 1..MEMORY_ITEMS_PER_USER {
         add(&format!("fact {number}"), false, &[]).await.unwrap();
     }
@@ -489,12 +489,12 @@ async fn memories_that_have_ended_take_no_room_and_have_a_limit_of_their_own() {
     is_full(add("one more", false, &[]).await);
     let proposal = add("proposed", true, &[]).await.unwrap().id;
     is_full(store.accept_memory(ann, proposal).await);
-    assert!(store.memory_item(ann, proposal).await.unwrap().is_proposed, "it still waits");
-    // A memory that ended applies again only if there is room.
+    assert!(store.memory_item(ann, proposal).await.unwrap().is_proposed, "it is still a proposal");
+    // A memory that ended applies again only if the limit allows it.
     let again = MemoryChange { valid_to_ms: Some(None), text: None, ..to("") };
     is_full(store.change_memory(ann, second, &again).await);
     assert!(store.memory_item(ann, second).await.unwrap().superseded_by.is_some());
-    // A memory that replaces another one needs no room.
+    // A memory that replaces another one can be added even at the limit.
     newest = add("flat last", false, &[newest]).await.unwrap().id;
     store.forget_memories(ann, &[newest]).await.unwrap();
     store.change_memory(ann, items[5].id, &again).await.unwrap();

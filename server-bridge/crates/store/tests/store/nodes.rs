@@ -64,7 +64,7 @@ async fn a_home_is_claimed_once_and_again_when_its_node_is_dead_or_released_it()
     let (one, other) =
         (joined(&store, "http://a:1", NODE_LEASE).await, joined(&store, "http://b:1", NODE_LEASE).await);
     assert_eq!(store.claim_home(ann, &one.id).await.unwrap(), Claim::Home(1));
-    assert_eq!(store.claim_home(ann, &one.id).await.unwrap(), Claim::Home(1), "it is already");
+    assert_eq!(store.claim_home(ann, &one.id).await.unwrap(), Claim::Home(1), "it is the home already");
     let elsewhere = Claim::Elsewhere("http://a:1".to_owned());
     assert_eq!(store.claim_home(ann, &other.id).await.unwrap(), elsewhere);
     store.renew_node(&one.id, OVER).await.unwrap();
@@ -111,14 +111,14 @@ async fn a_node_is_drained_while_another_one_takes_on_users() {
     let (store, _) = store().await;
     let one = joined(&store, "http://a:1", NODE_LEASE).await;
     let refused = async |url: &str| store.set_draining(url, true).await.unwrap_err().to_string();
-    assert!(refused("http://a:1").await.contains("the only one that takes on users"));
+    assert!(refused("http://a:1").await.contains("the only one that accepts users"));
     let other = joined(&store, "http://b:1", NODE_LEASE).await;
     store.set_draining("http://a:1", true).await.unwrap();
     store.set_draining("http://a:1", true).await.unwrap();
     let draining = Renewal::Kept { is_draining: true };
     assert_eq!(store.renew_node(&one.id, NODE_LEASE).await.unwrap(), draining);
     assert_eq!(store.renew_node(&other.id, NODE_LEASE).await.unwrap(), KEPT);
-    assert!(refused("http://b:1").await.contains("the only one that takes on users"));
+    assert!(refused("http://b:1").await.contains("the only one that accepts users"));
     store.set_draining("http://a:1", false).await.unwrap();
     assert_eq!(store.renew_node(&one.id, NODE_LEASE).await.unwrap(), KEPT);
     store.set_draining("http://b:1", true).await.unwrap();

@@ -49,15 +49,15 @@ async fn an_expired_secret_is_none_makes_room_and_is_removed() {
     for secret in ["one", "two"] {
         assert!(store.put_one_time(&new(secret, "ann")).await.unwrap());
     }
-    assert!(!store.put_one_time(&new("three", "ann")).await.unwrap(), "two of one owner");
+    assert!(!store.put_one_time(&new("three", "ann")).await.unwrap(), "one owner has at most two");
     for (secret, owner) in [("three", "bob"), ("four", "bob"), ("five", "eve")] {
         assert!(store.put_one_time(&new(secret, owner)).await.unwrap(), "{secret}");
     }
-    assert!(!store.put_one_time(&new("six", "mia")).await.unwrap(), "five of all");
+    assert!(!store.put_one_time(&new("six", "mia")).await.unwrap(), "all owners have at most five");
     assert!(
         store.has_one_time(ticket).await.unwrap() && !store.has_one_time(OneTimeKind::SignIn).await.unwrap()
     );
-    assert_eq!(store.purge_sign_in().await.unwrap(), 0, "none is over");
+    assert_eq!(store.purge_sign_in().await.unwrap(), 0, "none has expired");
     clock.advance(60_000);
     assert_eq!(store.find_one_time(ticket, "one").await.unwrap(), None);
     assert_eq!(store.take_one_time(ticket, "one").await.unwrap(), None);
@@ -100,7 +100,7 @@ async fn attempts_are_few_at_once_and_come_back_one_by_one() {
     store.refund_attempt(&ann).await.unwrap();
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None, "the attempt was refunded");
     clock.advance(59_999);
-    assert_eq!(store.purge_sign_in().await.unwrap(), 1, "bob's is over, ann's is not");
+    assert_eq!(store.purge_sign_in().await.unwrap(), 1, "bob's bucket is full, ann's is not");
     clock.advance(1);
     assert_eq!(store.purge_sign_in().await.unwrap(), 1);
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None);
@@ -115,7 +115,11 @@ async fn a_clock_that_was_set_back_keeps_nobody_out_for_long() {
     }
     clock.advance(-3_600_000);
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None);
-    assert_eq!(store.take_attempt(&ann).await.unwrap(), Some(20_000), "no attempts are gained");
+    assert_eq!(
+        store.take_attempt(&ann).await.unwrap(),
+        Some(20_000),
+        "setting the clock back gains no attempts"
+    );
     clock.advance(20_000);
     assert_eq!(store.take_attempt(&ann).await.unwrap(), None);
 }

@@ -132,7 +132,11 @@ async fn a_call_leads_to_the_turn_that_serves_it_also_when_the_sub_agent_was_cal
     let (first, second) = (child.message.unwrap(), card(&store, ann, &parent).await);
     let called = async |user, card| store.called_sub_agent(user, &parent, card).await.unwrap();
     let made = called(ann, first).await.unwrap();
-    assert_eq!((made.agent.chat, made.turn), (child.chat.clone(), None), "made, and not called yet");
+    assert_eq!(
+        (made.agent.chat, made.turn),
+        (child.chat.clone(), None),
+        "it was created, and not called yet"
+    );
     let one = task(&store, ann, &child.chat, first, root).await;
     let turn = called(ann, first).await.unwrap().turn.unwrap();
     assert_eq!((turn.id, turn.status, turn.is_last), (one, TurnStatus::Running, true));

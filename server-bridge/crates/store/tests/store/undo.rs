@@ -115,7 +115,7 @@ async fn what_sub_agents_did_in_a_turn_is_taken_back_with_it() {
     let texts: Vec<&str> =
         marked.iter().map(|message| message.text.as_str()).filter(|text| !text.is_empty()).collect();
     assert_eq!(texts, ["two", "answer", "tool", "again", "deep", "late"]);
-    assert_eq!(items(&store, &ann, &child).await, ["task"], "it knows what it knew before");
+    assert_eq!(items(&store, &ann, &child).await, ["task"], "it has only its earlier items");
     assert_eq!(store.chat_cwd(ann.id, &child).await.unwrap(), "");
     assert_eq!(called(&chat, "x").await, Some(child.clone()));
     assert_eq!((called(&child, "y").await, called(&chat, "z").await), (None, None), "they lost their names");
@@ -146,11 +146,11 @@ async fn what_was_to_be_done_before_a_turn_is_to_be_done_again() {
     assert_eq!(store.todos(ann.id, &part).await.unwrap(), to_do(&["a", "b"]));
     let past = store.past_turns(ann.id, &part, 9).await.unwrap();
     store.take_back(ann.id, &part, &[past[0].id, past[1].id]).await.unwrap();
-    assert_eq!(store.todos(ann.id, &part).await.unwrap(), [], "a fork knows how it was before too");
+    assert_eq!(store.todos(ann.id, &part).await.unwrap(), [], "a fork also restores its earlier task list");
     store.take_back(ann.id, &chat, &[turns[2]]).await.unwrap();
     assert_eq!(now().await, to_do(&["a", "b"]));
     store.take_back(ann.id, &chat, &[turns[1]]).await.unwrap();
-    assert_eq!(now().await, to_do(&["a", "b"]), "it changed nothing");
+    assert_eq!(now().await, to_do(&["a", "b"]), "this turn changed nothing");
     store.take_back(ann.id, &chat, &[turns[0]]).await.unwrap();
     assert_eq!(now().await, []);
 }
@@ -216,7 +216,7 @@ async fn a_file_is_kept_as_it_was_first_and_once() {
     assert_eq!(store.checkpoints(ann.id, &chat.id, first).await.unwrap().len(), 2);
     assert!(
         store.checkpoint_content(ann.id, &chat.id, &old).await.unwrap().is_some(),
-        "the first one has it still"
+        "the first turn still refers to it"
     );
     store.take_back(ann.id, &chat.id, &[first]).await.unwrap();
     assert_eq!(store.checkpoint_content(ann.id, &chat.id, &old).await.unwrap(), None);
@@ -298,7 +298,7 @@ async fn a_fork_holds_what_was_said_and_goes_on_by_itself() {
     store.take_back(ann.id, &part.id, &[past[0].id]).await.unwrap();
     assert_eq!(shown(&store, &part).await[0], ("one".to_owned(), true));
     assert!(items(&store, &ann, &part.id).await.is_empty());
-    assert_eq!(items(&store, &ann, &chat.id).await.len(), 4, "the other goes on");
+    assert_eq!(items(&store, &ann, &chat.id).await.len(), 4, "the original is unchanged");
     assert!(store.past_turns(ann.id, &chat.id, 9).await.unwrap().iter().any(|turn| turn.id == first));
     store.delete_chat(ann.id, &chat.id).await.unwrap();
     assert_eq!(texts(&all).await.len(), 8);

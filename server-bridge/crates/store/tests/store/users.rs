@@ -82,11 +82,14 @@ async fn a_user_is_changed_as_a_whole_or_not_at_all() {
     let ann = add_user(&store, "ann").await;
     assert_eq!(store.change_user("ann", Some(false), Some("another horse")).await.unwrap(), None);
     assert!(store.change_user("ann", Some(true), Some("short")).await.is_err());
-    assert!(store.verify_password("ann", PASSWORD).await.unwrap().is_some(), "the last one administers");
+    assert!(
+        store.verify_password("ann", PASSWORD).await.unwrap().is_some(),
+        "the only administrator's password stays"
+    );
     let bob = add_user(&store, "bob").await;
     let token = store.create_session(bob.id).await.unwrap().token;
     assert!(store.change_user("bob", Some(true), None).await.unwrap().unwrap().admin);
-    assert!(store.session_user(token.expose()).await.unwrap().is_some(), "the password stayed");
+    assert!(store.session_user(token.expose()).await.unwrap().is_some(), "the password was not changed");
     assert!(store.change_user("bob", None, Some("another horse")).await.unwrap().unwrap().admin);
     assert_eq!(store.session_user(token.expose()).await.unwrap(), None);
     assert_eq!(store.user_by_name("ann").await.unwrap(), Some(ann));

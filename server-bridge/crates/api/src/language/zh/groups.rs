@@ -217,8 +217,14 @@ pub(super) const TABLE: &[Row] = &[
     ("chain", "链"),
     ("the chain", "链"),
     ("agent", "智能体"),
-    ("{} exceeds the limit: you already own {}; delete one first", "{0}已达上限：你已拥有 {1} 个；请先删除一个"),
-    ("{} exceeds the limit: the group already has {}; remove one first", "{0}已达上限：群组已有 {1} 个；请先移除一个"),
+    (
+        "{} exceeds the limit: you already own {}; delete one first",
+        "{0}已达上限：你已拥有 {1} 个；请先删除一个",
+    ),
+    (
+        "{} exceeds the limit: the group already has {}; remove one first",
+        "{0}已达上限：群组已有 {1} 个；请先移除一个",
+    ),
     (
         "a chain needs at least one step, such as `1. @writer: Write a story.`",
         "链至少需要一步，例如 `1. @writer: 写一个故事。`",

@@ -119,7 +119,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the collection", "文档集"),
     ("the document", "文档"),
     ("the upload", "上传"),
-    ("{} exceeds the limit: you already have {}; delete one first", "{0}已达上限：你已有 {1} 个；请先删除一个"),
+    (
+        "{} exceeds the limit: you already have {}; delete one first",
+        "{0}已达上限：你已有 {1} 个；请先删除一个",
+    ),
     (
         "{} exceeds the limit: a collection can have at most {}; delete some, or add another collection",
         "{0}已达上限：一个文档集最多 {1} 个；请删除一些，或新建另一个文档集",

@@ -34,7 +34,7 @@ pub(super) const TABLE: &[Row] = &[
     ("call", "请求"),
     ("prompts", "提示词"),
     ("{} must be 32 hexadecimal digits", "{0}必须是 32 位十六进制数字"),
-    ("{} is empty; leave it out, or give one", "{0}为空；请去掉，或填写内容"),
+    ("{} is empty; leave it out, or set one", "{0}为空；请去掉，或填写内容"),
     ("{} has more than {} items; merge some", "{0}超过 {1} 项；请合并一些"),
     // Addresses and forms of requests.
     ("there is no such endpoint; see /api/v1/openapi.json", "没有这个接口；请查看 /api/v1/openapi.json"),

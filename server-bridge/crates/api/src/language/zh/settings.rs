@@ -200,7 +200,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the {} is not running", "该{0*}未在运行"),
     (
-        "the {} is the only one that takes on users; start another one first",
+        "the {} is the only one that accepts users; start another node first",
         "只剩这一个{0*}在接收用户；请先启动另一个",
     ),
     (
@@ -234,7 +234,10 @@ pub(super) const TABLE: &[Row] = &[
         "{0}包含的词超过 {1} 个；请只用最重要的词",
     ),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
-    ("{} exceeds the limit: you already have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
+    (
+        "{} exceeds the limit: you already have {}; remove one first",
+        "{0}已达上限：你已有 {1} 个；请先移除一个",
+    ),
     ("the password", "密码"),
     ("the title", "标题"),
     ("lifetime of a key", "密钥的有效期"),
@@ -264,11 +267,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the {}'s name", "{0*}的名称"),
     ("{} needs a text", "{0}缺少文本"),
     (
-        "{} cannot be kept: there are already {} memories; forget some first",
+        "{} cannot be stored: there are already {} memories; forget some first",
         "{0}已达上限（{1} 条）；请先忘记一些",
     ),
     (
-        "{} cannot be kept: there are already {} proposals; accept or reject some first",
+        "{} cannot be stored: there are already {} proposals; accept or reject some first",
         "{0}无法保存：提议已达上限（{1} 条）；请先接受或拒绝一些",
     ),
     ("{} contains {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
@@ -305,7 +308,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the setting", "设置"),
     ("the source", "来源"),
     ("the text", "文本"),
-    ("{} exceeds the limit: you already have {}; revoke one first", "{0}已达上限：你已有 {1} 项；请先撤销一项"),
+    (
+        "{} exceeds the limit: you already have {}; revoke one first",
+        "{0}已达上限：你已有 {1} 项；请先撤销一项",
+    ),
     ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制哈希"),
     ("mode must be flat, letta or typed", "记忆方式必须是 flat、letta 或 typed"),
 ];

@@ -83,7 +83,10 @@ async fn the_end_of_a_gates_question_is_told_once_in_each_conversation_however_l
     let shown = ShownLog { entry: i64::MAX, gate: unanswered, outgoing: &line, told: &told };
     assert!(store.show_log(&account, &behind[0], shown).await.unwrap());
     assert!(store.ended_questions(&behind[0]).await.unwrap().is_empty());
-    assert!(store.channel_press(&token).await.unwrap().unwrap().used_at_ms.is_some(), "the question accepts no more answers");
+    assert!(
+        store.channel_press(&token).await.unwrap().unwrap().used_at_ms.is_some(),
+        "the question accepts no more answers"
+    );
     assert_eq!(
         store.ended_questions(&behind[1]).await.unwrap().len(),
         2,

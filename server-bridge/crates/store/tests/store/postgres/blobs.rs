@@ -146,7 +146,7 @@ async fn long_values_are_objects_and_short_ones_stay_in_their_rows() {
         [file("a", long("content", 9)), file("b", content.clone()), file("c", long("c", BLOB_MIN_BYTES + 1))];
     store.put_plugin(ann, &plugin("lint"), &files).await.unwrap();
     let keys = world.keys();
-    assert_eq!(keys.len(), 3, "equal values are one object: {keys:?}");
+    assert_eq!(keys.len(), 3, "equal values share one object: {keys:?}");
     let id = ask(url, "SELECT value FROM server_settings WHERE name = 'store.blobs_id'");
     for key in &keys {
         let name = key.strip_prefix(&format!("long/{id}/")).unwrap();

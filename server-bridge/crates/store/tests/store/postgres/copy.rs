@@ -94,7 +94,7 @@ async fn filled(path: &Path) {
     run(&mut connection, &format!("INSERT INTO chats SELECT '{}', user_id, title, runner, created_at_ms, updated_at_ms, cwd, approval, model, id, memory, is_copying FROM chats LIMIT 1", "0".repeat(32))).await;
 }
 
-/// The whole content of a file: each value with its type, in order, and the last ids given.
+/// The whole content of a file: each value with its type, in order, and the last ids assigned.
 async fn contents(path: &Path) -> Vec<String> {
     let mut connection = raw(path).await;
     let tables: Vec<String> = sqlx::query_scalar(
@@ -166,7 +166,7 @@ async fn a_copy_there_and_back_is_equal_and_its_source_says_where_it_went() {
         assert_eq!(expected, found);
     }
     let store = Store::at(&file(&back)).await.unwrap();
-    assert_eq!(add_user(&store, "new").await.id.0, 4, "no id is given twice");
+    assert_eq!(add_user(&store, "new").await.id.0, 4, "no id is assigned twice");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use store::{MessageRole, Store};
 
 use crate::support::{add_user, postgres_url};
 
-/// The time limit for a change that nothing holds up.
+/// The time limit for a change that nothing blocks.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The number of changes that are abandoned, and of those that follow: more than the pool has connections.
 const CHANGES: usize = 40;
@@ -34,7 +34,7 @@ async fn a_change_that_is_given_up_while_it_waits_holds_up_no_other() {
         {
             let mut change = pin!(store.append_message(ann, &chat, MessageRole::User, "given up", None));
             tokio::select! {
-                done = change.as_mut() => panic!("nothing holds it up: {done:?}"),
+                done = change.as_mut() => panic!("the lock does not block it: {done:?}"),
                 () = async { while number(&mut beside, waiting).await == 0 {} } => {}
             }
         }
@@ -42,7 +42,7 @@ async fn a_change_that_is_given_up_while_it_waits_holds_up_no_other() {
     }
     let changes = (0..CHANGES).map(|_| store.append_message(ann, &chat, MessageRole::User, "kept", None));
     let kept = tokio::time::timeout(PATIENCE, futures_util::future::join_all(changes)).await;
-    for message in kept.expect("nothing holds them up") {
+    for message in kept.expect("nothing blocks these changes") {
         message.unwrap();
     }
     // Another connection sees the kept messages, so they are committed; and no connection is left inside a transaction.

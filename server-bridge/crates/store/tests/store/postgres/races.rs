@@ -194,7 +194,11 @@ async fn of_two_first_accounts_and_of_two_of_one_name_at_once_one_is_made() {
             assert_eq!(successes(&added), 2);
         }
         let users = stores[1].users().await.unwrap();
-        assert_eq!(users.iter().filter(|user| user.admin).count(), 1, "the first one: {users:?}");
+        assert_eq!(
+            users.iter().filter(|user| user.admin).count(),
+            1,
+            "only the first user is an administrator: {users:?}"
+        );
         for user in users {
             stores[0].remove_user(&user.name).await.unwrap();
         }

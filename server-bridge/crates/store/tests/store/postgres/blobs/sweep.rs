@@ -30,7 +30,11 @@ async fn objects_go_when_no_row_has_named_them_for_a_day() {
         store.put_offload(*ann, chat, id, text, None).await.unwrap();
     }
     store.delete_chat(*ann, chat).await.unwrap();
-    assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (0, 2), "they are young");
+    assert_eq!(
+        (store.sweep_blobs().await.unwrap(), world.keys().len()),
+        (0, 2),
+        "the objects are less than a day old"
+    );
     ahead.advance(BLOB_AGE_MS + 60_000);
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 1));
     assert_eq!(store.offload(*ann, &other, "1").await.unwrap().unwrap().text, shared);
@@ -58,7 +62,11 @@ async fn objects_without_an_entry_go_after_a_day_and_those_of_other_databases_st
     world.server.replace("data", "long/stranger", b"another's");
     let ahead = Ahead::default();
     let store = world.at(ahead.clock());
-    assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (0, 3), "it is young");
+    assert_eq!(
+        (store.sweep_blobs().await.unwrap(), world.keys().len()),
+        (0, 3),
+        "the object is less than a day old"
+    );
     ahead.advance(BLOB_LIST_EVERY_MS.max(BLOB_AGE_MS) + 60_000);
     assert_eq!(store.sweep_blobs().await.unwrap(), 1);
     assert_eq!(world.keys(), [stays, "long/stranger".to_owned()]);
@@ -75,7 +83,7 @@ async fn a_sweep_that_loses_the_bucket_is_due_again_and_ends_its_work() {
     ahead.advance(BLOB_AGE_MS + 60_000);
     world.server.stop();
     assert!(store.sweep_blobs().await.unwrap_err().is_away());
-    assert_eq!(ask(&world.url, "SELECT COUNT(*) FROM blobs"), "0", "its entry is gone before it");
+    assert_eq!(ask(&world.url, "SELECT COUNT(*) FROM blobs"), "0", "its entry is deleted before the object");
     world.server.start_again();
     assert_eq!(world.keys().len(), 1);
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 0));

@@ -29,7 +29,7 @@ pub struct SubAgent {
     /// The message in that conversation that shows its last call.
     #[cfg_attr(feature = "sqlx", sqlx(rename = "message_id"))]
     pub message: Option<MessageId>,
-    /// Its role, if it has one.
+    /// The sub-agent's role, if it has one.
     pub role: Option<String>,
     /// The name by which it can be called again, if it has one.
     pub instance: Option<String>,

@@ -14,7 +14,7 @@ pub struct ApprovalRule {
     pub id: i64,
     /// The conversation in which it applies.
     pub chat_id: ChatId,
-    /// That conversation's title; may be empty.
+    /// The conversation's title; may be empty.
     pub chat_title: String,
     /// The tool's name.
     pub tool: String,

@@ -107,7 +107,7 @@ impl Store {
             .await?)
     }
 
-    /// This sub-agent's last background turn, if the conversation's agent called it.
+    /// The last background turn of a sub-agent, if the conversation's agent called it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

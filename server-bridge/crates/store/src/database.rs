@@ -65,13 +65,13 @@ impl Database {
         Box::pin(postgres::connect(url, Some(stand_still))).await
     }
 
-    /// The same database, for changes that are made only while this node may make them.
+    /// Turns this database into that of a node: each change is made only while the node may make it.
     pub(crate) fn of_node(mut self, node: Arc<Membership>) -> Self {
         self.node = Some(node);
         self
     }
 
-    /// The same database, for changes that are made without checking the node.
+    /// The same database, but changes are made without checking that the node may make them.
     pub(crate) fn unfenced(&self) -> Self {
         Self { node: None, ..self.clone() }
     }

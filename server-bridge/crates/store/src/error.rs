@@ -53,15 +53,15 @@ pub enum Error {
     /// The thing does not exist, or belongs to another user.
     #[error("there is no {what} {name:?}")]
     NotFound {
-        /// The kind of thing.
+        /// The kind of the missing thing.
         what: &'static str,
-        /// Its name or id.
+        /// The name or id of the missing thing.
         name: String,
     },
     /// The name is in use.
     #[error("there is already a {what} {name:?}; choose another name")]
     Taken {
-        /// The kind of thing it would name.
+        /// The kind of thing that was to get the name.
         what: &'static str,
         /// The name that is in use.
         name: String,
@@ -153,7 +153,7 @@ pub enum Error {
         place: String,
         /// The object's name.
         object: String,
-        /// What is wrong with it.
+        /// The reason why the object cannot be used.
         why: String,
     },
     /// Another server uses this database.
@@ -174,9 +174,9 @@ pub enum Error {
          the same version here"
     )]
     NodeVersion {
-        /// That node's URL.
+        /// The URL of that node.
         url: String,
-        /// Its version.
+        /// The version of the program that the node runs.
         version: String,
     },
     /// The database's secrets are sealed with a different key from this node's.
@@ -200,7 +200,7 @@ pub enum Error {
     /// The database cannot be copied to another one.
     #[error("cannot copy the database: {why}")]
     Copy {
-        /// The reason, and what to do.
+        /// The reason; where something can be done about it, also what to do.
         why: String,
     },
     /// A newer version of the program has written this database.

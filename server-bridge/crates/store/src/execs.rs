@@ -12,24 +12,24 @@ use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum ExecStatus {
-    /// It was sent, and has not ended as far as the server knows.
+    /// The exec was sent, and has not ended as far as the server knows.
     Running,
-    /// It ended with an exit code.
+    /// The exec ended with an exit code.
     Exited,
-    /// A signal ended it.
+    /// A signal ended the exec.
     Signaled,
-    /// It was ended because it exceeded its time limit.
+    /// The exec was ended because it exceeded its time limit.
     TimedOut,
-    /// It was ended on request.
+    /// The exec was ended on request.
     Cancelled,
-    /// It could not be run.
+    /// The command could not be run.
     Failed,
-    /// Its end is unknown.
+    /// The end of the exec is unknown.
     Lost,
 }
 
 impl ExecStatus {
-    /// Its name in the database and on the wire.
+    /// The status's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -49,20 +49,20 @@ crate::sql::bind_as_word!(ExecStatus);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum ExecKind {
-    /// A person, by a `!command` in a chat; a message shows it.
+    /// A person, by a `!command` in a chat; a message shows the exec.
     Chat,
-    /// A model, by its tool `Shell`; a detached one is a task.
+    /// A model, by its tool `Shell`; a detached exec is a task.
     Tool,
     /// A client of the exec socket.
     Client,
     /// A person at a terminal, which clients can reconnect to.
     Terminal,
-    /// A client of the Model Context Protocol; a detached one is a task.
+    /// A client of the Model Context Protocol; a detached exec is a task.
     Mcp,
 }
 
 impl ExecKind {
-    /// Its name in the database.
+    /// The kind's name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Chat => "chat",
@@ -91,15 +91,15 @@ pub struct ExecRequest {
     pub message: Option<MessageId>,
     /// A hash over the whole request; distinguishes a repetition from a different request.
     pub request_hash: String,
-    /// The place where it runs: a runner's name, `__docker__` or `none`.
+    /// The place where the command runs: a runner's name, `__docker__` or `none`.
     pub runner: Option<String>,
     /// The command as it is shown to people; cut beyond 4 KiB.
     pub command: String,
     /// The command in the audit trail; `None` if it is the same as `command`. Cut beyond 4 KiB.
     pub audited: Option<String>,
-    /// True if it continues when its client disconnects.
+    /// True if the command continues when its client disconnects.
     pub detached: bool,
-    /// How long it continues without a client, in milliseconds; only for terminals.
+    /// How long the command continues without a client, in milliseconds; only for terminals.
     pub linger_ms: Option<i64>,
 }
 
@@ -108,19 +108,19 @@ pub struct ExecRequest {
 pub struct ExecOutcome {
     /// Any status but [`ExecStatus::Running`].
     pub status: ExecStatus,
-    /// Its exit code, if it exited.
+    /// The exit code, if the command exited.
     pub exit_code: Option<i32>,
-    /// The number of the signal that ended it, if one did.
+    /// The number of the signal that ended the command, if one did.
     pub signal: Option<i32>,
     /// True if the sandbox denied the command an operation.
     pub sandbox_denied: bool,
-    /// True if some of its output was not kept.
+    /// True if some of the command's output was not kept.
     pub truncated: bool,
-    /// The length of its standard output, in bytes.
+    /// The length of the command's standard output, in bytes.
     pub stdout_bytes: u64,
-    /// The length of its standard error, in bytes.
+    /// The length of the command's standard error, in bytes.
     pub stderr_bytes: u64,
-    /// The file in its workspace with its whole output, if a chat shows only the beginning and the end.
+    /// The file in the workspace that contains the whole output, if a chat shows only its beginning and end.
     pub output_path: Option<String>,
     /// The error for the user; cut beyond 4 KiB.
     pub error: Option<String>,
@@ -144,29 +144,29 @@ pub struct Exec {
     pub message: Option<MessageId>,
     /// See [`ExecRequest::request_hash`].
     pub request_hash: String,
-    /// The place where it runs: a runner's name, `__docker__` or `none`.
+    /// The place where the command runs: a runner's name, `__docker__` or `none`.
     pub runner: Option<String>,
     /// The command, at most 4 KiB of it.
     pub command: String,
-    /// True if it continues when its client disconnects.
+    /// True if the command continues when its client disconnects.
     pub detached: bool,
-    /// Its state.
+    /// The exec's state.
     pub status: ExecStatus,
-    /// Its exit code, if it exited.
+    /// The exit code, if the command exited.
     pub exit_code: Option<i32>,
-    /// The number of the signal that ended it, if one did.
+    /// The number of the signal that ended the command, if one did.
     pub signal: Option<i32>,
     /// True if the sandbox denied the command an operation.
     pub sandbox_denied: bool,
-    /// True if some of its output was not kept.
+    /// True if some of the command's output was not kept.
     pub truncated: bool,
-    /// The length of its standard output, in bytes.
+    /// The length of the command's standard output, in bytes.
     #[sqlx(try_from = "i64")]
     pub stdout_bytes: u64,
-    /// The length of its standard error, in bytes.
+    /// The length of the command's standard error, in bytes.
     #[sqlx(try_from = "i64")]
     pub stderr_bytes: u64,
-    /// The file in its workspace with its whole output, if a chat shows only the beginning and the end.
+    /// The file in the workspace that contains the whole output, if a chat shows only its beginning and end.
     pub output_path: Option<String>,
     /// The error for the user; `None` if there is none.
     pub error: Option<String>,
@@ -174,7 +174,7 @@ pub struct Exec {
     pub started_at_ms: i64,
     /// When its end was recorded, in Unix milliseconds.
     pub finished_at_ms: Option<i64>,
-    /// How long it continues without a client, in milliseconds; only for terminals.
+    /// How long the command continues without a client, in milliseconds; only for terminals.
     pub linger_ms: Option<i64>,
     /// See [`ExecRequest::audited`].
     pub audited: Option<String>,
@@ -190,9 +190,9 @@ impl Exec {
 /// The result of [`Store::start_exec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecStart {
-    /// It is a new exec, which is recorded now: send it.
+    /// The exec is new and is now recorded: send it.
     New,
-    /// The same request was already recorded: attach to it, or report its outcome.
+    /// The same request was already recorded: attach to its exec, or report the outcome.
     Existing(Box<Exec>),
 }
 

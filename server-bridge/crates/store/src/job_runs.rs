@@ -25,21 +25,21 @@ pub use of_turn::{RunOfTurn, run_send_id};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum RunState {
-    /// Its message is to be posted.
+    /// The run's message is to be posted.
     #[default]
     Due,
-    /// Its message was posted; the outcome is that of the turn or the command.
+    /// The run's message was posted; the outcome is that of the turn or the command.
     Posted,
-    /// Nothing was posted, as its job's definition requires.
+    /// Nothing was posted, as the definition of the run's job requires.
     Skipped,
-    /// Its message could not be posted.
+    /// The run's message could not be posted.
     Failed,
-    /// Its delivery was refused.
+    /// The run's delivery was refused.
     Refused,
 }
 
 impl RunState {
-    /// Its name in the database.
+    /// The state's name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Due => "due",
@@ -107,7 +107,7 @@ pub struct JobRun {
     pub turn_error: Option<String>,
     /// The status of the command that its message ran.
     pub exec_status: Option<ExecStatus>,
-    /// That command's exit code.
+    /// The exit code of the command that its message ran.
     pub exit_code: Option<i32>,
 }
 
@@ -120,7 +120,7 @@ pub struct DueRun {
     pub slot: String,
     /// The message that it posts.
     pub text: String,
-    /// Its chat, once it has one.
+    /// The run's chat, once it has one.
     pub run_chat_id: Option<ChatId>,
     /// True if its user requested it: such a run does not wait for earlier ones.
     pub is_asked: bool,

@@ -12,14 +12,14 @@ use crate::{ChatId, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum JobKind {
-    /// A schedule starts them.
+    /// A schedule starts the runs.
     Schedule,
-    /// A webhook starts them.
+    /// A webhook starts the runs.
     Trigger,
 }
 
 impl JobKind {
-    /// Its name in the database and on the wire.
+    /// The kind's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Schedule => "schedule",

@@ -63,7 +63,7 @@ macro_rules! key_columns {
 }
 
 impl KeyScope {
-    /// Its name in the database and on the wire.
+    /// The scope's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",

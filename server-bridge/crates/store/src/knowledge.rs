@@ -25,7 +25,7 @@ pub use passages::{NewPage, NewPassage, Passage, Published};
 pub use search::{Ranked, Scope as SearchScope, WordsQuery};
 pub use vectors::{BarePassage, EmbeddingModel, PassagePlace, PassageVector};
 
-/// An SQL condition: the user `$1` may search the collection `c`.
+/// An SQL condition that is true if the user `$1` may search the collection `c`.
 macro_rules! visible {
     () => {
         "(c.user_id = $1 OR c.is_for_all OR EXISTS (SELECT 1 FROM collection_access a

@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const BUSY_TIMEOUT_MS: u64 = 10_000;
 /// The pause before switching a new file to WAL is tried again, if others are opening it too.
 pub const OPEN_RETRY_MS: u64 = 5;
-/// How long a caller waits for a free connection; longer than a busy wait, so that the clearer error comes first.
+/// How long a caller waits for a free connection; longer than [`BUSY_TIMEOUT_MS`], so that the clearer error comes first.
 pub const ACQUIRE_TIMEOUT_MS: u64 = 20_000;
 /// The number of connections that read in parallel; writes to SQLite always take turns on one.
 pub const READ_CONNECTIONS: u32 = 4;
@@ -225,7 +225,7 @@ pub const LINK_CODE_TRIES: i64 = 5;
 pub const LINK_TRIES_PER_PERSON: i64 = 5;
 /// The period to which [`LINK_TRIES_PER_PERSON`] applies, in milliseconds.
 pub const LINK_TRIES_MS: i64 = 600_000;
-/// The time after which a person who is not linked is told so again, in milliseconds.
+/// The minimum time between two messages that tell a person that they are not linked, in milliseconds.
 pub const STRANGER_TOLD_EVERY_MS: i64 = 3_600_000;
 /// The longest grant of an MCP server's provider, in bytes.
 pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;

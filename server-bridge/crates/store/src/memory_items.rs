@@ -23,7 +23,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Its name in the database and on the wire.
+            /// The value's name in the database and on the wire.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$value => $word,)+
@@ -72,15 +72,15 @@ words! {
 words! {
     /// The origin of an item.
     MemorySource {
-        /// Its user wrote it.
+        /// The user wrote the item.
         Person = "person",
-        /// Its user asked a model to keep it.
+        /// The user asked a model to store the item.
         Asked = "asked",
-        /// A model proposed it.
+        /// A model proposed the item.
         Model = "model",
-        /// It was taken from a chat that ended or was summarised.
+        /// The item was taken from a chat that ended or was summarised.
         Chat = "chat",
-        /// It was a named note in an earlier version of Sandbridge.
+        /// The item was a named note in an earlier version of Sandbridge.
         Note = "note",
     }
 }

@@ -31,7 +31,7 @@ pub enum MessageRole {
 }
 
 impl MessageRole {
-    /// Its name in the database and on the wire.
+    /// The role's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",

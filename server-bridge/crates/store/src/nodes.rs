@@ -54,11 +54,11 @@ pub struct PeerNode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum NodeState {
-    /// It is the home of users, and accepts more users.
+    /// The node is the home of users, and accepts more users.
     Up,
-    /// It finishes the work in progress: it is about to stop, or an administrator drains it.
+    /// The node finishes the work in progress, because it is about to stop or an administrator drains it.
     Draining,
-    /// It stopped, or another node took over after its lease expired.
+    /// The node stopped, or another node took over after its lease expired.
     Gone,
 }
 

@@ -23,7 +23,7 @@ impl RuleEffect {
     /// All effects, the strictest first.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
-    /// Its name in the database and on the wire.
+    /// The effect's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Deny => "deny",

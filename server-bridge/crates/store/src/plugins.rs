@@ -264,7 +264,7 @@ mod tests {
         assert!(store.plugins(eve).await.unwrap().is_empty());
         assert!(store.plugin_files(eve, "lint", "h1").await.unwrap().is_empty());
         store.put_plugin(ada, &plugin("lint", "h2"), &files[..1]).await.unwrap();
-        assert!(store.plugin_files(ada, "lint", "h1").await.unwrap().is_empty(), "the old copy is gone");
+        assert!(store.plugin_files(ada, "lint", "h1").await.unwrap().is_empty(), "the old copy was removed");
         assert_eq!(store.plugin_files(ada, "lint", "h2").await.unwrap().len(), 1);
         assert!(!store.enable_plugin(eve, "lint", false).await.unwrap());
         assert!(store.enable_plugin(ada, "lint", false).await.unwrap());

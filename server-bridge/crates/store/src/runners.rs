@@ -63,18 +63,18 @@ pub enum RunnerAuth {
         /// The runner.
         runner: Runner,
     },
-    /// It is a one-use token of this user's runner, to be passed to [`Store::enrol`].
+    /// The token is a one-use token of this user's runner, to be passed to [`Store::enrol`].
     Enrolling {
         /// The runner's owner.
         user: User,
         /// The runner.
         runner: Runner,
     },
-    /// It was never issued, or its record was already deleted.
+    /// The token was never issued, or its record was already deleted.
     Unknown,
-    /// It has expired, as an old token does some time after a rotation.
+    /// The token has expired, as an old token does some time after a rotation.
     Expired,
-    /// Its runner was revoked.
+    /// The token's runner was revoked.
     Revoked,
 }
 

@@ -38,7 +38,7 @@ pub enum SealedWith {
 pub enum LostKeys {
     /// The store stays locked, with an error.
     Refuse,
-    /// They are removed; their owners provide them again.
+    /// The secrets are removed; their owners enter them again.
     Forget,
 }
 

@@ -35,7 +35,7 @@ pub struct FoundMessage {
     /// The conversation's id.
     #[sqlx(rename = "chat_id")]
     pub chat: ChatId,
-    /// That conversation's title.
+    /// The conversation's title.
     pub title: String,
     /// The author's role.
     pub role: MessageRole,
@@ -75,7 +75,7 @@ const RANKED_BY_POSTGRES: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.tex
        AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND (c.id = $6 OR $6 = '')
      ORDER BY i.score DESC, m.id DESC LIMIT $4";
 
-/// The statement of a search. Every word has a parameter; an unused one matches everything. `hits` is a further condition.
+/// The statement of a search. Every word has a parameter; an unused one matches everything. `hits` is an additional condition.
 fn statement(hits: &str) -> String {
     format!(
         r"SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
@@ -187,7 +187,7 @@ impl MessageSearch<'_> {
 /// The words of a search, both as a query of the index and as patterns that compare characters.
 pub(crate) struct Words {
     pub(crate) query: search::tokens::Query,
-    /// A pattern for each word; `%` where there is no further word.
+    /// A pattern for each word; `%` for the unused parameters.
     pub(crate) patterns: Vec<String>,
     /// A pattern for each word with signs, which the index does not contain; `%` for the other words.
     pub(crate) signs: Vec<String>,

@@ -11,9 +11,9 @@ use crate::{ChatId, Store, UserId};
 /// The result of sending a message under an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// It is recorded now.
+    /// This call recorded the message.
     New(Message),
-    /// It was already sent under this id.
+    /// A message was already sent under this id.
     Known(Box<KnownSend>),
 }
 
@@ -23,7 +23,7 @@ pub struct KnownSend {
     /// The recorded message.
     #[sqlx(flatten)]
     pub message: Message,
-    /// Its immediate result, as its writer stored it; `None` if it has none.
+    /// The immediate result of the message, as its writer stored it; `None` if it has none.
     pub answer_json: Option<String>,
     /// True if its conversation has later messages.
     pub is_followed: bool,

@@ -23,7 +23,7 @@ impl TodoStatus {
     /// All statuses, in chronological order.
     pub const ALL: [Self; 3] = [Self::Pending, Self::InProgress, Self::Completed];
 
-    /// Its name in the database and on the wire.
+    /// The status's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

@@ -24,7 +24,7 @@ use crate::{ChatId, Store, UserId};
 pub enum InboxState {
     /// The event was recorded, and its processing has not begun.
     New,
-    /// The message to post for it is recorded.
+    /// The message to post for the event is recorded.
     Begun,
     /// The event was fully processed.
     Done,

@@ -19,13 +19,13 @@ use crate::{MessageId, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum OutState {
-    /// It is waiting to be sent.
+    /// The message is waiting to be sent.
     Ready,
-    /// It is being sent. After a restart of the server, the outcome of the attempt is unknown.
+    /// The message is being sent. After a restart of the server, the outcome of the attempt is unknown.
     Sending,
-    /// The messenger accepted it.
+    /// The messenger accepted the message.
     Sent,
-    /// It will not be sent.
+    /// The message will not be sent.
     Failed,
 }
 

@@ -55,7 +55,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
         fate: Fate::Stays("the id of a message that was sent once, to the original"),
     },
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
-    Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may continue with something else") },
+    Belonging { table: "memorised_chats", fate: Fate::Stays("later messages of the copy may differ") },
     Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory belongs to no chat") },
     Belonging {
         table: "memory_items",

@@ -19,22 +19,22 @@ use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum CallState {
-    /// It waits to be posted to its agent's chat.
+    /// The call is waiting to be posted to its agent's chat.
     Queued,
-    /// It waits because its agent's machine cannot be used now.
+    /// The call is waiting because its agent's machine cannot be used now.
     Waiting,
-    /// It was posted to its agent's chat.
+    /// The call was posted to its agent's chat.
     Running,
-    /// Its agent answered.
+    /// The call's agent answered.
     Done,
-    /// Its agent could not answer, or took too long.
+    /// The call's agent could not answer, or took too long.
     Failed,
-    /// A person stopped it.
+    /// A person stopped the call.
     Stopped,
 }
 
 impl CallState {
-    /// Its name in the database and on the wire.
+    /// The state's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -116,7 +116,7 @@ pub struct GroupCall {
     /// The chat that it was posted to.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
-    /// The message that shows the answer there.
+    /// The message in that chat that shows the answer.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
     /// The tokens that it used, recorded at its end.

@@ -77,7 +77,7 @@ pub struct NewRunOfChain<'a> {
 pub enum RunEnd {
     /// Every step is done.
     Done,
-    /// A person stopped it.
+    /// A person stopped the run.
     Stopped,
 }
 

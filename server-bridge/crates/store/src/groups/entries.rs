@@ -23,7 +23,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// Its name in the database and on the wire.
+    /// The kind's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",

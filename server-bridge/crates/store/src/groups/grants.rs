@@ -11,14 +11,14 @@ use crate::{Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum GrantMode {
-    /// Its owner is asked before each change.
+    /// The agent's owner is asked before each change.
     Ask,
-    /// It works in its own approval mode.
+    /// The agent works in its own approval mode.
     Own,
 }
 
 impl GrantMode {
-    /// Its name in the database and on the wire.
+    /// The mode's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",

@@ -14,18 +14,18 @@ use crate::{ChatId, Store, UserId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Access {
-    /// They can read.
+    /// The person can read.
     Reader,
-    /// They can also post, ask agents and begin chains.
+    /// The person can also post, ask agents and begin chains.
     Member,
-    /// They can also add and remove people and agents, and change chains.
+    /// The person can also add and remove people and agents, and change chains.
     Editor,
-    /// They can also delete the group and change other people's access.
+    /// The person can also delete the group and change other people's access.
     Owner,
 }
 
 impl Access {
-    /// Its name in the database and on the wire.
+    /// The level's name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reader => "reader",
@@ -62,24 +62,24 @@ pub struct GroupAgent {
     /// The user whose machine it works on.
     #[sqlx(rename = "owner_id")]
     pub owner: UserId,
-    /// That user's name.
+    /// The name of the user whose machine it works on.
     pub owner_name: String,
     /// The place where it works: a runner's name, `__docker__` or `none`.
     pub runner: String,
-    /// Its approval mode.
+    /// The agent's approval mode.
     pub approval: String,
-    /// Its model; `None` for its owner's choice for new chats.
+    /// The agent's model; `None` for its owner's choice for new chats.
     pub model: Option<String>,
-    /// The description of its role that its model is given.
+    /// The description of the agent's role, which its model is given.
     pub persona: String,
     /// The names of the tools that it may use, as a JSON list; `None` for all of its owner's.
     pub tools_json: Option<String>,
-    /// Its folder, relative to the workspace of its machine; empty for the whole workspace.
+    /// The agent's folder, relative to the workspace of its machine; empty for the whole workspace.
     pub folder: String,
     /// The chat that it works in, once it has one.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
-    /// The last entry that was shown to it.
+    /// The last entry that was shown to the agent.
     pub seen_id: i64,
     /// True if it was removed.
     pub is_removed: bool,
@@ -92,17 +92,17 @@ pub struct AgentDraft<'a> {
     pub handle: &'a str,
     /// The place where it works: a runner's name, `__docker__` or `none`.
     pub runner: &'a str,
-    /// Its approval mode.
+    /// The agent's approval mode.
     pub approval: &'a str,
-    /// Its model; `None` for its owner's choice for new chats.
+    /// The agent's model; `None` for its owner's choice for new chats.
     pub model: Option<&'a str>,
-    /// The description of its role that its model is given.
+    /// The description of the agent's role, which its model is given.
     pub persona: &'a str,
     /// The names of the tools that it may use, as a JSON list in which `*` matches any text. `None` keeps the current list; a new agent may then
     /// use all of its owner's tools.
     pub tools_json: Option<&'a str>,
-    /// Its folder, relative to the workspace of its machine; empty for the whole workspace. `None` keeps the current folder; a new agent then gets
-    /// the whole workspace.
+    /// The agent's folder, relative to the workspace of its machine; empty for the whole workspace. `None` keeps the current folder; a new agent then
+    /// gets the whole workspace.
     pub folder: Option<&'a str>,
 }
 

@@ -25,18 +25,18 @@ use crate::{ChatId, Store, TurnId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum CallMode {
-    /// It waits for the answer.
+    /// The agent waits for the answer.
     Wait,
-    /// It continues, and gets the answer later, as another call.
+    /// The agent continues, and gets the answer later, as another call.
     Background,
-    /// It hands its task over to the other agent.
+    /// The agent hands its task over to the other agent.
     HandOff,
-    /// It passes on an answer that the agent did not wait for.
+    /// The call passes on an answer that the agent did not wait for.
     Answer,
 }
 
 impl CallMode {
-    /// Its name in the database.
+    /// The mode's name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Wait => "wait",

@@ -43,9 +43,9 @@ pub struct Document {
 pub enum DocumentState {
     /// New content waits to be indexed; until then, searches find the previous version.
     Waiting,
-    /// Searches find its newest content.
+    /// Searches find the newest content.
     Ready,
-    /// Its newest content cannot be indexed; searches find the previous version, if there is one.
+    /// The newest content cannot be indexed; searches find the previous version, if there is one.
     Failed,
 }
 
@@ -168,7 +168,7 @@ pub(super) fn not_found(id: DocumentId) -> Error {
     Error::not_found("document", id.0)
 }
 
-/// The statement for documents, with a further condition.
+/// The statement that selects documents, with an additional condition.
 fn const_format(more: &'static str) -> sqlx::AssertSqlSafe<String> {
     sqlx::AssertSqlSafe(format!("{DOCUMENT}{more}"))
 }

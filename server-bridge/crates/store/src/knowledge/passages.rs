@@ -33,9 +33,9 @@ pub struct NewPassage {
     pub end: i64,
     /// The headings above it, one per line.
     pub headings: String,
-    /// Its words in order, separated by spaces, as crate `search` makes them.
+    /// The words of the passage in order, separated by spaces, as crate `search` makes them.
     pub words: String,
-    /// Its stems and whole identifiers.
+    /// The stems and whole identifiers of the passage, separated by spaces.
     pub others: String,
 }
 
@@ -63,15 +63,15 @@ pub struct Passage {
     pub id: ChunkId,
     /// The id of its document.
     pub document_id: DocumentId,
-    /// That document's name.
+    /// The name of its document.
     pub document: String,
-    /// The document's collection.
+    /// The id of its collection.
     pub collection_id: CollectionId,
-    /// That collection's name.
+    /// The name of its collection.
     pub collection: String,
     /// The number of its page.
     pub page: i64,
-    /// The name of that page's sheet; empty for documents without sheets.
+    /// The name of the page's sheet; empty for documents without sheets.
     pub title: String,
     /// The offset of its first byte in the page's text.
     pub span_start: i64,

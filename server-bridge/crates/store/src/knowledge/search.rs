@@ -35,7 +35,7 @@ pub struct Ranked {
     pub score: f64,
 }
 
-/// The conditions on passages `k`: they belong to the current version, in a collection in scope that the user `$1` may search.
+/// The conditions on passages `k`: they belong to the current version of a document, in a collection in scope that the user `$1` may search.
 pub(super) const IN_SCOPE: &str = concat!(
     "JOIN documents d ON d.id = k.document_id AND d.version = k.version
      JOIN collections c ON c.id = d.collection_id AND ($2 = '' OR $2 LIKE '%,' || CAST(c.id AS TEXT) || ',%') AND ",

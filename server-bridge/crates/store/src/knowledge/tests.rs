@@ -438,6 +438,9 @@ async fn a_deleted_document_leaves_no_trace_in_the_file() {
     assert_eq!(found(&store, ada, secret).await.len(), 20);
     store.remove_collection(ada, collection).await.unwrap();
     store.forget_deleted().await.unwrap();
-    assert!(!holds(secret), "the text, the index or the vectors of a deleted document are still there");
+    assert!(
+        !holds(secret),
+        "the file still contains the text, the index or the vectors of a deleted document"
+    );
     assert!(!holds("number7") && !holds("filler"));
 }

@@ -186,7 +186,7 @@ async fn what_a_sub_agent_gets_done_counts_for_the_turns_above_it() {
     let middle = store.open_turns(None).await.unwrap().into_iter().find(|turn| turn.id == turns[1]).unwrap();
     assert_eq!(ids(store.open_turns_below(ann, &middle.chat).await.unwrap()), turns[2..]);
     assert_eq!((middle.root, middle.card.is_some()), (Some(root), true));
-    // Each turn was resumed as often as allowed.
+    // Each turn was resumed as many times as is allowed.
     for turn in turns.iter().chain([&other]) {
         while store.resume_turn(*turn).await.unwrap() {}
     }

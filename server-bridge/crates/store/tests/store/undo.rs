@@ -59,7 +59,7 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
     assert_eq!(items(&store, &ann, &chat.id).await, ["said one", "answered one"]);
     assert_eq!(store.past_turns(ann.id, &chat.id, 10).await.unwrap().len(), 1);
     assert_eq!(store.chat_cwd(ann.id, &chat.id).await.unwrap(), "src");
-    // Its usage still counts.
+    // The usage of the undone turn still counts.
     let taken = store.usage(ann.id, Some(&chat.id), 0).await.unwrap();
     assert_eq!(taken.iter().map(|row| row.usage.input_tokens).sum::<i64>(), 20);
 }

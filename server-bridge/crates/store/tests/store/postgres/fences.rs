@@ -60,7 +60,7 @@ async fn a_change_needs_a_claim_and_fails_cleanly_after_it_is_lost() {
     one.store.renew_node(&one.new.id, OVER).await.unwrap();
     one.store.create_chat(ann).await.expect("no other node took over yet");
     assert_eq!(other.claim(ann).await, Claim::Home(2));
-    // This is repeated more often than there are connections, to check that none is left in a failed transaction.
+    // This is repeated more times than there are connections, to check that no connection is left in a failed transaction.
     for _ in 0..10 {
         let late = one.store.append_message(ann, &chat, MessageRole::User, "late", None).await.unwrap_err();
         assert!(matches!(late, Error::Fenced), "{late}");

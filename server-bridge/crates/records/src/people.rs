@@ -6,7 +6,7 @@ use crate::{ChatId, MessageId, TurnStatus, UserId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct User {
-    /// The id of their row.
+    /// The id of the user's row.
     pub id: UserId,
     /// The name, unique on this server.
     pub name: String,
@@ -35,8 +35,8 @@ pub struct SubAgent {
     pub instance: Option<String>,
     /// The runner that it works on, if one was named; otherwise it works where its parent does.
     pub place: Option<String>,
-    /// The absolute path of its worktree, if it works in one. The worktree itself is removed after a call that left nothing in it,
-    /// and made again for the next call.
+    /// The absolute path of its worktree, if it works in one. The worktree itself is removed after a call that left nothing in it, and created again
+    /// for the next call.
     pub worktree: Option<String>,
     /// The tools it may use, as JSON text that only the engine interprets.
     pub tools_json: String,

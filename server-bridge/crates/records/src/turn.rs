@@ -42,13 +42,13 @@ impl TurnStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct TurnUsage {
-    /// Input tokens, cached or not.
+    /// The number of input tokens, cached or not.
     pub input_tokens: i64,
     /// The number of input tokens that were read from a cache.
     pub cache_read_tokens: i64,
     /// The number of input tokens that were written to a cache.
     pub cache_write_tokens: i64,
-    /// Output tokens.
+    /// The number of output tokens.
     pub output_tokens: i64,
     /// The cost in millionths of a US dollar; 0 if no price is known.
     pub cost_micros: i64,

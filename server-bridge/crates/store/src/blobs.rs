@@ -168,7 +168,7 @@ impl Store {
         let value = self.bring(held.map(String::into_bytes), blob).await?;
         String::from_utf8(value).map_err(|_| {
             let place = self.blobs.as_ref().map(Bucket::to_string).unwrap_or_default();
-            Error::BlobLost { place, object, why: "it is not text".to_owned() }
+            Error::BlobLost { place, object, why: "its content is not valid UTF-8".to_owned() }
         })
     }
 

@@ -33,8 +33,8 @@ pub struct FoundChat {
 }
 
 /// The conversations of the user `$1` after the position `$2` (the last change), `$3` (the creation), `$4` (the id), the most recently changed first.
-/// Every word has two parameters: its pattern, `$5` to `$12`, and the pattern for signs, `$17` to `$24`. `hits` selects the messages that the index
-/// finds; those from `$15` to below `$16` are read one by one, if there are words (`$13`).
+/// Every word has two parameters: its pattern, `$5` to `$12`, and the pattern for punctuation and symbols, `$17` to `$24`. `hits` selects the
+/// messages that the index finds; those from `$15` to below `$16` are read one by one, if there are words (`$13`).
 fn statement(hits: &str) -> String {
     format!(
         r"SELECT id, user_id, title, runner, created_at_ms, updated_at_ms, message FROM (
@@ -65,7 +65,7 @@ fn statement(hits: &str) -> String {
     )
 }
 
-/// The number of the statement's arguments; those of the hits follow them.
+/// The number of the statement's own arguments; the arguments of `hits` follow them.
 const ARGUMENTS: usize = 24;
 
 /// The id of the oldest among the newest `$2` messages in the conversations of the user `$1`. SQLite evaluates a cross join from the left, so other

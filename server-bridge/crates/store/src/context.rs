@@ -78,7 +78,7 @@ impl Store {
         let begun = query_as(concat!(
             "SELECT b.turn_id, b.call_id FROM begun_calls b JOIN turns t ON t.id = b.turn_id WHERE ",
             live_turns!(),
-            // Each call of a turn that ended well has its result.
+            // Every call of a turn that finished has its result.
             " AND t.status <> 'done' ORDER BY b.turn_id, b.call_id"
         ))
         .bind(chat)

@@ -58,7 +58,7 @@ pub async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) ->
     if let Location::File(path) = from
         && !path.is_file()
     {
-        return refuse(format!("there is no database at {}", path.display()));
+        return refuse(format!("there is no database at {}; check the path", path.display()));
     }
     let mut source = open(from).await?;
     if let Some(bucket) = blobs {
@@ -204,7 +204,7 @@ async fn tables(postgres: &mut Transaction) -> Result<Vec<Table>> {
             "text" => Kind::Text,
             "bytea" => Kind::Bytes,
             other => {
-                return refuse(format!("the column {table}.{name} is of the type {other}, which is unknown"));
+                return refuse(format!("the column {table}.{name} has the unknown type {other}"));
             }
         };
         let table = tables.entry(table.clone()).or_insert_with(|| Table {

@@ -128,7 +128,7 @@ impl Store {
         Ok(Enrolment::Enrolled(permanent))
     }
 
-    /// Called when the permanent token of an enrolment was shown: marks the enrolment token as used up.
+    /// Called when a runner shows the permanent token of an enrolment: marks the enrolment token as used up.
     pub(crate) async fn finish_enrolment(
         &self,
         runner: RunnerId,

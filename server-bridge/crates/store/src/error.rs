@@ -97,7 +97,7 @@ pub enum Error {
     Open {
         /// The path of the database file.
         path: PathBuf,
-        /// The cause.
+        /// The error that the operating system reported.
         source: std::io::Error,
     },
     /// The address of a PostgreSQL database is invalid, or the database there cannot be used.
@@ -105,7 +105,7 @@ pub enum Error {
         "cannot use the database: {why}; the address has the form postgres://user:password@host:5432/sandbridge"
     )]
     DatabaseUrl {
-        /// The reason.
+        /// The reason why the database cannot be used.
         why: String,
     },
     /// No PostgreSQL server answers at the address, or it refuses the connection.
@@ -115,7 +115,7 @@ pub enum Error {
     Unreachable {
         /// The database, its host and port.
         place: String,
-        /// The cause.
+        /// The error that the database driver reported.
         source: sqlx::Error,
     },
     /// The bucket of long values cannot be reached, or refuses the request.
@@ -123,7 +123,7 @@ pub enum Error {
     Blobs {
         /// The bucket, and its server.
         place: String,
-        /// The cause.
+        /// The error of the request to the object store.
         source: Box<s3::Error>,
     },
     /// The given bucket does not have this database's objects.
@@ -292,7 +292,7 @@ impl Error {
         }
     }
 
-    /// True if the same call may succeed a little later, perhaps at another node.
+    /// True if the same call may succeed a little later, perhaps on another node.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Fenced) || self.is_away()
     }
@@ -349,7 +349,7 @@ pub(crate) fn is_away(error: &sqlx::Error) -> bool {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Tls(_) => true,
         sqlx::Error::Database(error) => {
             let code = error.code().unwrap_or_default();
-            // SQLite's codes are one to four digits.
+            // SQLite's codes have one to four digits.
             code.len() == 5
                 && code != POSTGRES_CANCELED
                 && POSTGRES_AWAY.iter().any(|class| code.starts_with(class))

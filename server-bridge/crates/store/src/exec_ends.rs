@@ -12,7 +12,7 @@ use crate::messages::update_in;
 use crate::sql::{Scope, Transaction, query, query_scalar};
 use crate::{AuditEntry, ExecId, ExecOutcome, ExecStatus, Message, MessageId, Store, UserId};
 
-/// The audit action for an end that became known after the exec had been recorded as lost. The exec already has its one `exec` entry then.
+/// The audit action for an end that became known after the exec had been recorded as lost. In that case, the exec already has its only `exec` entry.
 pub const EXEC_CORRECTED: &str = "exec.corrected";
 
 /// The end of an exec, with everything to record about it.

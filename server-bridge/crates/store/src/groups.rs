@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `members` | people and agents |
-//! | `grants` | which people may ask agents that are not their own |
+//! | `grants` | the people who may ask agents that are not their own |
 //! | `entries` | the log, and the calls that an entry makes |
 //! | `calls` | calls of agents, from asking to the answer |
 //! | `messages` | messages between agents |
@@ -63,7 +63,7 @@ macro_rules! groups_of {
 }
 
 impl Store {
-    /// A user's groups, the one that changed last first.
+    /// A user's groups, the most recently changed first.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -13,7 +13,7 @@ use crate::{Store, UserId};
 /// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// This node is the user's home, under this fence.
+    /// This node is the user's home, with this fence number.
     Home(i64),
     /// A live node at this URL is the user's home.
     Elsewhere(String),

@@ -25,7 +25,7 @@ pub use of_turn::{RunOfTurn, run_send_id};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum RunState {
-    /// The run's message is to be posted.
+    /// The run's message has yet to be posted.
     #[default]
     Due,
     /// The run's message was posted; the outcome is that of the turn or the command.

@@ -13,7 +13,7 @@
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
 //! | `enrolment` | one-use tokens for new machines |
 //! | `settings` | one value per user and key; the active runner |
-//! | `server_settings` | one value per key, of the whole server |
+//! | `server_settings` | one value per key, for the whole server |
 //! | `chats`, `messages` | conversations |
 //! | `turns` | the input and output of a model |
 //! | `streamed` | the text of answers in progress |
@@ -333,7 +333,7 @@ impl Store {
         self.clock.now_ms()
     }
 
-    /// The use of the connections to the database, by purpose.
+    /// The usage of the connections to the database, by purpose.
     pub fn pools(&self) -> Vec<PoolUse> {
         self.database.pools()
     }

@@ -45,7 +45,7 @@ impl PostgresUrl {
         Ok(Self { url: url.to_owned(), place })
     }
 
-    /// The whole address, to connect to it.
+    /// The whole address with the password, which is needed to connect.
     pub(crate) fn expose(&self) -> &str {
         &self.url
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// The database, its host and port.
+/// Shows the database, its host and its port.
 impl fmt::Display for PostgresUrl {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.place)

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{UserId, hex};
 
-/// The id of a node: 128 random bits as 32 hexadecimal digits, drawn when its process starts.
+/// The id of a node: 128 random bits as 32 hexadecimal digits, chosen when its process starts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(String);
 

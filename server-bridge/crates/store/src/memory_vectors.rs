@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::sql::{Scope, query, query_as};
 use crate::{MemoryHolder, Store};
 
-/// A memory that has no vector of some model yet.
+/// A memory that does not have a vector of the given model yet.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BareMemory {
     /// The memory's id.

@@ -2,8 +2,8 @@
 
 use crate::limits::PAGE_MAX_BYTES;
 
-/// Finds the last row that fits on a page, and whether more rows follow. `rows` has the number and the size in bytes of each row, in the order of
-/// the page, and one row more than `limit` if there is one. Unless `limit` is 0, a page has at least one row, whatever its size.
+/// Finds the last row that fits on a page, and whether more rows follow. `rows` has the id and the size in bytes of each row, in the order of the
+/// page, and one row more than `limit` if there is one. Unless `limit` is 0, a page has at least one row, whatever its size.
 pub(crate) fn last_fitting(rows: &[(i64, i64)], limit: i64) -> (Option<i64>, bool) {
     let mut left = PAGE_MAX_BYTES;
     let mut last = None;

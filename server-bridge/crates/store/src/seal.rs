@@ -74,7 +74,7 @@ impl EncryptionKey {
             }
             Self::File(bytes) => Hkdf::<Sha256>::new(Some(salt), bytes)
                 .expand(PURPOSE, &mut derived)
-                .expect("32 bytes are far below what HKDF can give"),
+                .expect("HKDF can give far more than 32 bytes"),
         }
         Ok(Sealer(Aes256Gcm::new(&Key::<Aes256Gcm>::from(derived))))
     }
@@ -108,7 +108,7 @@ impl Sealer {
         let mut derived = [0; ENCRYPTION_KEY_BYTES];
         Hkdf::<Sha256>::new(None, secret.as_bytes())
             .expand(PURPOSE_ONE_TIME, &mut derived)
-            .expect("32 bytes are far below what HKDF can give");
+            .expect("HKDF can give far more than 32 bytes");
         Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(derived)))
     }
 

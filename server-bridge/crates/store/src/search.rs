@@ -12,8 +12,8 @@ use crate::{ChatId, MessageId, MessageRole, Store, UserId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSearch<'a> {
     /// The words, all of which must occur: each as the beginning of a word, as words next to each other, or, in Chinese, anywhere. Case, accents,
-    /// English endings and traditional characters do not matter; ASCII signs do. If no message matches in this way, the words are searched for as any
-    /// part of a text. An empty list matches everything.
+    /// English endings and traditional characters do not matter; ASCII punctuation and symbols do. If no message matches in this way, the words are
+    /// searched for as any part of a text. An empty list matches everything.
     pub words: &'a [&'a str],
     /// Only messages of this conversation.
     pub chat: Option<&'a ChatId>,
@@ -90,7 +90,7 @@ fn statement(hits: &str) -> String {
     )
 }
 
-/// The number of the statement's arguments; those of the hits follow them.
+/// The number of the statement's own arguments; the arguments of `hits` follow them.
 const ARGUMENTS: usize = 14;
 
 impl Store {
@@ -189,7 +189,7 @@ pub(crate) struct Words {
     pub(crate) query: search::tokens::Query,
     /// A pattern for each word; `%` for the unused parameters.
     pub(crate) patterns: Vec<String>,
-    /// A pattern for each word with signs, which the index does not contain; `%` for the other words.
+    /// A pattern for each word with punctuation or symbols, which the index does not contain; `%` for the other words.
     pub(crate) signs: Vec<String>,
 }
 

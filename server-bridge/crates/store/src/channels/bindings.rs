@@ -222,7 +222,7 @@ impl Store {
         .await?)
     }
 
-    /// Records what a binding shows now together with the messages that show it, in one transaction. The questions whose end is reported take no
+    /// Records what a binding shows now together with the messages that show it, in one transaction. The questions whose end is reported accept no
     /// more answers. Returns false if the binding has ended, or if a concurrent call showed more.
     ///
     /// # Errors

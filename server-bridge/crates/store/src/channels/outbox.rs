@@ -242,7 +242,7 @@ impl Store {
         Ok(())
     }
 
-    /// Records that the messenger accepted a message, and the messenger's id of it.
+    /// Records that the messenger accepted a message, and the id that the messenger gave to it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -45,7 +45,7 @@ pub struct Press {
     pub reply_json: String,
     /// When it expires, in Unix milliseconds.
     pub expires_at_ms: i64,
-    /// When one of the question's answers was chosen, or the question ended; `None` before.
+    /// When one of the question's answers was chosen, or the question ended; `None` until then.
     pub used_at_ms: Option<i64>,
 }
 

@@ -38,7 +38,7 @@ impl Access {
 
 crate::sql::bind_as_word!(Access);
 
-/// A person of a group.
+/// A person in a group.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct GroupPerson {
     /// The person's user id.

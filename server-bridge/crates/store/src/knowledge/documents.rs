@@ -41,7 +41,7 @@ pub struct Document {
 /// The state of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentState {
-    /// New content waits to be indexed; until then, searches find the previous version.
+    /// New content is waiting to be indexed; until then, searches find the previous version.
     Waiting,
     /// Searches find the newest content.
     Ready,

@@ -26,7 +26,7 @@ pub struct EmbeddingModel {
     pub created_at_ms: i64,
 }
 
-/// A passage that does not have a vector of some model yet.
+/// A passage that does not have a vector of the given model yet.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BarePassage {
     /// The passage's id.

@@ -307,7 +307,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
             list.push(item.id);
         }
     }
-    // Another user's text with the same number is about another memory.
+    // Another user's text with the same id is about another memory.
     let foreign = store.create_chat(bob).await.unwrap().id;
     let theirs = store.add_memory(bob, &NewMemory { text: "bobsfact", ..MEMORY }).await.unwrap();
     show(&store, bob, &foreign, &MemoryItem { id: ids[0], ..theirs }).await;
@@ -327,7 +327,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     assert!(count(&bytes, "openfact") >= count(&before.0, "openfact") / 2, "the others are unchanged");
     let bobs = store.newest_turn(bob, &foreign).await.unwrap().unwrap();
     assert!(store.turn_items(bob, &foreign, bobs).await.unwrap()[1].contains("bobsfact"));
-    // Lines about other memories are unchanged, byte for byte; only the numbers of the forgotten memories are left.
+    // Lines about other memories are unchanged, byte for byte; only the ids of the forgotten memories are left.
     let after = store.turn_items(ann, &fork, newest).await.unwrap();
     assert_eq!(after.len(), before.1.len());
     for (was, is) in before.1.iter().zip(&after) {

@@ -1,4 +1,4 @@
-//! Keys of programs.
+//! API keys for programs.
 
 use store::{ApiKey, KeyScope, Name, Secret, User};
 
@@ -36,7 +36,7 @@ impl Accounts {
         Ok(made)
     }
 
-    /// Removes a key, which is no longer valid then.
+    /// Removes a key; it stops being valid at once.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`].

@@ -64,7 +64,7 @@ pub use trail::{Act, Trail, TrailPage};
 pub use usage::Usage;
 pub use users::{Change, NewUser};
 
-/// The accounts of a server. Cheap to clone; every clone is the same.
+/// The accounts of a server. Cheap to clone; all clones share the same state.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     store: Store,

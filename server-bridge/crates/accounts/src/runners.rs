@@ -67,7 +67,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Revokes a machine, whose tokens are no longer valid then. The listeners of events are informed, and close its connection.
+    /// Revokes a machine; its tokens stop being valid. The listeners of events are informed, and close its connection.
     ///
     /// # Errors
     /// [`Error::NotFound`].
@@ -79,7 +79,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Records that a runner has disconnected and is not expected back: after the server's next start nothing waits for it.
+    /// Records that a runner has disconnected and is not expected back: after its next start, the server does not wait for it.
     ///
     /// # Errors
     /// [`Error::Internal`].

@@ -15,7 +15,7 @@ pub struct AuditView {
     /// Who did it; null if unknown.
     #[schema(required)]
     pub user: Option<String>,
-    /// `exec`, `file.write`, `login`, ….
+    /// The kind of action: `exec`, `file.write`, `login`, ….
     #[serde(default)]
     #[schema(required)]
     pub action: String,

@@ -15,7 +15,7 @@ pub struct ChainStep {
     /// True if a person decides on its output before the next step begins.
     #[serde(default)]
     pub gate: bool,
-    /// How often the step is retried after a failure without asking a person; at most 5.
+    /// How many times the step is retried after failures before a person is asked; at most 5.
     #[serde(default)]
     pub retries: u32,
     /// How long one attempt may take, in seconds, from 10 to 86,400; 1,800 if not given.
@@ -169,7 +169,7 @@ pub struct ChainStepView {
     #[serde(default)]
     #[schema(required)]
     pub call_id: Option<i64>,
-    /// The step's output, or the text by which a person replaced it; empty until the step is done, and always in lists of runs.
+    /// The step's output, or the text by which a person replaced it; empty until the step is done, and always empty in lists of runs.
     #[serde(default)]
     #[schema(required)]
     pub output: String,

@@ -77,7 +77,7 @@ pub struct ChannelView {
     pub enabled: bool,
     /// The state of the connection.
     pub state: ChannelState,
-    /// The name under which it is connected, as the messenger shows it; empty if it was not connected yet.
+    /// The name under which it is connected, as the messenger shows it; empty if it has not been connected yet.
     pub connected_as: String,
     /// Since when it is in this state, in Unix milliseconds.
     #[serde(default)]
@@ -128,7 +128,7 @@ pub struct ChannelLinkView {
     pub kind: String,
     /// The name of the linked user.
     pub user: String,
-    /// The messenger's id of the person.
+    /// The person's id on the messenger.
     pub person: String,
     /// The name that the messenger shows.
     pub person_name: String,
@@ -151,13 +151,13 @@ pub struct ChannelBindingView {
     pub kind: String,
     /// Its name for people, such as `Telegram`.
     pub messenger: String,
-    /// The messenger's id of the conversation.
+    /// The conversation's id on the messenger.
     pub conversation: String,
     /// The user who bound it, who owns the channel.
     pub bound_by: String,
     /// Since when it belongs to the group, in Unix milliseconds.
     pub since: i64,
-    /// True if the caller may end it.
+    /// True if the caller may end the binding.
     pub may_end: bool,
 }
 

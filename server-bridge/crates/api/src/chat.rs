@@ -97,7 +97,7 @@ pub struct LiveView {
 pub struct MessagePage {
     /// The messages, the oldest first.
     pub messages: Vec<MessageView>,
-    /// Whether there are older messages; with `after`, newer ones.
+    /// Whether there are older messages, or, with `after`, newer ones.
     #[serde(default)]
     #[schema(required)]
     pub more: bool,
@@ -141,8 +141,8 @@ pub struct CommandView {
 pub struct NewMessage {
     /// A message, a slash command, or `!` and a shell command.
     pub text: String,
-    /// An id that the client chooses, up to 64 characters, so that it can repeat a request that got no answer: a message with the same id in
-    /// this chat counts as the same message, and gets the same answer.
+    /// An id that the client chooses, up to 64 characters, so that it can repeat a request that got no response: a message with the same id
+    /// in this chat counts as the same message, and gets the same response.
     #[serde(default)]
     pub send_id: Option<String>,
     /// The paths that uploads to this chat returned, 16 at most, each alone or as `PATH on PLACE` with the place that the
@@ -261,11 +261,11 @@ pub struct SubAgentView {
     /// The status of its last call.
     #[schema(required)]
     pub status: Option<TurnStatus>,
-    /// When it was called first.
+    /// When it was first called.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// When it was called last, or answered.
+    /// When it was last called, or last answered.
     #[serde(default)]
     #[schema(required)]
     pub used_at: i64,
@@ -297,7 +297,7 @@ pub struct AttachmentView {
 /// The place where a chat's commands run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerChoice {
-    /// A runner's name, `__docker__` or `none`; null follows the active runner.
+    /// A runner's name, `__docker__` or `none`; null to follow the active runner.
     #[serde(default)]
     pub runner: Option<String>,
 }

@@ -37,7 +37,7 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub unlimited: Vec<ContainerLimit>,
-    /// The name of the engine's network that it uses.
+    /// The name of the engine's network that the container uses.
     #[serde(default)]
     #[schema(required)]
     pub network: String,

@@ -38,11 +38,11 @@ pub struct ExecDocument {
     /// The place where it ran, as shown to the user: a runner's name, `__docker__` or `none`.
     #[schema(required)]
     pub runner: Option<String>,
-    /// Whether the sandbox denied it something.
+    /// Whether the sandbox denied the command access to something.
     #[serde(default)]
     #[schema(required)]
     pub sandbox_denied: bool,
-    /// Whether some of its output was not kept anywhere.
+    /// Whether some of its output was discarded.
     #[serde(default)]
     #[schema(required)]
     pub truncated: bool,
@@ -111,7 +111,7 @@ pub enum AgentDocument {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         approval: Option<Box<ApprovalDocument>>,
-        /// What it asks or shows besides text, structured for programs.
+        /// Besides the text: what the call asks or shows, structured for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         data: Option<ToolData>,
@@ -134,7 +134,7 @@ pub enum AgentDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
-    /// While the call waits for approval: it can only be allowed once.
+    /// The call waits for approval, and can be allowed only this once, not for good.
     Once,
     /// While it asks a question: the answers to choose from; the user may always give another one.
     Question {

@@ -101,7 +101,7 @@ pub struct Download {
     pub url: String,
     /// The file to write, relative to the workspace or absolute within it.
     pub path: String,
-    /// Permission bits in octal; the old file's, or 0644, if absent.
+    /// The permission bits in octal; if absent, those of the file that is replaced, or 0644 for a new file.
     pub mode: Option<String>,
     /// Whether missing parent directories are created.
     #[serde(default)]

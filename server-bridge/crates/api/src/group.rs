@@ -52,13 +52,13 @@ pub struct GroupAgent {
     pub online: bool,
     /// The approval mode that it works in.
     pub approval: Approval,
-    /// Its model, as in the list of models; null for its owner's choice for new chats.
+    /// Its model, as in the list of models; null for the model that its owner chose for new chats.
     #[serde(default)]
     #[schema(required)]
     pub model: Option<String>,
     /// The agent's persona: the text that describes its role to it.
     pub persona: String,
-    /// The names of the tools that it may have, in which `*` stands for any text; null for all of its owner's.
+    /// The names of the tools that it may use, in which `*` stands for any text; null for all of its owner's.
     #[serde(default)]
     #[schema(required)]
     pub tools: Option<Vec<String>>,
@@ -113,8 +113,8 @@ pub struct GroupAgentPut {
     /// The persona: the text that describes its role to it; at most 16 KiB.
     #[serde(default)]
     pub persona: String,
-    /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names;
-    /// `["*"]` for all of the caller's. If not given, an agent keeps those that it has, and a new one has all.
+    /// The names of the tools that it may use, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names; `["*"]`
+    /// for all of the caller's. If not given, an agent keeps those that it has, and a new one has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// The folder that it works in, relative to the workspace of its place, such as `agents/coder`; empty for the whole workspace. If not
@@ -156,7 +156,7 @@ pub struct GroupPosted {
     pub entry: GroupEntry,
     /// The calls to agents that it makes.
     pub calls: Vec<GroupCall>,
-    /// What its author should know, such as that nobody was asked.
+    /// Notes for the author, such as that no agent was asked.
     #[serde(serialize_with = "crate::language::text")]
     pub notes: Vec<String>,
 }

@@ -13,7 +13,7 @@ pub struct ModelList {
     /// The caller's choice: `NAME`, `NAME/TIER` or `NAME/MODEL`; null if the first subscription answers.
     #[schema(required)]
     pub chosen: Option<String>,
-    /// The server's own first, if there is one; then the caller's, the oldest first.
+    /// The subscriptions: the server's own first, if there is one; then the caller's, the oldest first.
     #[serde(default)]
     #[schema(required)]
     pub models: Vec<SubscriptionView>,

@@ -100,7 +100,7 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub unused: Vec<UnusedPart>,
-    /// Problems of its files.
+    /// Problems with its files.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -190,7 +190,7 @@ pub struct MarketplaceView {
     #[serde(default)]
     #[schema(required)]
     pub plugins: Vec<MarketplacePlugin>,
-    /// Problems of its files.
+    /// Problems with its files.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,

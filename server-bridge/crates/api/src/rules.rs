@@ -12,7 +12,7 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub id: Option<i64>,
-    /// The party that made the rule.
+    /// Who made the rule.
     pub origin: RuleOrigin,
     /// Its effect on the calls that match it.
     pub effect: RuleEffect,

@@ -10,7 +10,7 @@ pub const NONE: &str = "none";
 /// The value that leaves the choice of a place to the server.
 pub const AUTO: &str = "auto";
 
-/// A registered machine. Facts about the machine are those of its last registration, null before the first one.
+/// A registered machine. Its details are those of its last registration, null before the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerView {
     /// The name of the runner.

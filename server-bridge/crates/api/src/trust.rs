@@ -21,7 +21,7 @@ pub struct TrustList {
     #[serde(default)]
     #[schema(required)]
     pub approvals: Vec<TrustApproval>,
-    /// Problems of the workspace's definitions, or of its machine.
+    /// Problems with the workspace's definitions, or with its machine.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,

@@ -8,7 +8,7 @@ use clap::{ArgMatches, Parser};
 use crate::failure::Failure;
 use crate::globals::Globals;
 
-/// The end of a command: its exit code, or why it was not done.
+/// The outcome of a command: its exit code, or why it was not done.
 pub type Outcome = Result<ExitCode, Failure>;
 
 /// A command. The fields of the type are its arguments, and the type's documentation is its description.
@@ -65,7 +65,7 @@ pub(crate) fn block_on(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
+        .map_err(|error| Failure::other("internal", format!("cannot start the runtime of this program: {error}")))?;
     let result = runtime.block_on(command);
     // A read of a terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();

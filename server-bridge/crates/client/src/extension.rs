@@ -79,13 +79,13 @@ pub(super) fn find<'a, T: Approvable>(
     let mut found = all.iter().filter(|one| wanted(one)).filter(fits);
     let Some(first) = found.next() else {
         let message = format!(
-            "no {kind} that {what} has the name {name_or_hash}, or a hash that begins with it; `{list}` shows them"
+            "no {kind} that {what} has the name {name_or_hash}, or a hash that begins with it; `{list}` shows names and hashes"
         );
         return Err(Failure::other("not_found", message));
     };
     if let Some(other) = found.find(|other| other.hash() != first.hash()) {
         let message = format!(
-            "{name_or_hash} means several {kind}s; write more digits of the hash: {} or {}",
+            "{name_or_hash} matches several {kind}s; give more digits of the hash: {} or {}",
             first.hash(),
             other.hash()
         );

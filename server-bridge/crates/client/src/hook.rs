@@ -187,12 +187,12 @@ fn find<'a>(
     let mut found = hooks.iter().filter(|hook| wanted(hook) && hook.hash.starts_with(begun));
     let Some(first) = found.next() else {
         let message = format!(
-            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` shows them"
+            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` shows the hashes"
         );
         return Err(Failure::other("not_found", message));
     };
     if found.any(|other| other.hash != first.hash) {
-        let message = format!("the hashes of several hooks begin with {begun}; write more digits");
+        let message = format!("the hashes of several hooks begin with {begun}; give more digits");
         return Err(Failure::other("invalid", message));
     }
     Ok(first)

@@ -256,7 +256,7 @@ fn named<'a>(tools: &'a [HttpToolView], name: &str) -> Result<&'a HttpToolView, 
     let found = tools.iter().filter(|tool| tool.name == name);
     found.min_by_key(|tool| tool.state == HttpToolState::Shadowed).ok_or_else(|| {
         let message =
-            format!("there is no HTTP tool with the name {name}; `sandbridge http-tool list` shows them");
+            format!("there is no HTTP tool with the name {name}; `sandbridge http-tool list` lists your tools");
         Failure::other("not_found", message)
     })
 }

@@ -149,7 +149,7 @@ fn list_words(rules: &[RuleView]) -> String {
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
 
-/// The party that made a rule, with its chat or file.
+/// Who made a rule, with its chat or file.
 fn rule_origin(rule: &RuleView) -> String {
     let origin = origin_words(&rule.origin);
     match rule.chat_id.as_ref().or(rule.file.as_ref()) {

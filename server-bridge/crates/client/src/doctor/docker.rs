@@ -26,7 +26,7 @@ pub(super) async fn check(session: &Session, choice: &ChoiceView) -> Check {
         );
     }
     let Ok(mut client) = Client::new(session) else {
-        return Check::missing("docker", "the server cannot be asked about it", ASK);
+        return Check::missing("docker", "the server could not be asked about your container", ASK);
     };
     let before = match client.container().await {
         Ok(container) => container,

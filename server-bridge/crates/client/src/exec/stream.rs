@@ -102,8 +102,9 @@ pub(super) struct Stream<'a> {
     pub(super) interrupts: Interrupts,
     format: Format,
     on_interrupt: OnInterrupt,
-    /// How much of the output arrived, including reported gaps, and how much of that was acknowledged.
+    /// The number of bytes of output that arrived, including reported gaps.
     offset: u64,
+    /// The number of those bytes that were acknowledged.
     acknowledged: u64,
     /// The timer for acknowledging a small amount; a single one, since most amounts are acknowledged before it fires.
     acknowledge_later: Pin<Box<Sleep>>,

@@ -103,7 +103,7 @@ impl Message {
         self.head.id.as_deref()
     }
 
-    /// Its method; `None` for an answer.
+    /// Its method; `None` for a response.
     pub(super) fn method(&self) -> Option<&str> {
         self.head.method.as_deref()
     }
@@ -114,7 +114,7 @@ impl Message {
         params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
     }
 
-    /// The version in an answer to `initialize`.
+    /// The version in a response to `initialize`.
     pub(super) fn agreed_version(&self) -> Option<String> {
         let result: Initialized = serde_json::from_str(self.head.result.as_deref()?.get()).ok()?;
         result.version

@@ -114,7 +114,7 @@ pub(super) async fn shelf(client: &mut Client, command: ShelfCommand) -> Result<
 
 fn unknown(name: &str) -> Failure {
     let message =
-        format!("you have no marketplace {name:?}; `sandbridge plugin marketplace list` shows them");
+        format!("you have no marketplace {name:?}; `sandbridge plugin marketplace list` lists yours");
     Failure::other("not_found", message)
 }
 

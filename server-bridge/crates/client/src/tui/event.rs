@@ -134,7 +134,7 @@ pub(super) enum Answer {
     Said(GroupPosted),
 }
 
-/// The data that is read of a group at once.
+/// The data that is read about a group at once.
 #[derive(Debug)]
 pub(super) struct GroupNews {
     pub(super) view: GroupView,

@@ -6,7 +6,7 @@ use api::words::ChoiceKind;
 
 use super::wire::Runner;
 
-/// The known facts about the places.
+/// The server's information about the places.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The active runner; `None` lets the server choose.

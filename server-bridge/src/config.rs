@@ -46,13 +46,13 @@ const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 /// Why the configuration cannot be used. The text of each error names the option to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The home directory, or a settings file in it.
+    /// The home directory, or a settings file in it, cannot be used.
     #[error(transparent)]
     Home(#[from] home::Error),
     /// The option `database` has an invalid value. It may contain a password, so it is not shown.
     #[error(transparent)]
     Database(store::Error),
-    /// The option `blobs`, or a variable that it needs.
+    /// The option `blobs`, or a variable that it needs, has an invalid value.
     #[error("the option blobs cannot be used: {0}")]
     Blobs(s3::Error),
     /// A file that an option names cannot be read or parsed.

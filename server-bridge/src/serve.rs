@@ -90,7 +90,7 @@ pub enum StartError {
     HomeInUse {
         /// The home directory.
         home: PathBuf,
-        /// That server's process; `None` in the moment before it is known.
+        /// That server's process; `None` while it is not known yet.
         pid: Option<u32>,
     },
     /// The server cannot determine whether another server uses the home directory.
@@ -297,7 +297,7 @@ impl Server {
         let shutdown = CancellationToken::new();
         let cluster = node.clone().zip(peers).map(|(nodes, peers)| Cluster { nodes, peers });
         let cookie_name = match cluster {
-            // The cookie has the same name at all nodes, whatever ports they listen on.
+            // The cookie has the same name on all nodes, whatever ports they listen on.
             Some(_) => cookie_name("nodes"),
             None => cookie_name(address.port()),
         };
@@ -367,7 +367,7 @@ impl Server {
         self.setup_secret.as_ref().map(|secret| format!("{base}/#setup={secret}"))
     }
 
-    /// Cancelling it stops the server.
+    /// The token that stops the server when it is cancelled.
     pub fn shutdown_token(&self) -> CancellationToken {
         self.state.shutdown.clone()
     }
@@ -469,7 +469,7 @@ async fn leave_at_stop(state: AppState) {
     state.chats.stop();
 }
 
-/// Raises the soft limit on open files: a server has a descriptor per runner and client, and the usual limit of 1,024 is meant for
+/// Raises the soft limit on open files: a server has a descriptor per runner and client, and the common default limit of 1,024 is meant for
 /// programs that use `select`.
 fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

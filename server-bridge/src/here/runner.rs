@@ -113,7 +113,7 @@ async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Res
 }
 
 impl OwnRunner {
-    /// Waits until the runner is connected; returns its facts.
+    /// Waits until the runner is connected; returns what the runner reported about its machine.
     pub(super) async fn online(
         &mut self,
         server: &OwnServer,

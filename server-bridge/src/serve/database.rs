@@ -163,7 +163,7 @@ pub(super) async fn keep_node(node: Nodes, shutdown: CancellationToken, end: Can
     }
 }
 
-/// Applies the settings that administrators change at other nodes, until the server stops.
+/// Applies the settings that administrators change on other nodes, until the server stops.
 pub(super) async fn reload_settings(chats: ChatService, shutdown: CancellationToken) {
     let mut due = interval(SETTINGS_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -146,7 +146,7 @@ pub struct NewMessage {
     #[serde(default)]
     pub send_id: Option<String>,
     /// The paths that uploads to this chat returned, 16 at most, each alone or as `PATH on PLACE` with the place that the
-    /// upload returned, so that the message says where the file is; the text may be empty then.
+    /// upload returned, so that the message contains the file's place; the text may be empty then.
     #[serde(default)]
     pub attachments: Vec<String>,
 }

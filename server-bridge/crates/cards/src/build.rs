@@ -147,7 +147,7 @@ fn check_part(part: &CardPart) -> Result<usize> {
                 line("an option", option, LABEL_MAX_BYTES)?;
             }
             if options.iter().collect::<HashSet<_>>().len() != options.len() {
-                return Err(Error::new("each option of a choice must be different"));
+                return Err(Error::new("the options of a choice must differ from each other"));
             }
             label.len() + options.iter().map(String::len).sum::<usize>()
         }

@@ -138,7 +138,8 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
             let list = client.channels().await?;
             let found = list.channels.iter().find(|channel| channel.name == name);
             let channel = found.ok_or_else(|| {
-                let text = format!("there is no channel {name}; `sandbridge channel list` lists the channels");
+                let text =
+                    format!("there is no channel {name}; `sandbridge channel list` lists the channels");
                 Failure::other("not_found", text)
             })?;
             both(channel, words::status(channel))

@@ -62,10 +62,9 @@ impl Registration {
 pub(crate) fn block_on(
     command: impl Future<Output = Result<ExitCode, Failure>>,
 ) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::other("internal", format!("cannot start the runtime of this program: {error}")))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Failure::other("internal", format!("cannot start the runtime of this program: {error}"))
+    })?;
     let result = runtime.block_on(command);
     // A read of a terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();

@@ -255,8 +255,9 @@ fn may_be_approved(tool: &HttpToolView) -> bool {
 fn named<'a>(tools: &'a [HttpToolView], name: &str) -> Result<&'a HttpToolView, Failure> {
     let found = tools.iter().filter(|tool| tool.name == name);
     found.min_by_key(|tool| tool.state == HttpToolState::Shadowed).ok_or_else(|| {
-        let message =
-            format!("there is no HTTP tool with the name {name}; `sandbridge http-tool list` lists your tools");
+        let message = format!(
+            "there is no HTTP tool with the name {name}; `sandbridge http-tool list` lists your tools"
+        );
         Failure::other("not_found", message)
     })
 }

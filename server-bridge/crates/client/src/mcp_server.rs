@@ -312,8 +312,9 @@ fn may_be_approved(server: &McpServerView) -> bool {
 fn named<'a>(servers: &'a [McpServerView], name: &str) -> Result<&'a McpServerView, Failure> {
     let found = servers.iter().filter(|server| server.name == name);
     found.min_by_key(|server| server.state == McpServerState::Shadowed).ok_or_else(|| {
-        let message =
-            format!("there is no MCP server with the name {name}; `sandbridge mcp-server list` lists your servers");
+        let message = format!(
+            "there is no MCP server with the name {name}; `sandbridge mcp-server list` lists your servers"
+        );
         Failure::other("not_found", message)
     })
 }

@@ -66,7 +66,7 @@ pub(super) struct AddOptions {
     /// The API that its provider offers
     #[arg(long, value_name = "openai|anthropic", value_parser = ["openai", "anthropic"])]
     provider: String,
-    /// The address of the provider's API [default: the provider's usual one]
+    /// The address of the provider's API [default: the provider's own address]
     #[arg(long, value_name = "URL", conflicts_with = "runner")]
     base_url: Option<String>,
     /// A runner of yours that relays requests to the endpoint; the endpoint's key stays on the runner's machine

@@ -54,7 +54,7 @@ pub(crate) enum RuleCommand {
 /// The effect of a rule.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Effect {
-    /// The call is denied in every mode, and the model is told why
+    /// The call is denied in every mode, and the model gets the reason
     Deny,
     /// You are asked each time, even in full mode
     Ask,

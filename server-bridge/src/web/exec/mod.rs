@@ -229,7 +229,8 @@ impl<'a> Running<'a> {
                 // Recorded and sent at the same time, so that neither waits for the other.
                 let (recorded, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
-                // Not if the client may have missed the end, since it reconnects, nor if other clients may want the kept output.
+                // The result is not acknowledged if the client may have missed the end, since it reconnects, or if other clients may want the
+                // kept output.
                 if let Some(recorded) = recorded
                     && !self.subject.kept
                     && (is_said || !self.subject.acks)

@@ -30,7 +30,7 @@ pub(super) struct Asked {
     pub(super) linger: Option<Duration>,
     /// The command, for the audit trail.
     pub(super) shown: String,
-    /// Distinguishes a repetition of a request from a different one with the same id.
+    /// A hash that distinguishes a repeated request from a different one with the same id.
     pub(super) hash: String,
 }
 

@@ -107,7 +107,10 @@ fn choose(chats: &[ChatView], id: &str) -> Result<String, Failure> {
     match found[..] {
         [id] => Ok(id.to_owned()),
         [] => Err(missing()),
-        _ => Err(Failure::other("invalid", format!("several chats begin with {id}; give more characters of the id"))),
+        _ => Err(Failure::other(
+            "invalid",
+            format!("several chats begin with {id}; give more characters of the id"),
+        )),
     }
 }
 

@@ -36,12 +36,12 @@ impl Route {
         match (Side::parse(source, on)?, Side::parse(target, on)?) {
             (Side::Local(from), Side::Remote(to)) => Ok(Self::Up { from, to }),
             (Side::Remote(from), Side::Local(to)) => Ok(Self::Down { from, to }),
-            (Side::Local(_), Side::Local(_)) => {
-                Err(Failure::usage("neither the source nor the target is on a runner; write one of them as NAME:PATH or :PATH"))
-            }
-            (Side::Remote(_), Side::Remote(_)) => {
-                Err(Failure::usage("the source and the target are both on runners; copy to a local file first, then from there"))
-            }
+            (Side::Local(_), Side::Local(_)) => Err(Failure::usage(
+                "neither the source nor the target is on a runner; write one of them as NAME:PATH or :PATH",
+            )),
+            (Side::Remote(_), Side::Remote(_)) => Err(Failure::usage(
+                "the source and the target are both on runners; copy to a local file first, then from there",
+            )),
         }
     }
 }
@@ -65,7 +65,9 @@ impl Side {
         };
         let Some(at) = at else {
             if bytes.is_empty() {
-                return Err(Failure::usage("the source or the target is empty; `.` is the current directory"));
+                return Err(Failure::usage(
+                    "the source or the target is empty; `.` is the current directory",
+                ));
             }
             return Ok(Self::Local(PathBuf::from(text)));
         };

@@ -13,8 +13,8 @@ const SHELL_CHARACTERS: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '~', '"', '\'', ' ', '\t', '\n'];
 
 /// The hint for a person about a command that was denied access; a program would mistake it for the command's own output.
-const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` shows \
-                      why; start the runner with --allow-read, --allow-write or --allow-git-config to allow it";
+const DENIED: &str = "the sandbox denied this command access to something; on the runner's machine `sandbridge-runner explain PATH` \
+                      shows why; start the runner with --allow-read, --allow-write or --allow-git-config to allow it";
 
 /// The hint if git could not write a repository's configuration.
 const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repository's configuration and hooks, which git on \

@@ -223,7 +223,7 @@ async fn group_news(client: &mut Client, group: i64) -> Result<GroupNews, Failur
     let runs = client.chain_runs(group, None).await?;
     let open = || runs.iter().filter(|run| run.ended_at.is_none());
     let run = match open().find(|run| run.gate.is_some()).or_else(|| open().next()) {
-        // The list of runs does not contain the outputs of steps.
+        // The list of runs does not contain the output of steps.
         Some(run) => Some(client.chain_run(group, run.id).await?),
         None => None,
     };

@@ -131,7 +131,7 @@ pub struct ServeArgs {
     /// The proxies in front of the server.
     #[command(flatten)]
     pub proxy: ProxyArgs,
-    /// This server as one of several.
+    /// The settings of this server as one of several nodes.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -243,7 +243,7 @@ impl Config {
             })?,
             models: models_config(&options.model, settings)?,
             encryption_key: encryption_key(&options.model, settings)?,
-            // Only a flag: in a file it would apply at every start.
+            // Only a flag sets this: in a file it would apply at every start.
             forget_sealed_keys: options.model.forget_sealed_keys,
             internet,
             reachable,

@@ -261,7 +261,7 @@ impl Server {
             on_postgres: matches!(config.database, Location::Postgres(_)),
             one_person: config.one_person,
         };
-        // Installed here, since a page may be fetched before the first request to a model's provider.
+        // The cryptography provider is installed here, since a page may be fetched before the first request to a model's provider.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);

@@ -162,7 +162,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
             "Key for a model, from Anthropic or OpenAI (Enter: none; !commands work without one): ";
         let key = match rpassword::prompt_password(question) {
             Ok(key) => key,
-            // Without an answer the chat still works, with `!` commands only.
+            // If no key can be read, the chat still works, with `!` commands only.
             Err(error) => {
                 output::warn(&format!("cannot read a key: {error}"));
                 break;

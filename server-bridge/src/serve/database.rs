@@ -26,7 +26,7 @@ pub(crate) struct Opened {
     pub(crate) hold: Option<Hold>,
     /// This server's membership as a node, if it is one.
     pub(crate) node: Option<Nodes>,
-    /// Its connections to other nodes, if several nodes work at once.
+    /// The server's connections to other nodes, if several nodes work at once.
     pub(crate) peers: Option<Peers>,
 }
 

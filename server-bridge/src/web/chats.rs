@@ -85,8 +85,8 @@ pub async fn list(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NewChatQuery {
-    /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only
-    /// one. Not for programs that begin several conversations at the same time.
+    /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only one. Programs
+    /// that begin several conversations at the same time should not set it.
     #[serde(default)]
     reuse_empty: bool,
 }

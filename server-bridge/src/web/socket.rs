@@ -81,7 +81,7 @@ impl LimitedUpgrade {
         let serve = |socket| serve(Socket::of(socket));
         let mut response = self.upgrade.on_upgrade(serve);
         if self.names_protocol {
-            // Never the protocol with the token, because the response may be shown and logged.
+            // The chosen protocol is never the one with the token, because the response may be shown and logged.
             let name = HeaderValue::from_static(PROTOCOL);
             response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, name);
         }

@@ -7,11 +7,11 @@ use crate::{Accounts, Result};
 /// A key to create.
 #[derive(Clone, Copy, Debug)]
 pub struct NewKey<'a> {
-    /// Its name, unique among its user's keys.
+    /// The key's name, unique among its user's keys.
     pub name: &'a str,
-    /// Its permissions.
+    /// The key's permissions.
     pub scope: KeyScope,
-    /// Its lifetime, in milliseconds; unlimited if `None`.
+    /// The key's lifetime, in milliseconds; unlimited if `None`.
     pub ttl_ms: Option<i64>,
 }
 

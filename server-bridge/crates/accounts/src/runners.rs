@@ -8,7 +8,7 @@ use crate::{AccountEvent, Accounts, Error, Result};
 /// A runner to be registered.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRunner<'a> {
-    /// Its name, unique among its user's runners.
+    /// The runner's name, unique among its user's runners.
     pub name: &'a str,
     /// True if its token is a one-time token: the first machine that presents it gets a permanent token.
     pub enrol: bool,

@@ -91,13 +91,13 @@ pub struct AutomationPut {
 /// An automation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationView {
-    /// Its name, unique among its user's.
+    /// The automation's name, unique among its user's.
     pub name: String,
     /// The way its runs are started: by a schedule or by a trigger.
     pub kind: AutomationKind,
     /// The definition of the automation.
     pub automation: AutomationDraft,
-    /// Its state: active, paused or ended.
+    /// The automation's state: active, paused or ended.
     pub state: AutomationState,
     /// Why the server paused it; null if its user paused it, or it is not paused.
     #[serde(default, serialize_with = "crate::language::text")]
@@ -111,7 +111,7 @@ pub struct AutomationView {
     #[serde(default)]
     #[schema(required)]
     pub chat_id: Option<String>,
-    /// Its latest run.
+    /// The automation's latest run.
     #[serde(default)]
     #[schema(required)]
     pub last_run: Option<AutomationRun>,

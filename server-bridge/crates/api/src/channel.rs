@@ -10,9 +10,9 @@ use crate::words::{ChannelLoginState, ChannelState};
 /// A value that an account on a messenger needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelSetup {
-    /// Its key, such as `token`.
+    /// The value's key, such as `token`.
     pub key: String,
-    /// Its name for people.
+    /// The value's name for people.
     #[serde(serialize_with = "crate::language::text")]
     pub label: String,
     /// How to obtain it from the messenger.
@@ -29,9 +29,9 @@ pub struct ChannelSetup {
 /// A messenger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelKind {
-    /// Its name in documents and commands, such as `telegram`.
+    /// The messenger's name in documents and commands, such as `telegram`.
     pub name: String,
-    /// Its name for people, such as `Telegram`.
+    /// The messenger's name for people, such as `Telegram`.
     pub title: String,
     /// The values that an account needs, in the order in which they are obtained.
     pub setup: Vec<ChannelSetup>,
@@ -63,11 +63,11 @@ fn yes() -> bool {
 /// An account on a messenger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelView {
-    /// Its name, unique among its owner's.
+    /// The account's name, unique among its owner's.
     pub name: String,
     /// The messenger, such as `telegram`.
     pub kind: String,
-    /// Its owner's name.
+    /// The name of the account's owner.
     pub owner: String,
     /// True if the account belongs to the caller, who may then change it.
     pub is_own: bool,
@@ -149,7 +149,7 @@ pub struct ChannelBindingView {
     pub channel: String,
     /// The messenger, such as `telegram`.
     pub kind: String,
-    /// Its name for people, such as `Telegram`.
+    /// The messenger's name for people, such as `Telegram`.
     pub messenger: String,
     /// The conversation's id on the messenger.
     pub conversation: String,

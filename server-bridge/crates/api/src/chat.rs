@@ -10,9 +10,9 @@ use crate::words::{Approval, Channel, Role, TurnStatus};
 /// A conversation. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChatView {
-    /// Its id.
+    /// The conversation's id.
     pub id: String,
-    /// Its title.
+    /// The conversation's title.
     #[serde(default)]
     #[schema(required)]
     pub title: String,
@@ -44,7 +44,7 @@ pub struct FoundView {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MessageView {
-    /// Its id: later messages have larger ones.
+    /// The message's id: later messages have larger ones.
     pub id: i64,
     /// The id of its conversation.
     #[serde(default)]
@@ -128,7 +128,7 @@ pub struct CommandView {
     #[serde(default)]
     #[schema(required)]
     pub word: String,
-    /// Its syntax, such as `/undo --force`.
+    /// The command's syntax, such as `/undo --force`.
     pub usage: String,
     /// What it does.
     #[serde(default)]
@@ -216,7 +216,7 @@ pub struct ChatDetail {
     /// The usage of its model's context window; null if no model answers.
     #[schema(required)]
     pub context: Option<ContextView>,
-    /// Its usage, sub-agents included.
+    /// The conversation's usage, sub-agents included.
     #[serde(default)]
     #[schema(required)]
     pub usage: Sum,
@@ -243,7 +243,7 @@ pub struct ContextView {
 /// A sub-agent. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentView {
-    /// Its own chat, whose messages can be read, and which can be cancelled, like any other.
+    /// The sub-agent's own chat, whose messages can be read, and which can be cancelled, like any other.
     pub chat_id: String,
     /// The message that shows its last call.
     #[schema(required)]
@@ -280,7 +280,7 @@ pub struct AttachmentView {
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// Its place: a runner's name, `__docker__` or `none`.
+    /// The file's place: a runner's name, `__docker__` or `none`.
     #[serde(default)]
     #[schema(required)]
     pub place: String,

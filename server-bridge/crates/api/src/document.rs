@@ -26,7 +26,7 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub status: ExecStatus,
-    /// Its exit code, if it exited.
+    /// The command's exit code, if it exited.
     #[schema(required)]
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it.
@@ -93,7 +93,7 @@ pub enum AgentDocument {
         #[serde(default)]
         #[schema(required)]
         tool: String,
-        /// Its subject: a command, a path, a pattern.
+        /// The call's subject: a command, a path, a pattern.
         #[serde(default)]
         #[schema(required)]
         hint: String,
@@ -171,7 +171,7 @@ pub enum ToolData {
 pub struct TodoDocument {
     /// The task, in words.
     pub content: String,
-    /// Its progress.
+    /// The item's progress.
     pub status: TodoStatus,
 }
 
@@ -199,7 +199,7 @@ pub struct UsageDocument {
 /// The state of a sub-agent, as the card of its call shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentDocument {
-    /// Its own chat, whose messages show everything that it did.
+    /// The sub-agent's own chat, whose messages show everything that it did.
     pub chat_id: String,
     /// The role that it was called with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -102,7 +102,7 @@ pub enum Event {
     },
     /// Something the user should know.
     Notice {
-        /// Its severity.
+        /// The notice's severity.
         #[serde(default)]
         #[schema(required)]
         level: Level,

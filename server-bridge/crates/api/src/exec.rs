@@ -174,7 +174,7 @@ pub enum ServerFrame {
     Watching,
     /// Output that is no longer available.
     Gap {
-        /// Its length in bytes.
+        /// The gap's length in bytes.
         bytes: u64,
     },
     /// The runner is disconnected.
@@ -198,7 +198,7 @@ pub enum ServerFrame {
 /// The end of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecExit {
-    /// Its exit code, if it exited.
+    /// The command's exit code, if it exited.
     #[schema(required)]
     pub code: Option<i32>,
     /// The number of the signal that ended it.
@@ -255,7 +255,7 @@ pub struct ExecView {
     /// The chat it belongs to, if any.
     #[schema(required)]
     pub chat_id: Option<String>,
-    /// Its exit code, if it exited.
+    /// The command's exit code, if it exited.
     #[schema(required)]
     pub code: Option<i32>,
     /// The number of the signal that ended it.

@@ -17,7 +17,7 @@ pub struct Rename {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Written {
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub size: u64,
 }
 

@@ -18,9 +18,9 @@ pub struct GroupView {
     #[serde(default)]
     #[schema(required)]
     pub lead: Option<String>,
-    /// Its people, by name.
+    /// The group's people, by name.
     pub people: Vec<GroupPerson>,
-    /// Its agents, by handle.
+    /// The group's agents, by handle.
     pub agents: Vec<GroupAgent>,
     /// When it last changed, in Unix milliseconds.
     pub updated_at: i64,
@@ -52,7 +52,7 @@ pub struct GroupAgent {
     pub online: bool,
     /// The approval mode that it works in.
     pub approval: Approval,
-    /// Its model, as in the list of models; null for the model that its owner chose for new chats.
+    /// The agent's model, as in the list of models; null for the model that its owner chose for new chats.
     #[serde(default)]
     #[schema(required)]
     pub model: Option<String>,
@@ -62,7 +62,7 @@ pub struct GroupAgent {
     #[serde(default)]
     #[schema(required)]
     pub tools: Option<Vec<String>>,
-    /// Its folder, relative to the workspace of its place; empty for the whole workspace.
+    /// The agent's folder, relative to the workspace of its place; empty for the whole workspace.
     #[serde(default)]
     #[schema(required)]
     pub folder: String,
@@ -104,7 +104,7 @@ pub struct GroupPersonPut {
 pub struct GroupAgentPut {
     /// The place that it works on: a runner of the caller's, `__docker__` or `none`.
     pub runner: String,
-    /// Its approval mode; `ask` if not given.
+    /// The agent's approval mode; `ask` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
     /// The model, as in the list of models; the caller's own choice for new chats if not given.
@@ -133,7 +133,7 @@ pub struct GroupGrantPut {
 /// The agent that answers messages that mention no agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupLead {
-    /// Its handle; null for none.
+    /// The agent's handle; null for none.
     #[serde(default)]
     #[schema(required)]
     pub agent: Option<String>,

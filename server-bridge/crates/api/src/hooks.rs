@@ -22,7 +22,7 @@ pub struct HookList {
 /// A hook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookView {
-    /// Its id, which stays the same as long as the hook does.
+    /// The hook's id, which stays the same as long as the hook does.
     pub id: String,
     /// The SHA-256 of what the hook runs and of when it runs; approvals refer to this hash.
     pub hash: String,

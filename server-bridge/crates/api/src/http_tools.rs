@@ -36,7 +36,7 @@ pub struct HttpToolView {
     pub origin: String,
     /// Whether it is offered to models, or the reason why it is not.
     pub state: HttpToolState,
-    /// Its description, as models read it.
+    /// The tool's description, as models read it.
     pub description: String,
     /// The method of its requests.
     pub method: String,
@@ -46,7 +46,7 @@ pub struct HttpToolView {
     #[serde(default)]
     #[schema(required)]
     pub via: Option<String>,
-    /// Its document, as indented JSON.
+    /// The tool's document, as indented JSON.
     pub document: String,
     /// The secrets that it uses.
     #[serde(default)]

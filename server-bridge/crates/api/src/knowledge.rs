@@ -95,11 +95,11 @@ pub struct DocumentView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub note: String,
-    /// Its kind, such as `pdf`; empty before it is known.
+    /// The document's kind, such as `pdf`; empty before it is known.
     pub kind: String,
     /// The number of its pages; a document without its own pages is divided into pages of about 12 KiB.
     pub pages: i64,
-    /// Its size, in bytes.
+    /// The document's size, in bytes.
     pub size_bytes: i64,
     /// True if searches cover a version of it: the newest one or the previous one.
     pub is_searched: bool,
@@ -123,7 +123,7 @@ pub struct DocumentPage {
 /// A page of a document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PageView {
-    /// Its number, from 1.
+    /// The page's number, from 1.
     pub page: i64,
     /// The name of the sheet, in a spreadsheet; empty for other documents.
     pub title: String,
@@ -205,12 +205,12 @@ pub struct FoundPassage {
     #[serde(default)]
     #[schema(required)]
     pub matched: Vec<String>,
-    /// Its score in the combined ranking; only the order of scores has a meaning.
+    /// The passage's score in the combined ranking; only the order of scores has a meaning.
     pub score: f64,
-    /// Its place in the ranking by words, from 1.
+    /// The passage's place in the ranking by words, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_rank: Option<i64>,
-    /// Its place in the ranking by meaning, from 1.
+    /// The passage's place in the ranking by meaning, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meaning_rank: Option<i64>,
 }

@@ -56,7 +56,7 @@ impl Language {
         }
     }
 
-    /// Its tag in an `Accept-Language` header.
+    /// The language's tag in an `Accept-Language` header.
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",

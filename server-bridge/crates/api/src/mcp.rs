@@ -89,7 +89,7 @@ pub struct McpToolView {
     pub problem: Option<String>,
     /// Whether it is offered to models, or the reason why it is not.
     pub state: McpToolState,
-    /// Its accepted definition, as indented JSON.
+    /// The tool's accepted definition, as indented JSON.
     pub definition: String,
     /// The changed definition that waits to be accepted, as indented JSON; null if it did not change.
     #[serde(default)]

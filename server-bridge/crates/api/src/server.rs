@@ -19,7 +19,7 @@ pub struct StatusView {
 /// The server's version, features and limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AboutView {
-    /// Its version.
+    /// The server's version.
     pub version: String,
     /// When the server started, in Unix milliseconds.
     #[serde(default)]

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 pub struct Login {
     /// The user's name.
     pub user: String,
-    /// Their password.
+    /// The user's password.
     pub password: String,
 }
 
@@ -24,7 +24,7 @@ pub struct LoggedIn {
 /// A user as others see them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UserView {
-    /// Their name.
+    /// The user's name.
     pub name: String,
     /// Whether the user administers the server.
     #[serde(default)]

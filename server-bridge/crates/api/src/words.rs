@@ -149,7 +149,7 @@ words! {
         Cancelled = "cancelled",
         /// The command could not be run.
         Failed = "failed",
-        /// Its end cannot be determined.
+        /// The command's end cannot be determined.
         Lost = "lost",
     }
 }
@@ -165,7 +165,7 @@ words! {
         Done = "done",
         /// The turn did not end well.
         Failed = "failed",
-        /// Its user stopped it.
+        /// The turn's user stopped it.
         Cancelled = "cancelled",
         /// The server ended during the turn.
         Interrupted = "interrupted",
@@ -185,7 +185,7 @@ words! {
         Failed = "failed",
         /// The call was not allowed.
         Denied = "denied",
-        /// Its user stopped it.
+        /// The call's user stopped it.
         Cancelled = "cancelled",
     }
 }
@@ -298,7 +298,7 @@ words! {
 words! {
     /// The mapping of a container's users to users of its machine.
     UserNamespace {
-        /// Its root is an unprivileged user outside the container.
+        /// The container's root is an unprivileged user outside the container.
         Mapped = "mapped",
         /// The engine could map users, but was configured not to.
         Host = "host",
@@ -400,11 +400,11 @@ words! {
 words! {
     /// The effect of a permission rule on the calls that match it.
     RuleEffect {
-        /// They are denied.
+        /// The calls are denied.
         Deny = "deny",
-        /// Their user is asked.
+        /// The calls' user is asked.
         Ask = "ask",
-        /// They are allowed.
+        /// The calls are allowed.
         Allow = "allow",
     }
 }
@@ -428,11 +428,11 @@ words! {
 words! {
     /// The verdict of the permission rules on a call.
     RuleVerdict {
-        /// It is denied.
+        /// The call is denied.
         Deny = "deny",
-        /// Its user is asked.
+        /// The call's user is asked.
         Ask = "ask",
-        /// It is allowed.
+        /// The call is allowed.
         Allow = "allow",
         /// No rule matches it: the chat's approval mode decides.
         Mode = "mode",

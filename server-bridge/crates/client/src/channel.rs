@@ -86,7 +86,7 @@ pub(crate) enum ChannelCommand {
 /// An account on a messenger.
 #[derive(Args)]
 pub(crate) struct AddOptions {
-    /// Its name: a-z, 0-9, '_', '.' and '-'
+    /// The channel's name: a-z, 0-9, '_', '.' and '-'
     name: String,
     /// The messenger, as `sandbridge channel kinds` lists it; not needed when you change a channel
     kind: Option<String>,

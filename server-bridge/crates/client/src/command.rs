@@ -41,7 +41,7 @@ impl Registration {
         }
     }
 
-    /// Its name, arguments and help.
+    /// The command's name, arguments and help.
     pub(crate) fn arguments(self) -> clap::Command {
         (self.arguments)().name(self.name)
     }

@@ -50,7 +50,7 @@ pub(super) fn is_hash(text: &str) -> bool {
 
 /// Something that is approved by its hash.
 pub(super) trait Approvable {
-    /// Its kind, in the singular: `MCP server`.
+    /// The kind of such a thing, in the singular: `MCP server`.
     const KIND: &'static str;
     /// The command that lists the things of this kind.
     const LIST: &'static str;

@@ -79,7 +79,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Approve an MCP server of a workspace: its tools are offered from the next turn on, until it changes
     Approve {
-        /// Its name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
+        /// The server's name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::mcp_servers())]
         name_or_hash: String,
         /// An MCP server of NAME's workspace instead of your active runner's
@@ -91,7 +91,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Revoke the approval of an MCP server: its tools are no longer offered
     Revoke {
-        /// Its name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
+        /// The server's name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::mcp_servers())]
         name_or_hash: String,
         /// An MCP server of NAME's workspace instead of your active runner's

@@ -21,7 +21,7 @@ pub(crate) enum RuleCommand {
     List,
     /// Add a rule
     Add {
-        /// Its effect on the calls that match it
+        /// The rule's effect on the calls that match it
         #[arg(value_enum)]
         effect: Effect,
         /// The calls: a tool, or a tool with a pattern, such as 'Shell(git push *)', 'Read(.env)' or 'Fetch(domain:example.com)'
@@ -35,7 +35,7 @@ pub(crate) enum RuleCommand {
     },
     /// Remove a rule of yours
     Remove {
-        /// Its number, as `sandbridge rule list` shows it
+        /// The rule's number, as `sandbridge rule list` shows it
         number: i64,
     },
     /// Show what the rules would do with a call, without running it

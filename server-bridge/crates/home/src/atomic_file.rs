@@ -37,12 +37,12 @@ impl AtomicFile {
         &mut self.file
     }
 
-    /// Its temporary path.
+    /// The file's temporary path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its final path.
+    /// The file's final path.
     pub fn target(&self) -> &Path {
         &self.target
     }
@@ -83,7 +83,7 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.is_in_place {
-            // It was created here under a new name, so it has no other owner.
+            // The file was created here under a new name, so it has no other owner.
             let _ = fs::remove_file(&self.path);
         }
     }

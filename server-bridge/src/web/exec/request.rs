@@ -72,7 +72,7 @@ impl Asked {
         request.env =
             ask.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
         request.stdin = ask.stdin || ask.pty.is_some();
-        // Its output is kept for clients that attach later.
+        // The output of such a command is kept for clients that attach later.
         request.retain = ask.detach || ask.pty.is_some();
         request.pty = ask.pty.map(|pty| Pty { rows: pty.rows, columns: pty.columns, term: pty.term });
         request.merge_stderr = ask.merge_stderr;

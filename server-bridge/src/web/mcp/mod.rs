@@ -122,7 +122,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     }
     let body = whole(Request::from_parts(parts.clone(), body)).await?;
     let is_goodbye = parts.method == Method::DELETE;
-    // Removed so that the data that rmcp logs or stores with a session contains no secret.
+    // The header is removed so that the data that rmcp logs or stores with a session contains no secret.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(caller.clone());

@@ -83,7 +83,7 @@ words! {
         Failed = "failed",
         /// The run was skipped.
         Skipped = "skipped",
-        /// Its delivery was refused.
+        /// The run's delivery was refused.
         Refused = "refused",
     }
 }

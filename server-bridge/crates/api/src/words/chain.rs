@@ -19,17 +19,17 @@ words! {
     StepState {
         /// The steps before it are not done.
         Pending = "pending",
-        /// Its agent was asked, but has not begun.
+        /// The step's agent was asked, but has not begun.
         Queued = "queued",
-        /// Its agent's machine is not connected.
+        /// The machine of the step's agent is not connected.
         Waiting = "waiting",
-        /// Its agent is at work.
+        /// The step's agent is at work.
         Running = "running",
         /// A gate waits for a person.
         Asking = "asking",
         /// The step is done.
         Done = "done",
-        /// Its last attempt failed.
+        /// The step's last attempt failed.
         Failed = "failed",
         /// The step was stopped, or the run was.
         Stopped = "stopped",

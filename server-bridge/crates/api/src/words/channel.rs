@@ -9,7 +9,7 @@ words! {
         Connecting = "connecting",
         /// The account is connected.
         Connected = "connected",
-        /// Its connection ended or failed; the server connects again automatically.
+        /// The account's connection ended or failed; the server connects again automatically.
         Down = "down",
         /// The messenger refuses it: the account has to be changed.
         Refused = "refused",

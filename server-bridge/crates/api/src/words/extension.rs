@@ -21,7 +21,7 @@ words! {
         Runs = "runs",
         /// The hook waits for its user's approval.
         Waiting = "waiting",
-        /// Its layer does not enable commands.
+        /// The hook's layer does not enable commands.
         Inert = "inert",
     }
 }
@@ -111,7 +111,7 @@ words! {
         Ready = "ready",
         /// The tool changed since it was accepted, and waits to be accepted again.
         Changed = "changed",
-        /// Its definition cannot be used.
+        /// The tool's definition cannot be used.
         Invalid = "invalid",
     }
 }

@@ -39,9 +39,9 @@ pub(super) enum Ended {
 /// The effect of Ctrl-C.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnInterrupt {
-    /// It ends the command.
+    /// Ctrl-C ends the command.
     Cancel,
-    /// It ends this program; the command continues.
+    /// Ctrl-C ends this program; the command continues.
     Leave,
 }
 

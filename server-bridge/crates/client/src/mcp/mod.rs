@@ -110,7 +110,7 @@ impl Requests {
                 let known = cancelled.and_then(|id| self.accepted.get(id.get()).cloned());
                 let bridge = Arc::clone(bridge);
                 self.tasks.spawn(async move {
-                    // It must not overtake the request that it cancels.
+                    // The cancellation must not overtake the request that it cancels.
                     if let Some(mut accepted) = known {
                         let _ = accepted.wait_for(|is_accepted| *is_accepted).await;
                     }

@@ -42,7 +42,7 @@ pub(crate) enum ShelfCommand {
     List,
     /// Stop sharing a plugin, as its owner or an administrator; copies that others installed stay
     Remove {
-        /// Its owner and its name
+        /// The plugin's owner and its name
         #[arg(value_name = "OWNER/NAME", value_parser = owner_and_name)]
         plugin: (String, String),
     },

@@ -211,7 +211,7 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
             client.answer_gate(*group, *gate, &answer).await?;
             Answer::Done
         }
-        // These are done here, not on the server.
+        // These requests are handled here, not on the server.
         Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => Answer::Done,
     })
 }

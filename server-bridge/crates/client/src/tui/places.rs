@@ -31,7 +31,7 @@ pub(super) enum Standing {
 pub(super) struct Where {
     pub(super) name: String,
     pub(super) standing: Standing,
-    /// Its profile, or the reason why nothing can run there.
+    /// The place's profile, or the reason why nothing can run there.
     pub(super) note: Option<String>,
     /// True if the chat is bound to it.
     pub(super) is_bound: bool,

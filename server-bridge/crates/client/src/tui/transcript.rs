@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) message: Message,
     /// The output of a command or a tool.
     pub(super) printed: Printed,
-    /// Its text, made safe to show.
+    /// The message's text, made safe to show.
     pub(super) said: String,
     pub(super) reasoning: String,
     /// True if the user unfolded it, false if the user folded it; `None` if they did neither.

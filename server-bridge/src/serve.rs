@@ -83,7 +83,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// The model cannot be asked with its settings.
-    #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
+    #[error("the model cannot be used: {0}; check --llm-base-url and the key")]
     Model(chats::Error),
     /// Another server uses the same home directory.
     #[error("another server uses {}{}; stop it or pass --home DIR", home.display(), lock::in_words(*pid))]

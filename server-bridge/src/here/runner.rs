@@ -90,7 +90,7 @@ fn program(config: &Config) -> Result<&Path, Failure> {
         Some(path) if path.is_file() => Ok(path),
         Some(path) => Err(Failure::other(
             "not_found",
-            format!("there is no runner at {}; see --runner", path.display()),
+            format!("there is no runner at {}; correct --runner", path.display()),
         )),
         None => Err(Failure::other(
             "not_found",

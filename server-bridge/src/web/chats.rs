@@ -49,7 +49,7 @@ pub struct ChatQuery {
     limit: Option<u32>,
 }
 
-/// The part of a conversation's messages.
+/// The part of a conversation's messages to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {

@@ -42,7 +42,7 @@ use crate::web::tickets;
 
 /// Paths about this process alone, and paths whose handler determines the user itself.
 const LOCAL: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/runner"];
-/// The beginning of the paths of runners of another dialect.
+/// The beginning of the paths of sockets for runners that speak another dialect.
 const LOCAL_START: &str = "/ws/";
 
 /// The beginning of the paths of sockets that carry one exec.

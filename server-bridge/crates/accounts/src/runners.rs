@@ -73,7 +73,7 @@ impl Accounts {
     /// [`Error::NotFound`].
     pub async fn revoke_runner(&self, user: &User, name: &str) -> Result<()> {
         self.store.revoke_runner(user.id, name).await?;
-        // Sent first, because the machine's work must not continue while the trail is written.
+        // The event is sent first, because the machine's work must not continue while the trail is written.
         self.tell(AccountEvent::RunnerRevoked { user: user.id, name: name.to_owned() });
         self.note(Some(&user.name), "runner.revoke", name, "ok").await;
         Ok(())

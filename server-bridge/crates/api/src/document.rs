@@ -18,7 +18,7 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub exec_id: String,
-    /// The command; cut after 4 KiB.
+    /// The command, truncated to 4 KiB.
     #[serde(default)]
     #[schema(required)]
     pub command: String,

@@ -68,7 +68,7 @@ pub struct NewTicket {
     pub path: String,
 }
 
-/// A ticket, which replaces the login in one address.
+/// A ticket, which replaces the login for one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TicketView {
     /// The ticket, to be appended to the address as `ticket=…`.

@@ -40,7 +40,7 @@ pub fn open(card: &CardDocument) -> bool {
 }
 
 /// The answers that one press can give: each button of a card without fields, or each option of a card with one choice and nothing
-/// else. `None` for a card whose fields have to be filled in; empty for one that asks nothing.
+/// else. `None` for a card whose fields have to be filled in; empty for a card that asks nothing.
 pub fn choices(card: &CardDocument) -> Option<Vec<Choice>> {
     let buttons: Vec<Choice> = buttons(card)
         .map(|(name, label)| Choice {

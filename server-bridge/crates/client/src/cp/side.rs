@@ -93,7 +93,7 @@ fn place(name: &[u8], whole: &OsStr, on: Option<&str>) -> Result<String, Failure
         }
     };
     if on.is_some_and(|on| on != name) {
-        return Err(Failure::usage(format!("--on and {name}: two different places; leave one out")));
+        return Err(Failure::usage(format!("--on and {name} are two different places; leave one out")));
     }
     Ok(name.to_owned())
 }

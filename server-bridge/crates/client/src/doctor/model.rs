@@ -24,7 +24,7 @@ pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Ch
     checks.push(match asked {
         Ok(Ok(trial)) => Check::works("model", model::trial_words(&trial)),
         Ok(Err(failure)) => broken(failure.message),
-        Err(_) => broken(format!("it gave no answer within {seconds} s")),
+        Err(_) => broken(format!("it did not answer within {seconds} s")),
     });
     Ok(())
 }

@@ -51,7 +51,7 @@ pub(super) fn timed_out(limit: Option<Seconds>) -> String {
     }
 }
 
-/// The hint if a command that the sandbox denied access ended with this standard error.
+/// The hint for a command that the sandbox denied access, given the end of its standard error.
 pub(super) fn denied(tail: &Tail) -> &'static str {
     if tail.names_git_config() { GIT_CONFIG_DENIED } else { DENIED }
 }

@@ -182,7 +182,7 @@ impl<'a> Stream<'a> {
                 }
                 sent = self.outbox.send_all(), if self.outbox.is_busy() => {
                     // A server that has ended the exec reads no more; its last messages are still to be read, and a lost
-                    // connection is noticed there too.
+                    // connection is noticed while they are read.
                     self.awaits_start |= sent.is_err();
                 }
                 frame = self.stdin.next(), if sends_input && !is_cancelled => {

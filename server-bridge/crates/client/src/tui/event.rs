@@ -40,7 +40,7 @@ pub(super) enum Event {
         /// When this program reconnects, in milliseconds from now.
         retry_ms: u64,
     },
-    /// The server has ended and will not return; with the text for the user.
+    /// The server has ended and will not return; contains the text for the user.
     Ended(String),
     /// An event of the server.
     Told(Told),

@@ -46,13 +46,13 @@ const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 /// Why the configuration cannot be used. The text of each error names the option to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The home directory, or a settings file in it.
+    /// The home directory, or a settings file in it, cannot be used.
     #[error(transparent)]
     Home(#[from] home::Error),
     /// The option `database` has an invalid value. It may contain a password, so it is not shown.
     #[error(transparent)]
     Database(store::Error),
-    /// The option `blobs`, or a variable that it needs.
+    /// The option `blobs`, or a variable that it needs, has an invalid value.
     #[error("the option blobs cannot be used: {0}")]
     Blobs(s3::Error),
     /// A file that an option names cannot be read or parsed.
@@ -131,7 +131,7 @@ pub struct ServeArgs {
     /// The proxies in front of the server.
     #[command(flatten)]
     pub proxy: ProxyArgs,
-    /// This server as one of several.
+    /// The settings of this server as one of several nodes.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -243,7 +243,7 @@ impl Config {
             })?,
             models: models_config(&options.model, settings)?,
             encryption_key: encryption_key(&options.model, settings)?,
-            // Only a flag: in a file it would apply at every start.
+            // Only a flag sets this: in a file it would apply at every start.
             forget_sealed_keys: options.model.forget_sealed_keys,
             internet,
             reachable,

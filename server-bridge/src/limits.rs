@@ -20,7 +20,7 @@ pub const HOME_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 pub const PEER_HEAD_BYTES: usize = REQUEST_HEAD_BYTES + 1024;
 /// The largest body that is kept until the user's home has answered, in bytes; a larger one is sent once the home is known.
 pub const FORWARDED_BODY_KEPT_BYTES: u64 = 64 * 1024;
-/// How often a node reads the settings that administrators may have changed at another node.
+/// How often a node reads the settings that administrators may have changed on another node.
 pub const SETTINGS_INTERVAL: Duration = Duration::from_secs(5);
 /// The number of times that a user's home is looked up again for one request.
 pub const HOME_LOOKS: u32 = 2;
@@ -33,13 +33,12 @@ pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
 pub const WRITE_STALL_TIMEOUT_OF_READERS_WHO_PAUSE: Duration = Duration::from_secs(24 * 3600);
 /// The limit on unauthenticated connections; beyond it, a new one displaces the oldest connection of the address that has the most.
 pub const UNPROVEN_CONNECTIONS: usize = 2048;
-/// If more than one in this many of the places for unauthenticated connections is taken, each such connection is closed after one
-/// answer: a connection that waits for another request uses as much memory as a request.
+/// If more than one in this many of the places for unauthenticated connections is taken, each such connection is closed after one response: a
+/// connection that waits for another request uses as much memory as a request.
 pub const UNPROVEN_CROWD_PART: usize = 4;
 /// How many open files the server must be allowed for each unauthenticated connection.
 pub const OPEN_FILES_PER_UNPROVEN_CONNECTION: usize = 2;
-/// The limit on unauthenticated connections that sent more than a small request, still have to send a request's body, or read
-/// their answers slowly.
+/// The limit on unauthenticated connections that sent more than a small request, still have to send a request's body, or read their responses slowly.
 pub const COSTLY_CONNECTIONS: usize = 256;
 /// How much a connection may send before it counts as costly, in bytes: some requests, or a runner's handshake.
 pub const UNPROVEN_CHEAP_BYTES: u64 = 8 * 1024;
@@ -51,7 +50,7 @@ pub const UNPROVEN_BODY_BYTES: u64 = 16 * 1024;
 pub const UNPROVEN_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The limit on connections at once; further ones wait to be accepted.
 pub const MAX_CONNECTIONS: usize = 16_384;
-/// Pause after the machine refused another connection (too many open files), so that the log is not flooded.
+/// The pause after the machine refused another connection (too many open files), so that the log is not flooded.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How long requests, sockets and tasks may take to end when the server stops.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -72,7 +71,7 @@ pub const LARGE_JSON_BODY_BYTES: usize = 48 * 1024 * 1024;
 pub const LARGE_JSON_BODY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest JSON body, in bytes: a message of 1 MiB with space for its escapes.
 pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
-/// Time a client has to send a JSON body.
+/// The time for a client to send a JSON body.
 pub const JSON_BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The limit on concurrent searches of all users; each user may run one at a time.
 pub const CHAT_SEARCHES: usize = 2;
@@ -104,7 +103,7 @@ pub const EXEC_MESSAGE_BYTES: usize = 1024 * 1024;
 /// How much of an exec's input is accepted from its client before the command takes it, in bytes. A client that waits for
 /// acknowledgements never reaches this limit, unless it sends pieces of only a few bytes: each piece's overhead counts too.
 pub const EXEC_INPUT_BYTES: usize = 2 * 1024 * 1024;
-/// A piece of input below this is copied out of its read buffer, in bytes.
+/// The size in bytes below which a piece of input is copied out of its read buffer.
 pub const EXEC_SMALL_INPUT_BYTES: usize = 4 * 1024;
 /// How much more of its input a command must take before the next acknowledgement is sent, in bytes.
 pub const EXEC_INPUT_TOLD_BYTES: u64 = 64 * 1024;
@@ -127,7 +126,7 @@ pub const RUN_AS_MAX_BYTES: usize = 256;
 pub const CLIENT_MAX_BYTES: usize = 64;
 /// How often a client's socket is pinged: a ping that cannot be sent means that the client has disconnected.
 pub const SOCKET_PING_INTERVAL: Duration = Duration::from_secs(5);
-/// The limit on pings from an end that does not read the answers to them.
+/// The limit on pings from an end that does not read the responses to them.
 pub const SOCKET_PINGS: usize = 16;
 /// How long a closing socket may take to send its close frame.
 pub const SOCKET_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

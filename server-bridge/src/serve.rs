@@ -83,14 +83,14 @@ pub enum StartError {
         source: io::Error,
     },
     /// The model cannot be asked with its settings.
-    #[error("the model cannot be used: {0}; see --llm-base-url and the key")]
+    #[error("the model cannot be used: {0}; check --llm-base-url and the key")]
     Model(chats::Error),
     /// Another server uses the same home directory.
     #[error("another server uses {}{}; stop it or pass --home DIR", home.display(), lock::in_words(*pid))]
     HomeInUse {
         /// The home directory.
         home: PathBuf,
-        /// That server's process; `None` in the moment before it is known.
+        /// That server's process; `None` while it is not known yet.
         pid: Option<u32>,
     },
     /// The server cannot determine whether another server uses the home directory.
@@ -261,7 +261,7 @@ impl Server {
             on_postgres: matches!(config.database, Location::Postgres(_)),
             one_person: config.one_person,
         };
-        // Installed here, since a page may be fetched before the first request to a model's provider.
+        // The cryptography provider is installed here, since a page may be fetched before the first request to a model's provider.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
@@ -297,7 +297,7 @@ impl Server {
         let shutdown = CancellationToken::new();
         let cluster = node.clone().zip(peers).map(|(nodes, peers)| Cluster { nodes, peers });
         let cookie_name = match cluster {
-            // The cookie has the same name at all nodes, whatever ports they listen on.
+            // The cookie has the same name on all nodes, whatever ports they listen on.
             Some(_) => cookie_name("nodes"),
             None => cookie_name(address.port()),
         };
@@ -367,7 +367,7 @@ impl Server {
         self.setup_secret.as_ref().map(|secret| format!("{base}/#setup={secret}"))
     }
 
-    /// Cancelling it stops the server.
+    /// The token that stops the server when it is cancelled.
     pub fn shutdown_token(&self) -> CancellationToken {
         self.state.shutdown.clone()
     }
@@ -469,7 +469,7 @@ async fn leave_at_stop(state: AppState) {
     state.chats.stop();
 }
 
-/// Raises the soft limit on open files: a server has a descriptor per runner and client, and the usual limit of 1,024 is meant for
+/// Raises the soft limit on open files: a server has a descriptor per runner and client, and the common default limit of 1,024 is meant for
 /// programs that use `select`.
 fn raise_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -34,7 +34,7 @@ pub(super) fn commit(files: impl IntoIterator<Item = AtomicFile>) -> anyhow::Res
     }
     for file in files {
         let target = file.target().to_owned();
-        file.commit().with_context(|| format!("cannot put {} in its place", target.display()))?;
+        file.commit().with_context(|| format!("cannot move {} into place", target.display()))?;
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ pub(super) fn commit(files: impl IntoIterator<Item = AtomicFile>) -> anyhow::Res
 pub(super) fn check_target(path: &Path, magic: &[u8]) -> anyhow::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        Err(error) => return Err(error).with_context(|| format!("cannot access {}", path.display())),
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => bail!("{} is not a regular file; name another one", path.display()),
     }

@@ -63,7 +63,7 @@ pub(super) async fn run(file: &Path, home: &Path) -> anyhow::Result<(Value, Stri
         (SealedWith::Nothing, _) | (SealedWith::File, true) => "",
         (SealedWith::File, false) => {
             "; the keys of models in it can be decrypted only with the sandbridge.key of the server it was made on: put that \
-             beside the \
+             next to the \
              database, or start once with --forget-sealed-keys"
         }
         (SealedWith::Passphrase, _) => {

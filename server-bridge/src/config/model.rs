@@ -22,7 +22,7 @@ pub struct ModelArgs {
     /// The API that the model's provider speaks: openai (chat completions) or anthropic (messages)
     #[arg(long, value_name = "openai|anthropic")]
     pub llm_provider: Option<String>,
-    /// The address of the provider's API [default: the provider's usual one]
+    /// The address of the provider's API [default: the provider's own address]
     #[arg(long, value_name = "URL")]
     pub llm_base_url: Option<String>,
     /// File that holds the provider's key; or set SANDBRIDGE_LLM_API_KEY

@@ -1,4 +1,4 @@
-//! This server as one of several that share a database.
+//! The settings of a server that is one of several that share a database.
 
 use std::time::Duration;
 

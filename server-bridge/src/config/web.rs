@@ -21,7 +21,7 @@ pub struct WebArgs {
     /// The search provider for models: tavily, brave or searxng; without one they cannot search the internet
     #[arg(long, value_name = "tavily|brave|searxng")]
     pub search_provider: Option<String>,
-    /// The address of the search provider's API [default: the provider's usual one; searxng has none]
+    /// The address of the search provider's API [default: the provider's own address; searxng has none]
     #[arg(long, value_name = "URL")]
     pub search_base_url: Option<String>,
     /// File that holds the search provider's key; or set SANDBRIDGE_SEARCH_API_KEY

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long a model may take to answer the request of one word that checks it.
+/// How long a model may take to answer the one-word request that checks it.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
 /// The name of a directory's home consists of its runner's name and this many bytes of a hash of the directory's path.
 pub(super) const HOME_HASH_BYTES: usize = 8;
@@ -12,7 +12,7 @@ pub(super) const HOME_NAME_CHARS: usize = 40;
 pub(super) const HERE_LOG_BYTES: u64 = 4 * 1024 * 1024;
 /// How long another process that has taken a directory's lock may take until other processes can join it.
 pub(super) const STANDING_PATIENCE: Duration = Duration::from_secs(60);
-/// The interval of checks if another process can be joined yet, and if the runner is connected.
+/// The interval between checks of whether another process can be joined yet, and whether the runner is connected.
 pub(super) const STANDING_INTERVAL: Duration = Duration::from_millis(10);
 /// How long the runner of a directory may take to connect.
 pub(super) const RUNNER_START_PATIENCE: Duration = Duration::from_secs(30);

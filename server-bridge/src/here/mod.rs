@@ -69,10 +69,9 @@ impl Command for HereOptions {
 }
 
 fn run(globals: &Globals, options: HereOptions) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        Failure::other("internal", format!("cannot start the runtime of this program: {error}"))
+    })?;
     let result = runtime.block_on(live(globals, options));
     // A read from the terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();

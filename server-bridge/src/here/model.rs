@@ -22,7 +22,7 @@ use crate::serve::open_store;
 /// The setting that records that the user was asked.
 const ASKED: &str = "here_asked";
 
-/// Built-in facts about a provider.
+/// Built-in information about a provider.
 struct Known {
     provider: Provider,
     /// The prefix of its keys.
@@ -162,7 +162,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
             "Key for a model, from Anthropic or OpenAI (Enter: none; !commands work without one): ";
         let key = match rpassword::prompt_password(question) {
             Ok(key) => key,
-            // Without an answer the chat still works, with `!` commands only.
+            // If no key can be read, the chat still works, with `!` commands only.
             Err(error) => {
                 output::warn(&format!("cannot read a key: {error}"));
                 break;
@@ -181,7 +181,7 @@ async fn ask(server: &OwnServer, user: &User, settings: &Settings) {
         }
     }
     output::warn(
-        "no model answers yet; `sandbridge here --web` and its settings add one, or ANTHROPIC_API_KEY or OPENAI_API_KEY",
+        "no model is set up yet; add one in the settings of `sandbridge here --web`, or set ANTHROPIC_API_KEY or OPENAI_API_KEY",
     );
 }
 
@@ -218,7 +218,7 @@ async fn add(server: &OwnServer, user: &User, settings: &Settings, key: &str) ->
     };
     match timeout(MODEL_PATIENCE, tried).await {
         Ok(tried) => tried.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("{name} gave no answer within {} s", MODEL_PATIENCE.as_secs())),
+        Err(_) => Err(format!("{name} did not answer within {} s", MODEL_PATIENCE.as_secs())),
     }
 }
 

@@ -18,11 +18,11 @@ const UNNAMED: &str = "here";
 /// A directory and its home.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Its canonical path.
+    /// The directory's canonical path.
     pub(super) directory: PathBuf,
     /// The home directory of its server.
     pub(super) home: PathBuf,
-    /// Its runner's name.
+    /// The name of the directory's runner.
     pub(super) runner: RunnerName,
 }
 

@@ -90,7 +90,7 @@ fn program(config: &Config) -> Result<&Path, Failure> {
         Some(path) if path.is_file() => Ok(path),
         Some(path) => Err(Failure::other(
             "not_found",
-            format!("there is no runner at {}; see --runner", path.display()),
+            format!("there is no runner at {}; correct --runner", path.display()),
         )),
         None => Err(Failure::other(
             "not_found",
@@ -113,7 +113,7 @@ async fn token(server: &OwnServer, user: &User, name: &RunnerName) -> store::Res
 }
 
 impl OwnRunner {
-    /// Waits until the runner is connected; returns its facts.
+    /// Waits until the runner is connected; returns what the runner reported about its machine.
     pub(super) async fn online(
         &mut self,
         server: &OwnServer,

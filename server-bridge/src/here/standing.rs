@@ -17,7 +17,7 @@ pub(super) struct Standing {
     pub(super) pid: u32,
     /// When it was ready, in Unix milliseconds.
     pub(super) since_ms: i64,
-    /// Its URL.
+    /// The server's URL.
     pub(super) url: String,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Opened {
     pub(crate) hold: Option<Hold>,
     /// This server's membership as a node, if it is one.
     pub(crate) node: Option<Nodes>,
-    /// Its connections to other nodes, if several nodes work at once.
+    /// The server's connections to other nodes, if several nodes work at once.
     pub(crate) peers: Option<Peers>,
 }
 
@@ -163,7 +163,7 @@ pub(super) async fn keep_node(node: Nodes, shutdown: CancellationToken, end: Can
     }
 }
 
-/// Applies the settings that administrators change at other nodes, until the server stops.
+/// Applies the settings that administrators change on other nodes, until the server stops.
 pub(super) async fn reload_settings(chats: ChatService, shutdown: CancellationToken) {
     let mut due = interval(SETTINGS_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -74,8 +74,8 @@ async fn give_up(node: &Nodes, users: &[UserId]) {
     }
 }
 
-/// The homes that can be given up now, because no user who shares one has an answer in progress here. Another node could not
-/// claim a home before that.
+/// The homes that can be given up now, because no user who shares one has an answer in progress here. Before that, another node could not
+/// claim the home.
 async fn free_homes(state: &AppState, node: &Nodes, homes: &[UserId], most: usize) -> Vec<UserId> {
     let (busy, idle): (Vec<UserId>, Vec<UserId>) =
         homes.iter().partition(|user| state.chats.is_at_work_for(**user));

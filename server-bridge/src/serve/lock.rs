@@ -21,7 +21,7 @@ pub(crate) struct ServerLock {
 }
 
 impl ServerLock {
-    /// Takes the lock without waiting, and writes this process's number into the file for later processes.
+    /// Takes the lock without waiting, and writes this process's id into the file for later processes.
     ///
     /// # Errors
     /// [`StartError::HomeInUse`], [`StartError::Lock`].

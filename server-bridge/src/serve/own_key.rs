@@ -70,7 +70,7 @@ fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<Encryptio
 
 /// The key in the file; `None` if there is no file.
 pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
-    // A link is not followed, and a pipe is not waited for.
+    // A link is not followed, and opening a pipe does not block.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
@@ -141,7 +141,7 @@ mod tests {
         let key = nothing_sealed(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert!(own(&path, SealedWith::File, LostKeys::Refuse).unwrap() == key);
-        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1, "nothing is left next to it");
         std::fs::remove_file(&path).unwrap();
         assert!(nothing_sealed(&path).unwrap() != key, "each home has its own");
     }

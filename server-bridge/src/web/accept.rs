@@ -87,7 +87,7 @@ pub struct ReadBudget {
 }
 
 impl ReadBudget {
-    /// No limit.
+    /// The value of a budget without a limit.
     const UNLIMITED: u64 = u64::MAX;
 
     pub(in crate::web) fn unlimited() -> Self {

@@ -24,9 +24,9 @@ pub(in crate::web) fn routes() -> Routes {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AuditQuery {
-    /// Only entries before this one.
+    /// Only entries before the one with this id.
     before: Option<i64>,
-    /// At most 500; 100 if absent.
+    /// The maximum number of entries, 500 at most; 100 if absent.
     limit: Option<u32>,
     /// Only actions of this user; for administrators, because others see only their own.
     user: Option<String>,

@@ -36,7 +36,7 @@ pub struct Caller {
     pub browser: Option<BrowserSession>,
 }
 
-/// The facts of a page's session that are needed later.
+/// The properties of a page's session that are needed later.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserSession {
     /// When its user last gave their password, in Unix milliseconds.
@@ -140,7 +140,7 @@ impl Caller {
         let (name, scope) = (&key.name, key.scope.as_str());
         let message = match key.scope {
             KeyScope::Full => {
-                format!("an API key may not do this, and {name:?} is one; log in and do it yourself")
+                format!("the API key {name:?} has no permission to do this; log in and do it yourself")
             }
             KeyScope::Exec | KeyScope::Read => {
                 format!(

@@ -130,8 +130,8 @@ pub async fn runs(
     Ok(Json(state.automations.runs(&caller.user, &name, query.before).await?))
 }
 
-/// Deliver an event to a trigger: at most 1 MiB of JSON, signed as the trigger requires. The delivery is on record when the response
-/// arrives. A delivery that arrived before is not run again.
+/// Deliver an event to a trigger: at most 1 MiB of JSON, signed as the trigger requires. The delivery is recorded before the response is
+/// sent. A delivery that arrived before is not run again.
 #[utoipa::path(post, path = "/api/v1/deliveries/{token}", tag = "automations", params(("token" = String, Path)),
     request_body(content = [u8], content_type = "application/json"),
     responses((status = 202, body = DeliveryTaken), (status = 400), (status = 401), (status = 404), (status = 413), (status = 429), (status = 503)))]
@@ -151,7 +151,7 @@ pub async fn deliver(
     };
     // The address is secret, so the sender got it from the user.
     connection.prove();
-    let too_large = |_| ApiError::new("too_large", "a delivery may have 1 MiB at most");
+    let too_large = |_| ApiError::new("too_large", "a delivery can have at most 1 MiB");
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, DELIVERY_MAX_BYTES + 1)).await;
     let body =
         body.map_err(|_| ApiError::invalid("the delivery did not arrive in time"))?.map_err(too_large)?;

@@ -54,7 +54,7 @@ pub struct GuardedBody<B> {
     proof: Proof,
     standing: Arc<Standing>,
     left_bytes: u64,
-    /// Set once the body is awaited.
+    /// The deadline for the whole body; set once the body is awaited.
     deadline: Option<Pin<Box<Sleep>>>,
 }
 

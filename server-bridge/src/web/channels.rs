@@ -67,7 +67,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Ask the messenger who an account is. Needs a session.
+/// Ask the messenger for the name of an account, as a test. Needs a session.
 #[utoipa::path(post, path = "/api/v1/channels/{name}/test", tag = "channels", params(("name" = String, Path)),
     responses((status = 200, body = ChannelTested), (status = 403), (status = 404)))]
 pub async fn test(
@@ -78,8 +78,8 @@ pub async fn test(
     Ok(Json(state.channels.test(&caller.user, &name).await?))
 }
 
-/// Get a code that links the person who sends it to the account with the caller. It is valid once, for 10 minutes; an earlier code
-/// becomes invalid. Needs a session.
+/// Get a code: the person who sends it to the account is linked to the caller. It is valid once, for 10 minutes; an earlier code becomes
+/// invalid. Needs a session.
 #[utoipa::path(post, path = "/api/v1/channels/{name}/link", tag = "channels", params(("name" = String, Path)),
     responses((status = 200, body = ChannelCode), (status = 403), (status = 404)))]
 pub async fn link(
@@ -138,8 +138,8 @@ pub async fn unbind(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deliver events to an account, for messengers that deliver by HTTP and authenticate themselves. The events are on record when the
-/// response arrives. At most 4 MiB.
+/// Deliver events to an account, for messengers that deliver by HTTP and authenticate themselves. The events are recorded before the response
+/// is sent. At most 4 MiB.
 #[utoipa::path(post, path = "/api/v1/channel-deliveries/{id}", tag = "channels", params(("id" = i64, Path)),
     request_body(content = [u8], content_type = "application/json"),
     responses((status = 200, body = Value), (status = 400), (status = 401), (status = 404), (status = 413), (status = 429), (status = 503)))]
@@ -154,7 +154,7 @@ pub async fn deliver(
     // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
     let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
     state.refused_deliveries.take(&address_key, now).map_err(limited)?;
-    let too_large = |_| ApiError::new("too_large", "a delivery may have 4 MiB at most");
+    let too_large = |_| ApiError::new("too_large", "a delivery can have at most 4 MiB");
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, CHANNEL_DELIVERY_MAX_BYTES)).await;
     let body =
         body.map_err(|_| ApiError::invalid("the delivery did not arrive in time"))?.map_err(too_large)?;

@@ -21,7 +21,7 @@ pub(in crate::web) fn routes() -> Routes {
 /// Take back the last message with its effects: the answers to it, and the changes to files.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/undo", tag = "chats", request_body = Undo,
     params(("id" = String, Path)), responses((status = 200, body = TakenBackView), (status = 404),
-    (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is under way"),
+    (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is in progress"),
     (status = 503, description = "a file's machine is offline")))]
 pub async fn undo(
     State(state): State<AppState>,
@@ -35,7 +35,7 @@ pub async fn undo(
 /// Take back the last messages; files stay as they are unless the request says otherwise.
 #[utoipa::path(post, path = "/api/v1/chats/{id}/rewind", tag = "chats", request_body = Rewind,
     params(("id" = String, Path)), responses((status = 200, body = TakenBackView), (status = 404),
-    (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is under way"),
+    (status = 409, description = "a file was changed since"), (status = 429, description = "an answer is in progress"),
     (status = 503, description = "a file's machine is offline")))]
 pub async fn rewind(
     State(state): State<AppState>,

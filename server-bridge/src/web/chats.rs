@@ -43,21 +43,21 @@ pub struct ChatQuery {
     /// characters of the newest 20,000 messages are searched; a user can run one search at a time.
     #[serde(default)]
     query: String,
-    /// Only the conversations that follow this one in the list.
+    /// Only the conversations that follow the one with this id in the list.
     before: Option<String>,
-    /// At most 1,000, which is the default; with `query` it is 100.
+    /// The maximum number of conversations: 1,000 at most, which is the default; 100 with `query`.
     limit: Option<u32>,
 }
 
-/// The part of a conversation's messages.
+/// The part of a conversation's messages to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// Only messages before this one.
+    /// Only messages before the one with this id.
     before: Option<i64>,
-    /// Only messages after this one, beginning with the oldest of them; cannot be combined with `before`.
+    /// Only messages after the one with this id, beginning with the oldest of them; cannot be combined with `before`.
     after: Option<i64>,
-    /// At most 500; 200 if absent.
+    /// The maximum number of messages, 500 at most; 200 if absent.
     limit: Option<u32>,
 }
 
@@ -85,8 +85,8 @@ pub async fn list(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NewChatQuery {
-    /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only
-    /// one. Not for programs that begin several conversations at the same time.
+    /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only one. Programs
+    /// that begin several conversations at the same time should not set it.
     #[serde(default)]
     reuse_empty: bool,
 }

@@ -65,7 +65,7 @@ impl Looks<'_> {
     /// The user's current home.
     ///
     /// # Errors
-    /// `unavailable` once it was looked up too often.
+    /// `unavailable` after too many lookups.
     pub async fn place(&mut self) -> Result<Place, ApiError> {
         let Cluster { nodes, peers } = self.cluster;
         loop {
@@ -93,7 +93,7 @@ impl Looks<'_> {
     /// Records that the node found was not the home, or cannot be reached: the next call of [`Self::place`] looks it up again.
     ///
     /// # Errors
-    /// `unavailable` once that happened too often.
+    /// `unavailable` if this happened too many times.
     pub async fn was_wrong(&mut self) -> Result<(), ApiError> {
         self.cluster.nodes.forget_home(self.user);
         self.cluster.peers.directory().refresh();

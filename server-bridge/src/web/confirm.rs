@@ -1,8 +1,8 @@
-//! Confirming the password before creating something that outlives the session: keys, users, tokens of runners, and before
-//! replacing a machine's runner.
+//! Confirming the password before an action whose effect outlives the session: creating keys, users and runner tokens, and replacing a
+//! machine's runner.
 //!
-//! An intruder with brief access to a page must not gain lasting access. A program's session began with the password, so the
-//! program does not have to confirm it.
+//! An intruder with brief access to a page must not gain lasting access. A program's session began with the password, so the program does not
+//! have to confirm it.
 
 use api::session::Confirmation;
 use axum::Extension;

@@ -85,7 +85,7 @@ async fn relay(
     socket: &mut Socket,
 ) -> io::Result<()> {
     let stood = query.epoch.as_deref().zip(query.after).map(|(epoch, after)| Stood { epoch, after });
-    // Subscribed before the greeting: no event after a client's `hello` is ever missed.
+    // The subscription begins before the greeting, so that no event after a client's `hello` is ever missed.
     let (mut listener, resumed) = state.hub.subscribe(caller.user.id, stood);
     let (user, epoch) = (caller.user.name.clone(), state.hub.epoch().to_owned());
     socket.feed(told(listener.seen(), Event::Hello { user, epoch, resumed })).await?;

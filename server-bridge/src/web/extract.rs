@@ -48,7 +48,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for LargeJson<T> {
             Some(refused @ BodyRefused::TooLarge) => ApiError::new("too_large", refused.to_string()),
             None => ApiError::new(
                 "too_large",
-                format!("the request's body may have {LARGE_JSON_BODY_BYTES} bytes at most"),
+                format!("the request's body can have at most {LARGE_JSON_BODY_BYTES} bytes"),
             ),
         })?;
         serde_json::from_slice(&body).map(Self).map_err(|error| ApiError::invalid(error.to_string()))

@@ -42,7 +42,7 @@ use crate::web::tickets;
 
 /// Paths about this process alone, and paths whose handler determines the user itself.
 const LOCAL: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/runner"];
-/// The beginning of the paths of runners of another dialect.
+/// The beginning of the paths of sockets for runners that speak another dialect.
 const LOCAL_START: &str = "/ws/";
 
 /// The beginning of the paths of sockets that carry one exec.
@@ -92,7 +92,7 @@ pub async fn forward(State(state): State<AppState>, mut request: Request, next: 
     }
 }
 
-/// The answer of a node that is not the user's home.
+/// The response of a node that is not the user's home.
 pub(super) fn not_here() -> Response {
     let mut response = StatusCode::MISDIRECTED_REQUEST.into_response();
     response.headers_mut().insert(forwarded::NOT_HERE, header::HeaderValue::from_static("1"));
@@ -143,11 +143,11 @@ async fn of_delivery(
 enum Routed {
     /// This node handles the request.
     Here(Request),
-    /// Another node answered.
+    /// Another node responded.
     Answer(Response),
 }
 
-/// The request's body, and how often it can be sent.
+/// The request's body, and how many times it can be sent.
 enum Load {
     /// A body in memory, which can be sent as often as needed.
     Kept(Bytes),
@@ -246,8 +246,8 @@ async fn is_home(cluster: &Cluster, peer: &PeerNode, user: UserId) -> bool {
     }
 }
 
-/// Sends a request unchanged; returns the answer as a stream, or `None` if the node is not the home. Fails if the node's lease ends
-/// before it answers.
+/// Sends a request unchanged; returns the response as a stream, or `None` if the node is not the home. Fails if the node's lease ends before
+/// it responds.
 async fn pass(
     state: &AppState,
     cluster: &Cluster,
@@ -328,7 +328,7 @@ async fn until_gone<T>(directory: &Directory, peer: &PeerNode, work: impl Future
     }
 }
 
-/// An answer's body, which ends with an error when the lease of the node that sends it ends.
+/// A response's body, which ends with an error when the lease of the node that sends it ends.
 struct Cut {
     body: Incoming,
     gone: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -346,7 +346,7 @@ impl hyper::body::Body for Cut {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         ready!(self.gone.as_mut().poll(context));
-        Poll::Ready(Some(Err("the node that sent this answer has stopped".into())))
+        Poll::Ready(Some(Err("the node that sent this response has stopped".into())))
     }
 
     fn is_end_stream(&self) -> bool {

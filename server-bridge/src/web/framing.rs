@@ -64,7 +64,7 @@ impl Framing {
     }
 }
 
-/// Tells the client, and hyper, that this answer is the connection's last.
+/// Tells the client, and hyper, that this response is the connection's last.
 pub fn close_after(response: &mut Response) {
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

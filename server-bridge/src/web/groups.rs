@@ -288,7 +288,7 @@ pub async fn begin_run(
     Ok((StatusCode::ACCEPTED, Json(run)))
 }
 
-/// The runs of a group's chains without their outputs, the newest first, older than `before`; 20 at most.
+/// The runs of a group's chains without the output of steps, the newest first, older than `before`; 20 at most.
 #[utoipa::path(get, path = "/api/v1/groups/{group}/runs", tag = "groups", params(("group" = i64, Path), PartQuery), responses((status = 200, body = Vec<ChainRunView>), (status = 404)))]
 pub async fn runs(
     State(state): State<AppState>,

@@ -1,7 +1,7 @@
-//! The checks of every request: that it is meant for this server, and its origin.
+//! The checks of every request: that it is meant for this server, and that its origin is allowed.
 //!
-//! A page of another site can make a browser send requests here, with the user's cookie. The Host check refuses other names
-//! that resolve to this address (DNS rebinding), the Origin check refuses other sites' pages.
+//! A page of another site can make a browser send requests here, with the user's cookie. The Host check refuses other names that resolve to
+//! this address (DNS rebinding), the Origin check refuses other sites' pages.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use crate::web::error::ApiError;
 use crate::web::framing::AmbiguousLength;
 use crate::web::state::AppState;
 
-/// Headers of every answer.
+/// Headers of every response.
 const SECURITY_HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -84,7 +84,7 @@ pub fn is_loopback(host: &str) -> bool {
     name == "localhost" || literal.is_ok_and(|address| address.is_loopback())
 }
 
-/// The middleware that checks Host and Origin before a request and adds security headers to its answer.
+/// The middleware that checks Host and Origin before a request and adds security headers to its response.
 pub async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let is_diagram = request.uri().path() == DIAGRAM_PATH;
     // The node that forwarded this request has checked it.
@@ -105,7 +105,7 @@ pub async fn guard(State(state): State<AppState>, request: Request, next: Next) 
 
 fn check(state: &AppState, request: &Request) -> Result<(), ApiError> {
     check_message(request)?;
-    // A health check may use any name: its answer reveals nothing.
+    // A health check may use any name: its response reveals nothing.
     if ["/healthz", "/readyz"].contains(&request.uri().path()) {
         return Ok(());
     }

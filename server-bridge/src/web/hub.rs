@@ -147,7 +147,7 @@ impl Feeds {
                 None => break,
             }
         }
-        // Not necessarily the current user's: another user's events may take up nearly all of the space.
+        // Evicts events of any user: those of one user may take up nearly all of the space.
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {
             let largest = self.by_user.values_mut().max_by_key(|feed| feed.kept_bytes());
             match largest.map_or(0, |feed| feed.drop_oldest(1)) {

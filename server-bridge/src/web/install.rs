@@ -1,7 +1,7 @@
 //! The runner that this server hands out: the script that installs it, the program, and the line that starts both.
 //!
-//! All of them are public: they are the same for everyone and contain no secrets. An attacker who can change this server's answers
-//! can change both the script and the hash in it, so they are only as safe as the connection: a machine relies on TLS.
+//! All of them are public: they are the same for everyone and contain no secrets. An attacker who can change this server's responses can
+//! change both the script and the hash in it, so they are only as safe as the connection: a machine relies on TLS.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ impl HandOut {
     }
 }
 
-/// The facts of the current file; the file is read at the first request after a change.
+/// The details of the current file, such as its hash; the file is read at the first request after a change.
 async fn known_runner(state: &AppState) -> Result<KnownRunner, ApiError> {
     let reading = {
         let state = state.clone();

@@ -1,4 +1,4 @@
-//! JSON documents as answers.
+//! JSON documents as responses.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::web::error::ApiError;
 use crate::web::language;
 
-/// A document as an answer in JSON, with its texts in the language that the request asks for.
+/// A document as a response in JSON, with its texts in the language that the request asks for.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 

@@ -83,7 +83,7 @@ pub async fn create(
     Ok((StatusCode::CREATED, Json(made)))
 }
 
-/// A collection, by its number or its name.
+/// A collection, by its id or its name.
 #[utoipa::path(get, path = "/api/v1/knowledge/collections/{collection}", tag = "knowledge",
     params(("collection" = String, Path)), responses((status = 200, body = CollectionView), (status = 404)))]
 pub async fn show(

@@ -1,8 +1,8 @@
-//! The language of the server's texts in answers: the one that the request asks for.
+//! The language of the server's texts in responses: the one that the request asks for.
 //!
-//! The middleware [`keep`] stores the language while the request is answered, and [`Json`](crate::web::json::Json), which writes every
-//! document and every error, translates the fields that are declared as texts. A handler translates only a field that contains a
-//! text of the server in some documents and a person's text in others.
+//! The middleware [`keep`] stores the language while the request is handled, and [`Json`](crate::web::json::Json), which writes every
+//! document and every error, translates the fields that are declared as texts. A handler translates only a field that contains a text of the
+//! server in some documents and a person's text in others.
 
 use std::convert::Infallible;
 
@@ -39,7 +39,7 @@ pub fn of_request() -> Language {
     OF_REQUEST.try_with(|language| *language).unwrap_or_default()
 }
 
-/// The middleware that stores a request's language while the request is answered.
+/// The middleware that stores a request's language while the request is handled.
 pub async fn keep(request: Request, next: Next) -> Response {
     let language = named(request.headers()).unwrap_or_default();
     OF_REQUEST.scope(language, next.run(request)).await

@@ -123,7 +123,7 @@ pub async fn revoke(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Begin a login to a server that requires one (OAuth 2.1): the answer is the page to open. Needs a session.
+/// Begin a login to a server that requires one (OAuth 2.1): the response contains the page to open. Needs a session.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/login", tag = "settings",
     params(("name" = String, Path), PlaceQuery), request_body = McpLoginStart,
     responses((status = 200, body = McpLogin), (status = 400), (status = 403), (status = 404), (status = 502)))]

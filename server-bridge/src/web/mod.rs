@@ -6,7 +6,7 @@
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
-//! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and the server's facts |
+//! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and information about the server |
 //! | [`nodes`] | the nodes that share the database |
 //! | [`cluster`], [`forward`], [`peer_accept`], `runner_pipe` | one of several nodes: users' homes, forwarded requests, the listener for other nodes, runners' links |
 //! | [`chat_turns`], [`chat_copies`] | taking back parts of a chat; forking and exporting chats |
@@ -26,7 +26,7 @@
 //! | [`ready`] | the server's health and readiness |
 //! | [`state`] | the state shared by all requests: accounts, router, chats, hub, rate limits |
 //! | [`error`], [`extract`] | the error contract |
-//! | [`json`], [`language`] | documents as answers, in the language of the request |
+//! | [`json`], [`language`] | documents as responses, in the language of the request |
 //!
 //! A new route needs a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
 //! there, with the keys that open it. A new area needs its own file, and a line in [`routes()`]. The documents of a route are types of

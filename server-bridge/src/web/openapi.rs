@@ -36,7 +36,7 @@ impl Modify for Bearer {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
             .bearer_format("sbk_… or sbs_…")
-            .description(Some("A key made by `sandbridge key add`, or the token that a login answered with."))
+            .description(Some("A key made by `sandbridge key add`, or the token that a login returned."))
             .build();
         let components = description.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(scheme));
@@ -62,7 +62,7 @@ fn described() -> utoipa::openapi::OpenApi {
 pub fn document() -> Value {
     let mut document =
         serde_json::to_value(described()).expect("a description made of texts and maps is always JSON");
-    let error = json!({"description": "The request failed; the body says why.",
+    let error = json!({"description": "The request failed; the body contains the reason.",
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}});
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     let operations = paths.filter_map(|(path, methods)| Some((path, methods.as_object_mut()?)));
@@ -79,13 +79,13 @@ pub fn document() -> Value {
     document
 }
 
-/// `get_chats_id` of `GET /api/v1/chats/{id}`.
+/// The id of an operation: `get_chats_id` for `GET /api/v1/chats/{id}`.
 fn operation_id(method: &str, path: &str) -> String {
     let words = path.trim_start_matches("/api/v1").split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| !word.is_empty()).fold(method.to_owned(), |id, word| format!("{id}_{word}"))
 }
 
-/// True if an answer in the description has no body.
+/// True if a response in the description has no body.
 fn is_bare(answer: &Value) -> bool {
     answer["description"].as_str().is_none_or(str::is_empty) && answer.get("content").is_none()
 }

@@ -20,7 +20,7 @@ pub enum HeaderError {
     /// The connection broke, or ended before its header did.
     #[error("the PROXY header is incomplete: {0}")]
     Io(#[from] io::Error),
-    /// The connection does not begin like a PROXY header.
+    /// The connection does not begin with a PROXY header.
     #[error(
         "the connection does not begin with a PROXY header; configure the proxy to send one, or leave --proxy-protocol out"
     )]

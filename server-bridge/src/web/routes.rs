@@ -28,7 +28,7 @@ pub struct Routes {
 /// A line of the table: a route that is described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The request's method; GET answers HEAD too.
+    /// The request's method; GET includes HEAD.
     pub method: Method,
     /// The path, with `{name}` for its variable parts.
     pub path: String,

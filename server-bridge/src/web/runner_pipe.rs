@@ -3,7 +3,7 @@
 //! ```text
 //!  runner ─► this node: the first message, whose token names the user ─► the home: admission, driver, credit
 //! ```
-//! The token is checked at the home. When the home moves, the link ends and the runner reconnects.
+//! The home checks the token. When the home moves, the link ends and the runner reconnects.
 
 use std::io;
 use std::pin::pin;
@@ -133,7 +133,7 @@ async fn pipe(
     if let LinkMessage::Text(text) = first {
         to_home.send(Message::text(text)).await?;
     }
-    // Waits for the answer to the registration. Until it arrives, the runner's bytes count as unauthenticated.
+    // Waits for the response to the registration. Until it arrives, the runner's bytes count as unauthenticated.
     let answer = timeout(HOME_ANSWER_TIMEOUT, from_home.next()).await;
     let answer =
         answer.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the runner's home did not answer"))?;

@@ -166,7 +166,7 @@ async fn watch(state: &AppState, admitted: &OnceLock<Admitted>) -> std::convert:
     loop {
         check.tick().await;
         if let Some(admitted) = admitted.get()
-            // Boxed, because the future exists only for a moment now and then; otherwise every connection would reserve space for it.
+            // Boxed, because the future is needed only briefly at long intervals; otherwise every connection would reserve space for it.
             && !Box::pin(touch(state, admitted)).await
         {
             state.router.disconnect(&admitted.user_key, &admitted.name, Disconnect::Revoked);
@@ -188,7 +188,7 @@ pub(super) struct SocketLink {
     first: Option<LinkMessage>,
     pub(super) socket: Socket,
     budget: Arc<ReadBudget>,
-    /// True if the link pings the runner and reports the answers as signs of life.
+    /// True if the link pings the runner and reports the responses as signs of life.
     is_pinging: bool,
 }
 

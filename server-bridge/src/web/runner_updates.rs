@@ -21,13 +21,13 @@ pub(in crate::web) fn routes() -> Routes {
     Routes::new().add(Access::Full, route!(update))
 }
 
-/// The update for a runner with these facts; `None` if the runner is not older, or if this server hands out none.
+/// The update for a runner that reported these details; `None` if the runner is not older, or if this server hands out none.
 pub fn offer(hand_out: &HandOut, facts: &RunnerFacts) -> Option<UpdateView> {
     let version = hand_out.version().filter(|version| facts.is_older_than(version))?;
     Some(UpdateView { version: version.to_owned(), can: facts.can_update() })
 }
 
-/// Let a machine's runner replace its program with the newer one that this server hands out. Answers once the machine has
+/// Let a machine's runner replace its program with the newer one that this server hands out. Responds once the machine has
 /// downloaded and checked it, after 10 minutes at most; a second request joins the one in progress. The runner then waits until
 /// nothing runs there, and reconnects with the new version, or unchanged and with `update_error`.
 #[utoipa::path(post, path = "/api/v1/runners/{name}/update", tag = "runners", params(("name" = String, Path)),

@@ -14,13 +14,13 @@ pub enum Access {
     Session,
     /// Only keys with the scope `full`.
     Full,
-    /// Also keys with the scope `read`: the handler only reads, and shows no setting.
+    /// Keys with the scope `full` or `read`: the handler only reads, and shows no setting.
     Look,
-    /// Also keys with the scope `read` or `exec`: the handler only reads, and work with commands, files or tasks needs it.
+    /// Keys with any scope: the handler only reads, and work with commands, files or tasks needs it.
     LookToWork,
-    /// Also keys with the scope `exec`: commands, files and tasks.
+    /// Keys with the scope `full` or `exec`: commands, files and tasks.
     Work,
-    /// Also keys with the scope `read`: the handler opens a socket that only sends.
+    /// Keys with the scope `full` or `read`: the handler opens a socket that only sends.
     Listen,
     /// Any key: the endpoint checks the scope again for each tool.
     EachTool,

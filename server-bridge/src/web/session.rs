@@ -48,7 +48,7 @@ pub async fn login(
     Ok((cookie, Json(body)))
 }
 
-/// The Set-Cookie header of an answer, if there is one.
+/// The Set-Cookie header of a response, if there is one.
 pub(in crate::web) type SetCookie = AppendHeaders<Option<(header::HeaderName, HeaderValue)>>;
 
 /// True if a page sent the request: a browser adds an Origin to everything except a plain navigation.
@@ -56,7 +56,7 @@ pub(in crate::web) fn is_page(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN)
 }
 
-/// Logs an authenticated user in: returns the cookie of a page, and the answer.
+/// Logs an authenticated user in: returns the cookie of a page, and the response.
 pub(in crate::web) async fn begin_session(
     state: &AppState,
     user: User,

@@ -1,7 +1,7 @@
-//! The first account, which can be created on the page; and facts about the server.
+//! The first account, which can be created on the page; and information about the server.
 //!
-//! While there is no user, `serve` prints a secret when it starts. A person who presents it can create the first administrator,
-//! once: anyone who can read the server's output could also create one with `sandbridge user add`.
+//! While there is no user, `serve` prints a secret when it starts. A person who presents it can create the first administrator, once: anyone
+//! who can read the server's output could also create one with `sandbridge user add`.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -29,7 +29,7 @@ use crate::web::scope::Access;
 use crate::web::session::{begin_session, is_page};
 use crate::web::state::AppState;
 
-/// The routes of the first account, and of the server's facts.
+/// The routes of the first account, and of information about the server.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Anybody, route!(status))
@@ -37,7 +37,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::LookToWork, route!(about))
 }
 
-/// Public facts about the server, determined when it starts.
+/// Public information about the server, determined when it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// The time of the start, in Unix milliseconds.
@@ -56,14 +56,14 @@ pub struct Facts {
     pub one_person: bool,
 }
 
-/// The facts that can be read without a login: above all, whether the first account has to be created.
+/// The status that can be read without a login: above all, whether the first account has to be created.
 #[utoipa::path(get, path = "/api/v1/status", tag = "session", security(()), responses((status = 200, body = StatusView)))]
 pub async fn status(State(state): State<AppState>) -> Result<Json<StatusView>, ApiError> {
     let setup_due = state.accounts.is_first_due().await?;
     Ok(Json(StatusView { version: env!("CARGO_PKG_VERSION").to_owned(), setup_due }))
 }
 
-/// Facts about the server, and the limits for clients.
+/// Information about the server, and the limits for clients.
 #[utoipa::path(get, path = "/api/v1/about", tag = "settings", responses((status = 200, body = AboutView)))]
 pub async fn about(
     State(state): State<AppState>,
@@ -119,7 +119,7 @@ pub async fn make(
     Ok((StatusCode::CREATED, cookie, Json(session)))
 }
 
-/// From where a server can be reached that is addressed as `base`, such as `http://HOST:PORT`, and listens on `listen`.
+/// The machines that can reach a server that is addressed as `base`, such as `http://HOST:PORT`, and listens on `listen`.
 fn reach(base: &str, listen: IpAddr) -> Reach {
     let host = base.split_once("://").map_or(base, |(_, host)| host);
     match (is_loopback(host), listen.is_loopback()) {

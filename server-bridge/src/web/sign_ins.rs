@@ -56,7 +56,8 @@ pub async fn redeem(
     if !is_page(&headers) {
         return Err(ApiError::new("forbidden", "a code signs a page in; programs log in with a password"));
     }
-    // Otherwise an attacker could send people an address that signs them in to the attacker's account, and read what they enter.
+    // If codes were accepted from elsewhere, an attacker could send people an address that signs them in to the attacker's account, and read
+    // what they enter.
     if !connection.client.is_loopback() {
         let message = "a sign-in address works only in a browser on the server's own machine; log in with your password";
         return Err(ApiError::new("forbidden", message));

@@ -72,7 +72,7 @@ impl Upgrade {
 }
 
 impl LimitedUpgrade {
-    /// Answers the request; `serve` gets the socket, in a separate task.
+    /// Responds to the request; `serve` gets the socket, in a separate task.
     pub fn on_upgrade<F, Served>(self, serve: F) -> Response
     where
         F: FnOnce(Socket) -> Served + Send + 'static,
@@ -81,7 +81,7 @@ impl LimitedUpgrade {
         let serve = |socket| serve(Socket::of(socket));
         let mut response = self.upgrade.on_upgrade(serve);
         if self.names_protocol {
-            // Never the protocol with the token, because the answer may be shown and logged.
+            // The chosen protocol is never the one with the token, because the response may be shown and logged.
             let name = HeaderValue::from_static(PROTOCOL);
             response.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, name);
         }
@@ -108,7 +108,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Upgrade {
 #[derive(Debug)]
 pub struct Socket {
     socket: WebSocket,
-    /// Pings whose answers could not be sent yet.
+    /// Pings whose pongs could not be sent yet.
     pings: usize,
     is_closing: bool,
 }
@@ -128,7 +128,7 @@ impl Stream for Socket {
             return Poll::Ready(None);
         };
         let message = message.map_err(io::Error::other)?;
-        // While the other end does not read, the answer stays in memory, and may keep the ping's buffer alive.
+        // While the other end does not read, the pong stays in memory, and may keep the ping's buffer alive.
         if message.is_ping() && self.as_mut().poll_flush(context)?.is_pending() {
             self.pings += 1;
             if self.pings > SOCKET_PINGS {

@@ -148,13 +148,12 @@ impl Standing {
         }
     }
 
-    /// True if this answer is to be the connection's last: no sender has authenticated on it, and there are many connections of this
-    /// kind.
+    /// True if this response is to be the connection's last: no sender has authenticated on it, and there are many connections of this kind.
     pub fn ends_with_answer(&self) -> bool {
         self.seats().as_ref().is_some_and(|seats| seats.unproven.is_in_a_crowd(UNPROVEN_CROWD_PART))
     }
 
-    /// Records that the other end reads its answers too slowly, so that they are kept in memory.
+    /// Records that the other end reads its responses too slowly, so that they are kept in memory.
     pub fn is_behind(&self) {
         if !self.is_proven() {
             self.is_costly();

@@ -27,7 +27,7 @@ use crate::web::ready::Readiness;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
 
-/// The state of the server. Cheap to clone; every clone is the same.
+/// The state of the server. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct AppState(Arc<Shared>);
 
@@ -81,7 +81,7 @@ pub struct Shared {
     pub tasks: TaskTracker,
     /// The attached execs whose end is not on record yet.
     pub execs: TaskTracker,
-    /// Public facts about the server, determined when it started.
+    /// Public information about the server, determined when it started.
     pub facts: Facts,
     /// This server as one of several nodes that work at once, if it is one.
     pub cluster: Option<Cluster>,

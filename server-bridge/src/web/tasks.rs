@@ -86,7 +86,7 @@ pub async fn show(
     }))
 }
 
-/// End a task with everything it started: TERM, grace, KILL.
+/// End a task with everything it started: all of its processes get TERM, and KILL after a grace period.
 #[utoipa::path(delete, path = "/api/v1/tasks/{id}", tag = "tasks", params(("id" = String, Path)),
     responses((status = 204), (status = 404), (status = 503)))]
 pub async fn kill(

@@ -130,7 +130,7 @@ fn templates_are_listed_in_both_languages_and_each_can_be_used() {
     assert!(printed.stdout.contains("SOUL.md\n\n# How you work"), "{printed:?}");
     // An unknown template adds no agent.
     let add = ["add-agent", &team.group, "pirate", "--on", "laptop", "--template", "pirate"];
-    assert!(refused(&team, &add).contains("there is no template pirate; there are coder, reviewer"));
+    assert!(refused(&team, &add).contains("there is no template pirate; the templates are coder, reviewer"));
     assert!(refused(&team, &["workspace", "show", &team.group, "pirate"]).contains("no agent @pirate"));
 }
 

@@ -18,7 +18,7 @@ pub struct Showing<'a> {
     pub hostname: &'a str,
     /// True if the runner can store the permanent token that it gets in exchange for a one-time token.
     pub takes_token: bool,
-    /// The machine's facts, as JSON.
+    /// The details that the machine reports about itself, as JSON.
     pub facts_json: &'a str,
 }
 
@@ -53,7 +53,7 @@ pub enum TokenRefused {
     #[error("this runner was revoked a moment ago")]
     RevokedMeanwhile,
     /// The machine names a user other than the token's.
-    #[error("name the token's own user in the address (/ws/USER) and as the user id")]
+    #[error("the token belongs to another user; name its user in the address (/ws/USER) and as the user id")]
     OtherUser,
     /// The token is a one-time token, and the machine could not store the permanent one.
     #[error(
@@ -69,7 +69,7 @@ pub enum TokenRefused {
     /// The token is a one-time token that was not presented in time.
     #[error("this enrolment token has expired; make another token with `sandbridge runner rotate {0}`")]
     EnrolmentExpired(String),
-    /// The machine's facts violate a rule; contains the rule.
+    /// The details that the machine reports violate a rule; contains the rule.
     #[error("{0}")]
     Malformed(String),
     /// The store failed; the machine may try again.

@@ -1,11 +1,10 @@
-//! Errors, divided by the answer that a front end gives to them.
+//! Errors, grouped by how a front end responds to them.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error of accounts. Front ends have an answer for each, so a new error requires changes in all front ends. All except
-/// [`Error::Internal`] and [`Error::Away`] are the caller's fault; the texts of all except [`Error::Internal`] may be shown to
-/// users.
+/// Every error of accounts. Front ends map each one to a response, so a new error requires changes in all front ends. All except
+/// [`Error::Internal`] and [`Error::Away`] are the caller's fault; the texts of all except [`Error::Internal`] may be shown to users.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Only an administrator may do this.
@@ -21,7 +20,7 @@ pub enum Error {
     #[error("to change your own password, give your current one too: POST /api/v1/password")]
     OwnPassword,
     /// The change would leave no administrator.
-    #[error("nobody would be left to administer the server; make another administrator first")]
+    #[error("nobody would be left to administer the server; make another user an administrator first")]
     LastAdmin,
     /// The name or the password of a login is wrong; the error does not reveal which.
     #[error("the name or the password is wrong")]
@@ -30,7 +29,7 @@ pub enum Error {
     #[error("{0}")]
     WrongPassword(&'static str),
     /// A code that signs a page in is unknown, used or too old, or its session has ended.
-    #[error("this address was used already or is too old; get a new one where you got this one")]
+    #[error("this sign-in address was already used or has expired; request a new one")]
     WrongCode,
     /// Too many codes were requested and not used.
     #[error("too many codes were requested but not used")]

@@ -1,4 +1,4 @@
-//! Keys of programs.
+//! API keys for programs.
 
 use store::{ApiKey, KeyScope, Name, Secret, User};
 
@@ -7,11 +7,11 @@ use crate::{Accounts, Result};
 /// A key to create.
 #[derive(Clone, Copy, Debug)]
 pub struct NewKey<'a> {
-    /// Its name, unique among its user's keys.
+    /// The key's name, unique among its user's keys.
     pub name: &'a str,
-    /// Its permissions.
+    /// The key's permissions.
     pub scope: KeyScope,
-    /// Its lifetime, in milliseconds; unlimited if `None`.
+    /// The key's lifetime, in milliseconds; unlimited if `None`.
     pub ttl_ms: Option<i64>,
 }
 
@@ -36,7 +36,7 @@ impl Accounts {
         Ok(made)
     }
 
-    /// Removes a key, which is no longer valid then.
+    /// Removes a key; it stops being valid at once.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`].

@@ -1,7 +1,7 @@
 //! Accounts: the users of the server, their authentication, and their audit trail.
 //!
 //! One [`Accounts`] serves every front end. Each of its methods checks the caller's rights, does the work, and writes the audit
-//! entry, so that a front end only parses, calls and answers. The front end reports when an attempt begins, because only
+//! entry, so that a front end only parses requests, calls these methods and responds. The front end reports when an attempt begins, because only
 //! it knows a request's origin. Nothing here depends on HTTP or a sandbox.
 //!
 //! | module | holds |
@@ -64,7 +64,7 @@ pub use trail::{Act, Trail, TrailPage};
 pub use usage::Usage;
 pub use users::{Change, NewUser};
 
-/// The accounts of a server. Cheap to clone; every clone is the same.
+/// The accounts of a server. Cheap to clone; all clones share the same state.
 #[derive(Clone, Debug)]
 pub struct Accounts {
     store: Store,

@@ -28,9 +28,9 @@ pub const TICKET_BYTES: usize = 24;
 pub const TICKETS: i64 = 10_000;
 /// The limit on unused tickets of one session: enough for the pictures on a page.
 pub const TICKETS_PER_SESSION: i64 = 200;
-/// Failed logins for one name from one address, per minute.
+/// The limit on failed logins for one name from one address, per minute.
 pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
-/// Failed logins for one name, summed over all addresses that never logged in to it, per minute.
+/// The limit on failed logins for one name, summed over all addresses that never logged in to it, per minute.
 pub const LOGINS_PER_ACCOUNT_PER_MINUTE: u32 = 30;
-/// Failed logins from one address under any name, per minute.
+/// The limit on failed logins from one address under any name, per minute.
 pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;

@@ -8,7 +8,7 @@ use crate::{AccountEvent, Accounts, Error, Result};
 /// A runner to be registered.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRunner<'a> {
-    /// Its name, unique among its user's runners.
+    /// The runner's name, unique among its user's runners.
     pub name: &'a str,
     /// True if its token is a one-time token: the first machine that presents it gets a permanent token.
     pub enrol: bool,
@@ -67,19 +67,19 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Revokes a machine, whose tokens are no longer valid then. The listeners of events are informed, and close its connection.
+    /// Revokes a machine; its tokens stop being valid. The listeners of events are informed, and close its connection.
     ///
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn revoke_runner(&self, user: &User, name: &str) -> Result<()> {
         self.store.revoke_runner(user.id, name).await?;
-        // Sent first, because the machine's work must not continue while the trail is written.
+        // The event is sent first, because the machine's work must not continue while the trail is written.
         self.tell(AccountEvent::RunnerRevoked { user: user.id, name: name.to_owned() });
         self.note(Some(&user.name), "runner.revoke", name, "ok").await;
         Ok(())
     }
 
-    /// Records that a runner has disconnected and is not expected back: after the server's next start nothing waits for it.
+    /// Records that a runner has disconnected and is not expected back: after its next start, the server does not wait for it.
     ///
     /// # Errors
     /// [`Error::Internal`].

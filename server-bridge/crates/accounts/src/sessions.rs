@@ -30,7 +30,7 @@ pub struct SignedIn {
 }
 
 impl Accounts {
-    /// True if this address logged in to an account before.
+    /// True if this account was logged in to from this address before.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -127,7 +127,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Ends a session, whose token is no longer valid then.
+    /// Ends a session; its token stops being valid.
     ///
     /// # Errors
     /// [`Error::Internal`].

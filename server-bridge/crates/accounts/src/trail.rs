@@ -10,7 +10,7 @@ use crate::{Accounts, Result};
 pub struct Act<'a> {
     /// The user's name; `None` if the server does not know the user.
     pub user: Option<&'a str>,
-    /// `exec`, `file.write`, `login`, ….
+    /// The kind of action: `exec`, `file.write`, `login`, ….
     pub action: &'a str,
     /// The place: a runner's name, `__docker__`, `none`, or nothing.
     pub location: Option<&'a str>,

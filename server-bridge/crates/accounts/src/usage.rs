@@ -9,7 +9,7 @@ use crate::{Accounts, Result};
 pub struct Usage {
     /// The current day by the store's clock, in whole days since 1970, UTC.
     pub today: i64,
-    /// The usage of one model on one day, per row.
+    /// One row for each model and day.
     pub rows: Vec<UsageRow>,
 }
 

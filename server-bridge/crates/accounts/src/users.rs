@@ -15,7 +15,7 @@ pub struct NewUser<'a> {
     pub admin: bool,
 }
 
-/// The changes of an account; `None` leaves a value unchanged.
+/// Changes to an account; `None` leaves a value unchanged.
 #[derive(Clone, Copy, Default)]
 pub struct Change<'a> {
     /// Whether the account's user administers the server.

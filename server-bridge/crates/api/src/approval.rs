@@ -22,11 +22,11 @@ pub struct ApprovalDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub always: Option<String>,
-    /// The reason if it cannot be allowed for good.
+    /// Why the action cannot be allowed for good; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub only_once: Option<String>,
-    /// Information that could not be determined.
+    /// A note on what could not be determined about the action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub note: Option<String>,
@@ -52,7 +52,7 @@ pub struct ApprovalPart {
     pub label: String,
     /// The text, with runs of blank lines replaced by their number.
     pub text: String,
-    /// Whether the accompanying change, if there is one, shows it too.
+    /// Whether the displayed change of a file, if there is one, contains this text too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_in_edit: bool,
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// An entry of the audit trail: one recorded action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AuditView {
-    /// Its id: later entries have larger ones.
+    /// The entry's id: later entries have larger ones.
     pub id: i64,
     /// When the action happened, in Unix milliseconds.
     #[serde(default)]
@@ -15,7 +15,7 @@ pub struct AuditView {
     /// Who did it; null if unknown.
     #[schema(required)]
     pub user: Option<String>,
-    /// `exec`, `file.write`, `login`, ….
+    /// The kind of action: `exec`, `file.write`, `login`, ….
     #[serde(default)]
     #[schema(required)]
     pub action: String,

@@ -11,13 +11,13 @@ use crate::words::{
 /// When a schedule posts its message: exactly one of `at`, `every` and `cron`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Schedule {
-    /// Once: `2026-12-01T09:00` in the time zone, or with an offset `2026-12-01T09:00:00+01:00`.
+    /// A single time: `2026-12-01T09:00` in the time zone, or with an offset `2026-12-01T09:00:00+01:00`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Repeatedly, with this time between two runs, such as `90s`, `15m`, `2h` or `1d`; at least 60 s.
+    /// The time between two runs, such as `90s`, `15m`, `2h` or `1d`; at least 60 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<String>,
-    /// By a pattern of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
+    /// A pattern of five fields: minute, hour, day of the month, month, day of the week, such as `0 9 * * 1-5`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
     /// The time zone of `at` and `cron`, such as `Europe/Berlin`; UTC if not given.
@@ -91,13 +91,13 @@ pub struct AutomationPut {
 /// An automation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationView {
-    /// Its name, unique among its user's.
+    /// The automation's name, unique among its user's.
     pub name: String,
     /// The way its runs are started: by a schedule or by a trigger.
     pub kind: AutomationKind,
     /// The definition of the automation.
     pub automation: AutomationDraft,
-    /// Its state: active, paused or ended.
+    /// The automation's state: active, paused or ended.
     pub state: AutomationState,
     /// Why the server paused it; null if its user paused it, or it is not paused.
     #[serde(default, serialize_with = "crate::language::text")]
@@ -111,7 +111,7 @@ pub struct AutomationView {
     #[serde(default)]
     #[schema(required)]
     pub chat_id: Option<String>,
-    /// Its latest run.
+    /// The automation's latest run.
     #[serde(default)]
     #[schema(required)]
     pub last_run: Option<AutomationRun>,
@@ -185,7 +185,7 @@ pub struct AutomationStart {
 pub struct DeliveryTaken {
     /// True if the same delivery arrived before; it is not run again.
     pub is_repeated: bool,
-    /// Why it is skipped; empty if it is run.
+    /// Why the delivery was skipped; empty if it starts a run.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub left_out: String,

@@ -42,7 +42,7 @@ pub struct CardDocument {
     pub title: String,
     /// The tone of the card as a whole.
     pub tone: CardTone,
-    /// Its blocks, in their order.
+    /// The card's blocks, in their order.
     pub blocks: Vec<CardBlock>,
     /// True once the card was sent: from then on it can be answered, but no longer changed.
     pub is_sent: bool,
@@ -82,7 +82,7 @@ pub enum CardPart {
     Table {
         /// The headings of its columns.
         columns: Vec<String>,
-        /// Its rows, each with as many cells as there are columns.
+        /// The table's rows, each with as many cells as there are columns.
         rows: Vec<Vec<String>>,
     },
     /// A link.
@@ -96,7 +96,7 @@ pub enum CardPart {
     Divider,
     /// A button, which answers the card.
     Button {
-        /// Its name in the answer.
+        /// The button's name in the answer.
         name: String,
         /// The text on the button.
         label: String,
@@ -105,7 +105,7 @@ pub enum CardPart {
     },
     /// A choice of one option.
     Select {
-        /// Its name in the answer.
+        /// The choice's name in the answer.
         name: String,
         /// The question, or the name of the choice.
         label: String,
@@ -116,7 +116,7 @@ pub enum CardPart {
     },
     /// A text field.
     Input {
-        /// Its name in the answer.
+        /// The field's name in the answer.
         name: String,
         /// The question, or the name of the field.
         label: String,

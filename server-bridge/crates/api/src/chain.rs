@@ -15,7 +15,7 @@ pub struct ChainStep {
     /// True if a person decides on its output before the next step begins.
     #[serde(default)]
     pub gate: bool,
-    /// How often the step is retried after a failure without asking a person; at most 5.
+    /// How many times the step is retried after failures before a person is asked; at most 5.
     #[serde(default)]
     pub retries: u32,
     /// How long one attempt may take, in seconds, from 10 to 86,400; 1,800 if not given.
@@ -44,7 +44,7 @@ pub struct ChainBudget {
 /// The definition of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainDraft {
-    /// Its steps, at least one and at most 50. An agent may do several of them.
+    /// The chain's steps, at least one and at most 50. An agent may do several of them.
     #[serde(default)]
     pub steps: Vec<ChainStep>,
     /// The budget of a run; unlimited if not given.
@@ -81,7 +81,7 @@ pub struct ChainPut {
 /// A chain of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainView {
-    /// Its name, unique in its group.
+    /// The chain's name, unique in its group.
     pub name: String,
     /// The definition, structured for programs.
     pub chain: ChainDraft,
@@ -94,13 +94,13 @@ pub struct ChainView {
 /// A chain to start from, in the language that the request asks for. Its agents are examples: replace them with handles of your group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainTemplate {
-    /// Its name, the same in all languages.
+    /// The template's name, the same in all languages.
     pub name: String,
-    /// Its name for people.
+    /// The template's name for people.
     pub title: String,
     /// The purpose of the chain.
     pub what: String,
-    /// Its definition as text.
+    /// The template's definition as text.
     pub text: String,
     /// The definition, structured for programs.
     pub chain: ChainDraft,
@@ -129,7 +129,7 @@ pub struct ChainRunView {
     pub begun_by: String,
     /// The state of the run.
     pub state: ChainState,
-    /// Its steps, as they were when it began.
+    /// The run's steps, as they were when it began.
     pub steps: Vec<ChainStepView>,
     /// The gate that waits for a person.
     #[serde(default)]
@@ -169,7 +169,7 @@ pub struct ChainStepView {
     #[serde(default)]
     #[schema(required)]
     pub call_id: Option<i64>,
-    /// The step's output, or the text by which a person replaced it; empty until the step is done, and always in lists of runs.
+    /// The step's output, or the text by which a person replaced it; empty until the step is done, and always empty in lists of runs.
     #[serde(default)]
     #[schema(required)]
     pub output: String,

@@ -10,9 +10,9 @@ use crate::words::{ChannelLoginState, ChannelState};
 /// A value that an account on a messenger needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelSetup {
-    /// Its key, such as `token`.
+    /// The value's key, such as `token`.
     pub key: String,
-    /// Its name for people.
+    /// The value's name for people.
     #[serde(serialize_with = "crate::language::text")]
     pub label: String,
     /// How to obtain it from the messenger.
@@ -29,9 +29,9 @@ pub struct ChannelSetup {
 /// A messenger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelKind {
-    /// Its name in documents and commands, such as `telegram`.
+    /// The messenger's name in documents and commands, such as `telegram`.
     pub name: String,
-    /// Its name for people, such as `Telegram`.
+    /// The messenger's name for people, such as `Telegram`.
     pub title: String,
     /// The values that an account needs, in the order in which they are obtained.
     pub setup: Vec<ChannelSetup>,
@@ -63,11 +63,11 @@ fn yes() -> bool {
 /// An account on a messenger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelView {
-    /// Its name, unique among its owner's.
+    /// The account's name, unique among its owner's.
     pub name: String,
     /// The messenger, such as `telegram`.
     pub kind: String,
-    /// Its owner's name.
+    /// The name of the account's owner.
     pub owner: String,
     /// True if the account belongs to the caller, who may then change it.
     pub is_own: bool,
@@ -77,7 +77,7 @@ pub struct ChannelView {
     pub enabled: bool,
     /// The state of the connection.
     pub state: ChannelState,
-    /// The name under which it is connected, as the messenger shows it; empty if it was not connected yet.
+    /// The name under which it is connected, as the messenger shows it; empty if it has not been connected yet.
     pub connected_as: String,
     /// Since when it is in this state, in Unix milliseconds.
     #[serde(default)]
@@ -128,7 +128,7 @@ pub struct ChannelLinkView {
     pub kind: String,
     /// The name of the linked user.
     pub user: String,
-    /// The messenger's id of the person.
+    /// The person's id on the messenger.
     pub person: String,
     /// The name that the messenger shows.
     pub person_name: String,
@@ -149,15 +149,15 @@ pub struct ChannelBindingView {
     pub channel: String,
     /// The messenger, such as `telegram`.
     pub kind: String,
-    /// Its name for people, such as `Telegram`.
+    /// The messenger's name for people, such as `Telegram`.
     pub messenger: String,
-    /// The messenger's id of the conversation.
+    /// The conversation's id on the messenger.
     pub conversation: String,
     /// The user who bound it, who owns the channel.
     pub bound_by: String,
     /// Since when it belongs to the group, in Unix milliseconds.
     pub since: i64,
-    /// True if the caller may end it.
+    /// True if the caller may end the binding.
     pub may_end: bool,
 }
 

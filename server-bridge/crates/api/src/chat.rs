@@ -10,9 +10,9 @@ use crate::words::{Approval, Channel, Role, TurnStatus};
 /// A conversation. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChatView {
-    /// Its id.
+    /// The conversation's id.
     pub id: String,
-    /// Its title.
+    /// The conversation's title.
     #[serde(default)]
     #[schema(required)]
     pub title: String,
@@ -44,7 +44,7 @@ pub struct FoundView {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MessageView {
-    /// Its id: later messages have larger ones.
+    /// The message's id: later messages have larger ones.
     pub id: i64,
     /// The id of its conversation.
     #[serde(default)]
@@ -97,7 +97,7 @@ pub struct LiveView {
 pub struct MessagePage {
     /// The messages, the oldest first.
     pub messages: Vec<MessageView>,
-    /// Whether there are older messages; with `after`, newer ones.
+    /// Whether there are older messages, or, with `after`, newer ones.
     #[serde(default)]
     #[schema(required)]
     pub more: bool,
@@ -128,7 +128,7 @@ pub struct CommandView {
     #[serde(default)]
     #[schema(required)]
     pub word: String,
-    /// Its syntax, such as `/undo --force`.
+    /// The command's syntax, such as `/undo --force`.
     pub usage: String,
     /// What it does.
     #[serde(default)]
@@ -141,12 +141,12 @@ pub struct CommandView {
 pub struct NewMessage {
     /// A message, a slash command, or `!` and a shell command.
     pub text: String,
-    /// An id that the client chooses, up to 64 characters, so that it can repeat a request that got no answer: a message with the same id in
-    /// this chat counts as the same message, and gets the same answer.
+    /// An id that the client chooses, up to 64 characters, so that it can repeat a request that got no response: a message with the same id
+    /// in this chat counts as the same message, and gets the same response.
     #[serde(default)]
     pub send_id: Option<String>,
     /// The paths that uploads to this chat returned, 16 at most, each alone or as `PATH on PLACE` with the place that the
-    /// upload returned, so that the message says where the file is; the text may be empty then.
+    /// upload returned, so that the message contains the file's place; the text may be empty then.
     #[serde(default)]
     pub attachments: Vec<String>,
 }
@@ -216,7 +216,7 @@ pub struct ChatDetail {
     /// The usage of its model's context window; null if no model answers.
     #[schema(required)]
     pub context: Option<ContextView>,
-    /// Its usage, sub-agents included.
+    /// The conversation's usage, sub-agents included.
     #[serde(default)]
     #[schema(required)]
     pub usage: Sum,
@@ -243,7 +243,7 @@ pub struct ContextView {
 /// A sub-agent. Times are Unix milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentView {
-    /// Its own chat, whose messages can be read, and which can be cancelled, like any other.
+    /// The sub-agent's own chat, whose messages can be read, and which can be cancelled, like any other.
     pub chat_id: String,
     /// The message that shows its last call.
     #[schema(required)]
@@ -261,11 +261,11 @@ pub struct SubAgentView {
     /// The status of its last call.
     #[schema(required)]
     pub status: Option<TurnStatus>,
-    /// When it was called first.
+    /// When it was first called.
     #[serde(default)]
     #[schema(required)]
     pub created_at: i64,
-    /// When it was called last, or answered.
+    /// When it was last called, or last answered.
     #[serde(default)]
     #[schema(required)]
     pub used_at: i64,
@@ -280,7 +280,7 @@ pub struct AttachmentView {
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// Its place: a runner's name, `__docker__` or `none`.
+    /// The file's place: a runner's name, `__docker__` or `none`.
     #[serde(default)]
     #[schema(required)]
     pub place: String,
@@ -297,7 +297,7 @@ pub struct AttachmentView {
 /// The place where a chat's commands run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerChoice {
-    /// A runner's name, `__docker__` or `none`; null follows the active runner.
+    /// A runner's name, `__docker__` or `none`; null to follow the active runner.
     #[serde(default)]
     pub runner: Option<String>,
 }

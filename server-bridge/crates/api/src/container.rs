@@ -8,9 +8,9 @@ use crate::words::{ContainerLimit, ContainerState, UserNamespace, WorkspaceKind}
 /// The state of the caller's container, and its limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ContainerView {
-    /// Its name on the engine.
+    /// The container's name on the engine.
     pub name: String,
-    /// Its state.
+    /// The container's state.
     #[serde(default)]
     #[schema(required)]
     pub state: ContainerState,
@@ -37,7 +37,7 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub unlimited: Vec<ContainerLimit>,
-    /// The name of the engine's network that it uses.
+    /// The name of the engine's network that the container uses.
     #[serde(default)]
     #[schema(required)]
     pub network: String,
@@ -62,6 +62,6 @@ pub struct ContainerView {
 /// The image that a commit created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CommittedView {
-    /// Its id on the engine.
+    /// The image's id on the engine.
     pub image: String,
 }

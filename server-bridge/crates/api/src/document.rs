@@ -18,7 +18,7 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub exec_id: String,
-    /// The command; cut after 4 KiB.
+    /// The command, truncated to 4 KiB.
     #[serde(default)]
     #[schema(required)]
     pub command: String,
@@ -26,7 +26,7 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub status: ExecStatus,
-    /// Its exit code, if it exited.
+    /// The command's exit code, if it exited.
     #[schema(required)]
     pub exit_code: Option<i32>,
     /// The number of the signal that ended it.
@@ -38,11 +38,11 @@ pub struct ExecDocument {
     /// The place where it ran, as shown to the user: a runner's name, `__docker__` or `none`.
     #[schema(required)]
     pub runner: Option<String>,
-    /// Whether the sandbox denied it something.
+    /// Whether the sandbox denied the command access to something.
     #[serde(default)]
     #[schema(required)]
     pub sandbox_denied: bool,
-    /// Whether some of its output was not kept anywhere.
+    /// Whether some of its output was discarded.
     #[serde(default)]
     #[schema(required)]
     pub truncated: bool,
@@ -93,7 +93,7 @@ pub enum AgentDocument {
         #[serde(default)]
         #[schema(required)]
         tool: String,
-        /// Its subject: a command, a path, a pattern.
+        /// The call's subject: a command, a path, a pattern.
         #[serde(default)]
         #[schema(required)]
         hint: String,
@@ -111,7 +111,7 @@ pub enum AgentDocument {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         approval: Option<Box<ApprovalDocument>>,
-        /// What it asks or shows besides text, structured for programs.
+        /// Besides the text: what the call asks or shows, structured for programs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         data: Option<ToolData>,
@@ -134,7 +134,7 @@ pub enum AgentDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
-    /// While the call waits for approval: it can only be allowed once.
+    /// The call waits for approval, and can be allowed only this once, not for good.
     Once,
     /// While it asks a question: the answers to choose from; the user may always give another one.
     Question {
@@ -171,7 +171,7 @@ pub enum ToolData {
 pub struct TodoDocument {
     /// The task, in words.
     pub content: String,
-    /// Its progress.
+    /// The item's progress.
     pub status: TodoStatus,
 }
 
@@ -199,7 +199,7 @@ pub struct UsageDocument {
 /// The state of a sub-agent, as the card of its call shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubAgentDocument {
-    /// Its own chat, whose messages show everything that it did.
+    /// The sub-agent's own chat, whose messages show everything that it did.
     pub chat_id: String,
     /// The role that it was called with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

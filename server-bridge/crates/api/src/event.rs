@@ -31,7 +31,7 @@ pub enum Event {
         #[serde(default)]
         #[schema(required)]
         user: String,
-        /// The run of the server that the numbers belong to.
+        /// The id of the run of the server that the numbers of events belong to.
         #[serde(default)]
         #[schema(required)]
         epoch: String,
@@ -102,7 +102,7 @@ pub enum Event {
     },
     /// Something the user should know.
     Notice {
-        /// Its severity.
+        /// The notice's severity.
         #[serde(default)]
         #[schema(required)]
         level: Level,

@@ -52,7 +52,7 @@ pub struct ExecAsk {
     /// Whether standard input follows as binary frames; it is empty otherwise.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stdin: bool,
-    /// Whether standard error goes into standard output.
+    /// Whether standard error is merged into standard output.
     #[serde(default, skip_serializing_if = "is_false")]
     pub merge_stderr: bool,
     /// 32 hex digits chosen by the client; each id runs at most once. Random if absent.
@@ -80,7 +80,7 @@ pub struct ExecAsk {
     /// How long a terminal continues without a client, in seconds: 1 to 604,800; 86,400 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linger_s: Option<u32>,
-    /// The user of the runner's machine to run as; its default one if absent.
+    /// The user on the runner's machine to run as; the machine's default user if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
     /// Whether the person who makes the request was shown `run_as` and agreed; needed for the runner's privileged user.
@@ -147,11 +147,11 @@ pub enum ServerFrame {
         #[serde(default)]
         #[schema(required)]
         runner: String,
-        /// How many bytes of output the client has.
+        /// How many bytes of output the client has received.
         #[serde(default)]
         #[schema(required)]
         offset: u64,
-        /// How many bytes of input the command has.
+        /// How many bytes of input the command has received.
         #[serde(default)]
         #[schema(required)]
         stdin_offset: u64,
@@ -170,11 +170,11 @@ pub enum ServerFrame {
         /// The number of bytes of input that were accepted so far.
         offset: u64,
     },
-    /// For a client that acknowledges: another client has attached since, whose input is accepted from now on.
+    /// For a client that acknowledges: another client has attached, and from now on only that client's input is accepted.
     Watching,
     /// Output that is no longer available.
     Gap {
-        /// Its length in bytes.
+        /// The gap's length in bytes.
         bytes: u64,
     },
     /// The runner is disconnected.
@@ -198,7 +198,7 @@ pub enum ServerFrame {
 /// The end of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecExit {
-    /// Its exit code, if it exited.
+    /// The command's exit code, if it exited.
     #[schema(required)]
     pub code: Option<i32>,
     /// The number of the signal that ended it.
@@ -212,11 +212,11 @@ pub struct ExecExit {
     #[serde(default)]
     #[schema(required)]
     pub cancelled: bool,
-    /// Whether the sandbox denied it something.
+    /// Whether the sandbox denied the command access to something.
     #[serde(default)]
     #[schema(required)]
     pub sandbox_denied: bool,
-    /// Whether some of its output was not kept anywhere.
+    /// Whether some of its output was discarded.
     #[serde(default)]
     #[schema(required)]
     pub truncated: bool,
@@ -255,25 +255,25 @@ pub struct ExecView {
     /// The chat it belongs to, if any.
     #[schema(required)]
     pub chat_id: Option<String>,
-    /// Its exit code, if it exited.
+    /// The command's exit code, if it exited.
     #[schema(required)]
     pub code: Option<i32>,
     /// The number of the signal that ended it.
     #[schema(required)]
     pub signal: Option<i32>,
-    /// Whether the sandbox denied it something.
+    /// Whether the sandbox denied the command access to something.
     #[serde(default)]
     #[schema(required)]
     pub sandbox_denied: bool,
-    /// Whether some of its output was not kept anywhere.
+    /// Whether some of its output was discarded.
     #[serde(default)]
     #[schema(required)]
     pub truncated: bool,
-    /// What it wrote to standard output, in bytes.
+    /// The number of bytes that it wrote to standard output.
     #[serde(default)]
     #[schema(required)]
     pub stdout_bytes: u64,
-    /// What it wrote to standard error, in bytes.
+    /// The number of bytes that it wrote to standard error.
     #[serde(default)]
     #[schema(required)]
     pub stderr_bytes: u64,

@@ -17,7 +17,7 @@ pub struct Rename {
 /// A file that was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Written {
-    /// Its size in bytes.
+    /// The file's size in bytes.
     pub size: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct Download {
     pub url: String,
     /// The file to write, relative to the workspace or absolute within it.
     pub path: String,
-    /// Permission bits in octal; the old file's, or 0644, if absent.
+    /// The permission bits in octal; if absent, those of the file that is replaced, or 0644 for a new file.
     pub mode: Option<String>,
     /// Whether missing parent directories are created.
     #[serde(default)]

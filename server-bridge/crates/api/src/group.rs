@@ -18,9 +18,9 @@ pub struct GroupView {
     #[serde(default)]
     #[schema(required)]
     pub lead: Option<String>,
-    /// Its people, by name.
+    /// The group's people, by name.
     pub people: Vec<GroupPerson>,
-    /// Its agents, by handle.
+    /// The group's agents, by handle.
     pub agents: Vec<GroupAgent>,
     /// When it last changed, in Unix milliseconds.
     pub updated_at: i64,
@@ -52,17 +52,17 @@ pub struct GroupAgent {
     pub online: bool,
     /// The approval mode that it works in.
     pub approval: Approval,
-    /// Its model, as in the list of models; null for its owner's choice for new chats.
+    /// The agent's model, as in the list of models; null for the model that its owner chose for new chats.
     #[serde(default)]
     #[schema(required)]
     pub model: Option<String>,
     /// The agent's persona: the text that describes its role to it.
     pub persona: String,
-    /// The names of the tools that it may have, in which `*` stands for any text; null for all of its owner's.
+    /// The names of the tools that it may use, in which `*` stands for any text; null for all of its owner's.
     #[serde(default)]
     #[schema(required)]
     pub tools: Option<Vec<String>>,
-    /// Its folder, relative to the workspace of its place; empty for the whole workspace.
+    /// The agent's folder, relative to the workspace of its place; empty for the whole workspace.
     #[serde(default)]
     #[schema(required)]
     pub folder: String,
@@ -104,7 +104,7 @@ pub struct GroupPersonPut {
 pub struct GroupAgentPut {
     /// The place that it works on: a runner of the caller's, `__docker__` or `none`.
     pub runner: String,
-    /// Its approval mode; `ask` if not given.
+    /// The agent's approval mode; `ask` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
     /// The model, as in the list of models; the caller's own choice for new chats if not given.
@@ -113,8 +113,8 @@ pub struct GroupAgentPut {
     /// The persona: the text that describes its role to it; at most 16 KiB.
     #[serde(default)]
     pub persona: String,
-    /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names;
-    /// `["*"]` for all of the caller's. If not given, an agent keeps those that it has, and a new one has all.
+    /// The names of the tools that it may use, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names; `["*"]`
+    /// for all of the caller's. If not given, an agent keeps those that it has, and a new one has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// The folder that it works in, relative to the workspace of its place, such as `agents/coder`; empty for the whole workspace. If not
@@ -133,7 +133,7 @@ pub struct GroupGrantPut {
 /// The agent that answers messages that mention no agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupLead {
-    /// Its handle; null for none.
+    /// The agent's handle; null for none.
     #[serde(default)]
     #[schema(required)]
     pub agent: Option<String>,
@@ -156,7 +156,7 @@ pub struct GroupPosted {
     pub entry: GroupEntry,
     /// The calls to agents that it makes.
     pub calls: Vec<GroupCall>,
-    /// What its author should know, such as that nobody was asked.
+    /// Notes for the author, such as that no agent was asked.
     #[serde(serialize_with = "crate::language::text")]
     pub notes: Vec<String>,
 }

@@ -13,7 +13,7 @@ pub struct HookList {
     #[serde(default)]
     #[schema(required)]
     pub hooks: Vec<HookView>,
-    /// Problems of the documents that define them, or of the machine that has some of them.
+    /// Problems with the documents that define the hooks, or with the machine that has some of these documents.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -22,9 +22,9 @@ pub struct HookList {
 /// A hook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HookView {
-    /// Its id, which stays the same as long as the hook does.
+    /// The hook's id, which stays the same as long as the hook does.
     pub id: String,
-    /// The SHA-256 of what it runs and when; approvals refer to this hash.
+    /// The SHA-256 of what the hook runs and of when it runs; approvals refer to this hash.
     pub hash: String,
     /// The event, by its Sandbridge name.
     pub event: String,
@@ -36,7 +36,7 @@ pub struct HookView {
     pub kind: String,
     /// The command that it runs, the address that it requests, or the tool that it calls.
     pub action: String,
-    /// The party that defined it.
+    /// Who defined it: the administrator, the user, or a file of the workspace.
     pub layer: ExtensionLayer,
     /// The file or plugin that defines it.
     #[serde(default, serialize_with = "crate::language::text")]
@@ -168,7 +168,7 @@ pub struct HookTrialRun {
     /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
     #[serde(serialize_with = "crate::language::text")]
     pub outcome: String,
-    /// The beginning of its standard output, or of its answer; at most 16 KiB.
+    /// The beginning of its standard output, or of its response; at most 16 KiB.
     #[serde(default)]
     #[schema(required)]
     pub output: String,

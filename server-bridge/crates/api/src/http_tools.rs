@@ -15,7 +15,7 @@ pub struct HttpToolList {
     #[serde(default)]
     #[schema(required)]
     pub tools: Vec<HttpToolView>,
-    /// Problems of the documents that define them, or of the machine that has some of them.
+    /// Problems with the documents that define the tools, or with the machine that has some of these documents.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -28,7 +28,7 @@ pub struct HttpToolView {
     pub name: String,
     /// The name by which models call it: `http__NAME`.
     pub wire_name: String,
-    /// The party that defined it.
+    /// Who defined it: the administrator, the user, or a file of the workspace.
     pub layer: ExtensionLayer,
     /// The file that defines it; "your tools" for the user's own.
     #[serde(default, serialize_with = "crate::language::text")]
@@ -36,7 +36,7 @@ pub struct HttpToolView {
     pub origin: String,
     /// Whether it is offered to models, or the reason why it is not.
     pub state: HttpToolState,
-    /// Its description, as models read it.
+    /// The tool's description, as models read it.
     pub description: String,
     /// The method of its requests.
     pub method: String,
@@ -46,7 +46,7 @@ pub struct HttpToolView {
     #[serde(default)]
     #[schema(required)]
     pub via: Option<String>,
-    /// Its document, as indented JSON.
+    /// The tool's document, as indented JSON.
     pub document: String,
     /// The secrets that it uses.
     #[serde(default)]
@@ -163,7 +163,7 @@ pub struct HttpToolTry {
     pub arguments: String,
 }
 
-/// The result of a test call: its request, and the answer as a model would read it.
+/// The result of a test call: its request, and the response as a model would read it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolTried {
     /// The HTTP method of the request.
@@ -178,7 +178,7 @@ pub struct HttpToolTried {
     #[serde(default)]
     #[schema(required)]
     pub body: Option<String>,
-    /// The answer as a model would read it, or the reason why there is none.
+    /// The response as a model would read it, or the reason why there is none.
     pub answer: String,
     /// True if the call failed.
     pub is_error: bool,

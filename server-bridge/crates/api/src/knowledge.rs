@@ -30,7 +30,7 @@ pub struct CollectionList {
 /// A collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionView {
-    /// The number of the collection.
+    /// The id of the collection.
     pub id: i64,
     /// The name that its owner gave it.
     pub name: String,
@@ -67,7 +67,7 @@ pub struct CollectionView {
     pub waiting: i64,
     /// The number of documents that cannot be indexed.
     pub failed: i64,
-    /// Why some of its passages can be found only by words; empty if none are affected.
+    /// Why some of its passages can be found only by their words, not by their meaning; empty if none are affected.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub search_note: String,
@@ -85,23 +85,23 @@ pub struct DocumentList {
 /// A document of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentView {
-    /// The number of the document.
+    /// The id of the document.
     pub id: i64,
     /// A file's name, or its path below the folder.
     pub name: String,
     /// The state of its newest content.
     pub state: DocumentState,
-    /// A remark on that state; empty if there is none.
+    /// An explanation of that state; empty if there is none.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub note: String,
-    /// Its kind, such as `pdf`; empty before it is known.
+    /// The document's kind, such as `pdf`; empty before it is known.
     pub kind: String,
     /// The number of its pages; a document without its own pages is divided into pages of about 12 KiB.
     pub pages: i64,
-    /// Its size, in bytes.
+    /// The document's size, in bytes.
     pub size_bytes: i64,
-    /// True if a version of it is searched, the newest one or the one before.
+    /// True if searches cover a version of it: the newest one or the previous one.
     pub is_searched: bool,
     /// When its state last changed, in Unix milliseconds.
     pub updated_at_ms: i64,
@@ -123,9 +123,9 @@ pub struct DocumentPage {
 /// A page of a document.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PageView {
-    /// Its number, from 1.
+    /// The page's number, from 1.
     pub page: i64,
-    /// The name of its sheet; empty for other documents.
+    /// The name of the sheet, in a spreadsheet; empty for other documents.
     pub title: String,
     /// The text of the page.
     pub text: String,
@@ -155,7 +155,7 @@ pub struct SyncRequest {
 pub struct Question {
     /// The words to find, or a question; at most 4 KiB are read.
     pub query: String,
-    /// The name or the number of one collection; all collections if not given.
+    /// The name or the id of one collection; all collections if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
     /// The maximum number of passages, from 1 to 10; 10 if not given.
@@ -170,7 +170,7 @@ pub struct Found {
     #[serde(default)]
     #[schema(required)]
     pub passages: Vec<FoundPassage>,
-    /// Remarks on the search, for example that it used words alone.
+    /// Comments on the search, for example that it searched by words alone.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub notes: Vec<String>,
@@ -181,7 +181,7 @@ pub struct Found {
 pub struct FoundPassage {
     /// The citation for an answer: `[doc:12#3@0-240]`, which names the document, the page, and the bytes of the passage in it.
     pub citation: String,
-    /// The document's number.
+    /// The document's id.
     pub document_id: i64,
     /// The name of the document.
     pub document: String,
@@ -205,12 +205,12 @@ pub struct FoundPassage {
     #[serde(default)]
     #[schema(required)]
     pub matched: Vec<String>,
-    /// Its score in the combined ranking; only the order of scores has a meaning.
+    /// The passage's score in the combined ranking; only the order of scores has a meaning.
     pub score: f64,
-    /// Its place in the ranking by words, from 1.
+    /// The passage's place in the ranking by words, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_rank: Option<i64>,
-    /// Its place in the ranking by meaning, from 1.
+    /// The passage's place in the ranking by meaning, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meaning_rank: Option<i64>,
 }

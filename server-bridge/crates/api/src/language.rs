@@ -2,12 +2,12 @@
 //!
 //! Code writes every text in English, in place. [`Language::translated`] looks it up in the language's table (`zh`): rows of the English text
 //! and its translation, in which `{}` stands for a value that the code fills in. A text that is not in the table stays English. A new text
-//! needs no change here; its translation is one row, and if a document has it in a field of its own, that field is marked as a text
+//! needs no change here; its translation is one row, and if it is the content of a document's field, that field is marked as a text
 //! (`texts`).
 //!
 //! A value is either another text of the server, which is translated too, or a name, which is left alone: one word counts as a name, and so
 //! does everything in quotes. `{0*}` in the translation marks the value as a text even if it is one word, and allows it to contain text that
-//! stands between other values, such as an error of several sentences.
+//! also appears between other values, such as an error of several sentences.
 
 mod texts;
 mod zh;
@@ -56,7 +56,7 @@ impl Language {
         }
     }
 
-    /// Its tag in an `Accept-Language` header.
+    /// The language's tag in an `Accept-Language` header.
     pub fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -83,7 +83,8 @@ fn in_tables(tables: &[&[Row]], text: &str) -> Option<String> {
     if text.len() > TEXT_BYTES { None } else { translated(tables, text, DEPTH) }
 }
 
-/// Translates a text line by line, or else as a whole, or else sentence by sentence. A value may contain line breaks only if no line is known.
+/// Translates a text line by line, or else as a whole, or else sentence by sentence. A value may contain line breaks only if none of the
+/// text's lines can be translated alone.
 fn translated(tables: &[&[Row]], text: &str, depth: usize) -> Option<String> {
     if text.contains('\n') {
         return parts(tables, text.split('\n'), "\n", depth).or_else(|| whole(tables, text, depth));
@@ -422,7 +423,7 @@ mod tests {
     fn every_row_is_of_a_text_that_the_server_says() {
         let pieces =
             |english: &'static str| english.split("{}").map(str::trim).filter(|piece| piece.len() > 2);
-        // The store writes "the {what}" for a value that it names by the noun alone.
+        // The store fills "the {what}" with a noun, so the sources contain that noun alone, in quotes.
         let noun = |piece: &str| piece.strip_prefix("the ").map(|noun| format!("\"{noun}\""));
         let rows: Vec<&str> = zh::TABLES.into_iter().flatten().map(|(english, _)| *english).collect();
         let wanted: BTreeSet<String> = rows

@@ -15,7 +15,7 @@ pub struct McpServerList {
     #[serde(default)]
     #[schema(required)]
     pub servers: Vec<McpServerView>,
-    /// Problems of the documents that define them, or of the machine that has some of them.
+    /// Problems with the documents that define the servers, or with the machine that has some of these documents.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -26,7 +26,7 @@ pub struct McpServerList {
 pub struct McpServerView {
     /// The name of the server, as its definition states it.
     pub name: String,
-    /// The party that defined it.
+    /// Who defined it: the administrator, the user, or a file of the workspace.
     pub layer: ExtensionLayer,
     /// The file that defines it; "your servers" for the user's own.
     #[serde(default, serialize_with = "crate::language::text")]
@@ -62,7 +62,7 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub listed_at: Option<i64>,
-    /// True if its user is logged in to it, as far as known.
+    /// True if its user is logged in to it, as far as the Sandbridge server knows.
     #[serde(default)]
     #[schema(required)]
     pub logged_in: bool,
@@ -89,7 +89,7 @@ pub struct McpToolView {
     pub problem: Option<String>,
     /// Whether it is offered to models, or the reason why it is not.
     pub state: McpToolState,
-    /// Its accepted definition, as indented JSON.
+    /// The tool's accepted definition, as indented JSON.
     pub definition: String,
     /// The changed definition that waits to be accepted, as indented JSON; null if it did not change.
     #[serde(default)]

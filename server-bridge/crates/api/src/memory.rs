@@ -140,7 +140,7 @@ pub struct MemoryRevisionView {
 pub struct MemoryDetail {
     /// The memory as it is now.
     pub memory: MemoryView,
-    /// Its earlier texts, the latest first.
+    /// The memory's earlier texts, the latest first.
     #[serde(default)]
     #[schema(required)]
     pub history: Vec<MemoryRevisionView>,
@@ -164,7 +164,7 @@ pub struct MemoryQuery {
 /// A memory to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMemory {
-    /// Its kind; `semantic` if not given.
+    /// The memory's kind; `semantic` if not given.
     #[serde(default)]
     pub kind: Option<MemoryKind>,
     /// The name of the machine that it applies to; if not given, it applies to all chats.

@@ -13,7 +13,7 @@ pub struct ModelList {
     /// The caller's choice: `NAME`, `NAME/TIER` or `NAME/MODEL`; null if the first subscription answers.
     #[schema(required)]
     pub chosen: Option<String>,
-    /// The server's own first, if there is one; then the caller's, the oldest first.
+    /// The subscriptions: the server's own first, if there is one; then the caller's, the oldest first.
     #[serde(default)]
     #[schema(required)]
     pub models: Vec<SubscriptionView>,
@@ -32,7 +32,7 @@ pub struct SubscriptionView {
     #[serde(default)]
     #[schema(required)]
     pub provider: Provider,
-    /// Its address; null for the server's own, and for one that a runner relays.
+    /// The provider's address; null for the server's own subscription, and for one that a runner relays.
     #[schema(required)]
     pub base_url: Option<String>,
     /// The runner that relays requests to its own endpoint.
@@ -139,7 +139,7 @@ pub struct ProviderDocument {
 /// The models that a provider lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct OfferedModels {
-    /// Their names in the provider's order; null if it offers no list, so that a name has to be entered.
+    /// The models' names in the provider's order; null if the provider offers no list, so that a name has to be entered.
     #[schema(required)]
     pub models: Option<Vec<String>>,
     /// Whether these are all of them; at most 2,000 are listed.

@@ -14,7 +14,7 @@ pub struct NodeView {
     #[serde(default)]
     #[schema(required)]
     pub version: String,
-    /// Its state.
+    /// The node's state.
     #[serde(default)]
     #[schema(required)]
     pub state: NodeState,

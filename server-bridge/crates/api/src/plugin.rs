@@ -30,9 +30,9 @@ pub struct NewPlugin {
 /// A file of a plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginUpload {
-    /// Its path in the plugin.
+    /// The file's path in the plugin.
     pub path: String,
-    /// Its content, in base64.
+    /// The file's content, in base64.
     pub content: String,
     /// True if it may be run.
     #[serde(default)]
@@ -52,15 +52,15 @@ pub struct PluginList {
 /// A plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginView {
-    /// The name of the plugin, as it states it.
+    /// The name that the plugin states.
     pub name: String,
-    /// Its version, as it states it; empty if it does not.
+    /// The version that the plugin states; empty if it states none.
     pub version: String,
     /// The description that the plugin gives.
     pub description: String,
     /// The hash of its files.
     pub hash: String,
-    /// Its source, in words.
+    /// The plugin's source, in words.
     pub source: String,
     /// True if it is used.
     pub enabled: bool,
@@ -76,23 +76,23 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub installed_at: Option<i64>,
-    /// Its skills.
+    /// The plugin's skills.
     #[serde(default)]
     #[schema(required)]
     pub skills: Vec<PluginPart>,
-    /// Its roles for sub-agents.
+    /// The plugin's roles for sub-agents.
     #[serde(default)]
     #[schema(required)]
     pub roles: Vec<PluginPart>,
-    /// Its slash commands.
+    /// The plugin's slash commands.
     #[serde(default)]
     #[schema(required)]
     pub commands: Vec<PluginPart>,
-    /// Its hooks: the event, and what is run.
+    /// The plugin's hooks: the event, and what is run.
     #[serde(default)]
     #[schema(required)]
     pub hooks: Vec<PluginPart>,
-    /// Its MCP servers: the name, and what is run or reached.
+    /// The plugin's MCP servers: the name, and what is run or reached.
     #[serde(default)]
     #[schema(required)]
     pub servers: Vec<PluginPart>,
@@ -100,7 +100,7 @@ pub struct PluginView {
     #[serde(default)]
     #[schema(required)]
     pub unused: Vec<UnusedPart>,
-    /// Problems of its files.
+    /// Problems with its files.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -113,16 +113,16 @@ pub struct PluginView {
 /// A part of a plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginPart {
-    /// Its name, as it is used here.
+    /// The part's name, as it is used here.
     pub name: String,
-    /// Its purpose, or what it does.
+    /// The part's purpose, or what it does.
     pub about: String,
 }
 
 /// A part of a plugin that is not used here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UnusedPart {
-    /// Its name in the plugin.
+    /// The part's name in the plugin.
     pub name: String,
     /// Why it is not used.
     #[serde(serialize_with = "crate::language::text")]
@@ -159,7 +159,7 @@ pub struct PluginSharing {
 /// A marketplace to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMarketplace {
-    /// Its source: `github:OWNER/REPOSITORY[@REVISION]`, `https://…` (a `.tar.gz` or `.zip` archive, or a `marketplace.json`), or
+    /// The marketplace's source: `github:OWNER/REPOSITORY[@REVISION]`, `https://…` (a `.tar.gz` or `.zip` archive, or a `marketplace.json`), or
     /// `runner:NAME[:DIRECTORY]`, a directory of the workspace of one of the user's runners.
     pub source: String,
 }
@@ -190,7 +190,7 @@ pub struct MarketplaceView {
     #[serde(default)]
     #[schema(required)]
     pub plugins: Vec<MarketplacePlugin>,
-    /// Problems of its files.
+    /// Problems with its files.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -201,7 +201,7 @@ pub struct MarketplaceView {
 pub struct MarketplacePlugin {
     /// The name of the plugin.
     pub name: String,
-    /// Its version, as the marketplace states it; empty if it does not.
+    /// The version that the marketplace states; empty if it states none.
     pub version: String,
     /// The marketplace's description of the plugin.
     pub description: String,
@@ -231,7 +231,7 @@ pub struct ShelfPlugin {
     pub owner: String,
     /// The name of the plugin.
     pub name: String,
-    /// Its version, as it states it; empty if it does not.
+    /// The version that the plugin states; empty if it states none.
     pub version: String,
     /// The description that the plugin gives.
     pub description: String,

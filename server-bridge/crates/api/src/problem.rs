@@ -1,14 +1,14 @@
-//! Problems of documents, plugins and machines, each with its place.
+//! Problems with documents, plugins and machines, each with its place.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A problem of a file, a plugin or a machine.
+/// A problem with a file, a plugin or a machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// The file, or the plugin; empty if the text names what it is about.
+    /// The file or the plugin that has the problem; empty if the text names what has it.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
@@ -22,12 +22,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem that its text describes without an origin.
+    /// A problem without an origin: its text names what has it.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// A problem of a file or a plugin.
+    /// A problem with a file or a plugin.
     pub fn of(origin: impl Into<String>, text: impl Into<String>) -> Self {
         Self { origin: origin.into(), ..Self::new(text) }
     }

@@ -12,9 +12,9 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub id: Option<i64>,
-    /// The party that made the rule.
+    /// Who made the rule.
     pub origin: RuleOrigin,
-    /// Its effect on the calls that match it.
+    /// The rule's effect on the calls that match it.
     pub effect: RuleEffect,
     /// The rule as it was written, such as `Shell(git push *)`.
     pub rule: String,
@@ -51,7 +51,7 @@ pub struct RuleView {
 /// A rule to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewRule {
-    /// Its effect on the calls that match it.
+    /// The rule's effect on the calls that match it.
     pub effect: RuleEffect,
     /// The rule, such as `Shell(git push *)`; at most 4 KiB.
     pub rule: String,

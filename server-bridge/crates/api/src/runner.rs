@@ -10,7 +10,7 @@ pub const NONE: &str = "none";
 /// The value that leaves the choice of a place to the server.
 pub const AUTO: &str = "auto";
 
-/// A registered machine. Facts about the machine are those of its last registration, null before the first one.
+/// A registered machine. Its details are those of its last registration, null before the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerView {
     /// The name of the runner.
@@ -33,16 +33,16 @@ pub struct RunnerView {
     #[serde(default)]
     #[schema(required)]
     pub active: bool,
-    /// Its confinement profile.
+    /// The runner's confinement profile.
     #[schema(required)]
     pub profile: Option<String>,
-    /// Its operating system.
+    /// The runner's operating system.
     #[schema(required)]
     pub os: Option<String>,
-    /// Its processor's architecture.
+    /// The architecture of the runner's processor.
     #[schema(required)]
     pub arch: Option<String>,
-    /// Its host name.
+    /// The runner's host name.
     #[schema(required)]
     pub hostname: Option<String>,
     /// The runner's version.
@@ -64,7 +64,7 @@ pub struct RunnerView {
     /// How reliably it ends a whole process tree.
     #[schema(required)]
     pub kill_tier: Option<String>,
-    /// Its layers of confinement.
+    /// The runner's layers of confinement.
     #[serde(default)]
     #[schema(required)]
     pub layers: Vec<LayerView>,

@@ -10,7 +10,7 @@ use crate::words::{Reach, Storage};
 pub struct StatusView {
     /// The server's version.
     pub version: String,
-    /// Whether there is no account yet, so that the secret that `serve` printed creates the first one.
+    /// Whether there is no account yet: the first one is created with the secret that `serve` printed.
     #[serde(default)]
     #[schema(required)]
     pub setup_due: bool,
@@ -19,7 +19,7 @@ pub struct StatusView {
 /// The server's version, features and limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AboutView {
-    /// Its version.
+    /// The server's version.
     pub version: String,
     /// When the server started, in Unix milliseconds.
     #[serde(default)]

@@ -12,7 +12,7 @@ pub struct ServerSettings {
     #[serde(default)]
     #[schema(required)]
     pub turns_at_once: u64,
-    /// The number that the server was started with.
+    /// The value of `turns_at_once` that the server was started with.
     #[serde(default)]
     #[schema(required)]
     pub turns_at_once_default: u64,

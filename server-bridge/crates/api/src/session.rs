@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 pub struct Login {
     /// The user's name.
     pub user: String,
-    /// Their password.
+    /// The user's password.
     pub password: String,
 }
 
@@ -24,7 +24,7 @@ pub struct LoggedIn {
 /// A user as others see them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UserView {
-    /// Their name.
+    /// The user's name.
     pub name: String,
     /// Whether the user administers the server.
     #[serde(default)]
@@ -64,21 +64,21 @@ pub struct Confirmation {
 /// A request for a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewTicket {
-    /// The address to fetch, from `/api/v1` on with its query: a file, an archive or an export.
+    /// The address to fetch, starting with `/api/v1` and including its query: a file, an archive or an export.
     pub path: String,
 }
 
-/// A ticket, which replaces the login in one address.
+/// A ticket, which replaces the login for one address.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TicketView {
-    /// Appended to the address, as `ticket=…`.
+    /// The ticket, to be appended to the address as `ticket=…`.
     pub ticket: String,
 }
 
 /// A code with which a page logs in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SignInView {
-    /// Part of the page's address, as `/#sign-in=…`.
+    /// The code, which becomes part of the page's address, as `/#sign-in=…`.
     pub code: String,
     /// How long it is valid, in seconds.
     #[serde(default)]

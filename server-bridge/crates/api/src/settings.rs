@@ -34,7 +34,7 @@ pub struct ChoiceView {
     #[serde(default)]
     #[schema(required)]
     pub available: bool,
-    /// If it is not available: why, and what to do.
+    /// Why the place is not available, and what to do; absent if it is available.
     #[serde(serialize_with = "crate::language::text")]
     #[schema(required)]
     pub note: Option<String>,

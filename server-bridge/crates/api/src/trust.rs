@@ -21,7 +21,7 @@ pub struct TrustList {
     #[serde(default)]
     #[schema(required)]
     pub approvals: Vec<TrustApproval>,
-    /// Problems of the workspace's definitions, or of its machine.
+    /// Problems with the workspace's definitions, or with its machine.
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
@@ -32,7 +32,7 @@ pub struct TrustList {
 pub struct TrustItem {
     /// The kind of definition.
     pub kind: TrustKind,
-    /// Its name, unique within its kind.
+    /// The definition's name, unique within its kind.
     pub name: String,
     /// The file that defines it.
     #[serde(serialize_with = "crate::language::text")]
@@ -84,7 +84,7 @@ pub struct TrustChange {
 pub struct TrustApproval {
     /// The kind of definition that was approved.
     pub kind: TrustKind,
-    /// Its name, unique within its kind.
+    /// The definition's name, unique within its kind.
     pub name: String,
     /// The machine and the directory of its workspace; empty for an approval that is older than this field.
     pub workspace: String,

@@ -90,7 +90,7 @@ pub struct TakenBackView {
 pub struct FileView {
     /// The machine it is on.
     pub place: String,
-    /// Its path.
+    /// The file's path.
     #[serde(default)]
     #[schema(required)]
     pub path: String,

@@ -123,13 +123,13 @@ pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 words! {
     /// The state of a node.
     NodeState {
-        /// It works for its users, and accepts more.
+        /// The node works for its users, and accepts more.
         Up = "up",
-        /// It finishes what it has begun, and accepts no more users.
+        /// The node finishes what it has begun, and accepts no more users.
         Draining = "draining",
-        /// It did not renew its lease in time: any other node may take its users.
+        /// The node did not renew its lease in time: any other node may take its users.
         Late = "late",
-        /// It stopped, or another node took over.
+        /// The node stopped, or another node took over.
         Gone = "gone",
     }
 }
@@ -137,19 +137,19 @@ words! {
 words! {
     /// The state of an exec.
     ExecStatus {
-        /// It was sent, and its end is not known yet.
+        /// The command was sent, and its end is not known yet.
         Running = "running",
-        /// It ended by itself, with a code.
+        /// The command ended by itself, with a code.
         Exited = "exited",
         /// A signal ended it.
         Signaled = "signaled",
-        /// It was ended at its time limit.
+        /// The command was ended at its time limit.
         TimedOut = "timed_out",
-        /// It was cancelled.
+        /// The command was cancelled.
         Cancelled = "cancelled",
-        /// It could not be run.
+        /// The command could not be run.
         Failed = "failed",
-        /// Its end cannot be determined.
+        /// The command's end cannot be determined.
         Lost = "lost",
     }
 }
@@ -157,15 +157,15 @@ words! {
 words! {
     /// The state of a model's turn.
     TurnStatus {
-        /// It waits to begin.
+        /// The turn waits to begin.
         Queued = "queued",
         /// The model is answering.
         Running = "running",
-        /// It ended well.
+        /// The turn ended well.
         Done = "done",
-        /// It did not end well.
+        /// The turn did not end well.
         Failed = "failed",
-        /// Its user stopped it.
+        /// The turn's user stopped it.
         Cancelled = "cancelled",
         /// The server ended during the turn.
         Interrupted = "interrupted",
@@ -175,17 +175,17 @@ words! {
 words! {
     /// The state of a model's tool call.
     ToolStatus {
-        /// It waits for its user's answer.
+        /// The call waits for its user's answer.
         Asking = "asking",
-        /// It runs.
+        /// The call runs.
         Running = "running",
-        /// It ended well.
+        /// The call ended well.
         Done = "done",
-        /// It did not end well.
+        /// The call did not end well.
         Failed = "failed",
-        /// It was not allowed.
+        /// The call was not allowed.
         Denied = "denied",
-        /// Its user stopped it.
+        /// The call's user stopped it.
         Cancelled = "cancelled",
     }
 }
@@ -193,11 +193,11 @@ words! {
 words! {
     /// The state of an item of a model's to-do list.
     TodoStatus {
-        /// It is to be done.
+        /// The item is to be done.
         Pending = "pending",
-        /// It is being done.
+        /// The item is being done.
         InProgress = "in_progress",
-        /// It is done.
+        /// The item is done.
         Completed = "completed",
     }
 }
@@ -257,13 +257,13 @@ words! {
 words! {
     /// How much a model may do without asking.
     Approval {
-        /// It only reads.
+        /// The model only reads.
         Plan = "plan",
-        /// It asks before it changes something.
+        /// The model asks before it changes something.
         Ask = "ask",
-        /// It changes files of its workspace, and asks before everything else.
+        /// The model changes files of its workspace, and asks before everything else.
         AutoEdit = "auto-edit",
-        /// It asks only before it changes its user's settings or runs a command as the privileged user, or where a rule
+        /// The model asks only before it changes its user's settings or runs a command as the privileged user, or where a rule
         /// says to ask.
         Full = "full",
     }
@@ -286,11 +286,11 @@ words! {
     ContainerState {
         /// There is none.
         None = "none",
-        /// It is stopped.
+        /// The container is stopped.
         Stopped = "stopped",
-        /// It runs.
+        /// The container runs.
         Running = "running",
-        /// It is paused.
+        /// The container is paused.
         Paused = "paused",
     }
 }
@@ -298,7 +298,7 @@ words! {
 words! {
     /// The mapping of a container's users to users of its machine.
     UserNamespace {
-        /// Its root is an unprivileged user outside the container.
+        /// The container's root is an unprivileged user outside the container.
         Mapped = "mapped",
         /// The engine could map users, but was configured not to.
         Host = "host",
@@ -400,11 +400,11 @@ words! {
 words! {
     /// The effect of a permission rule on the calls that match it.
     RuleEffect {
-        /// They are denied.
+        /// The calls are denied.
         Deny = "deny",
-        /// Their user is asked.
+        /// The calls' user is asked.
         Ask = "ask",
-        /// They are allowed.
+        /// The calls are allowed.
         Allow = "allow",
     }
 }
@@ -428,11 +428,11 @@ words! {
 words! {
     /// The verdict of the permission rules on a call.
     RuleVerdict {
-        /// It is denied.
+        /// The call is denied.
         Deny = "deny",
-        /// Its user is asked.
+        /// The call's user is asked.
         Ask = "ask",
-        /// It is allowed.
+        /// The call is allowed.
         Allow = "allow",
         /// No rule matches it: the chat's approval mode decides.
         Mode = "mode",

@@ -8,22 +8,22 @@ use crate::words::WorkspaceFileState;
 /// A template of a workspace, in the language that the request asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentTemplate {
-    /// Its name, the same in all languages.
+    /// The template's name, the same in all languages.
     pub name: String,
-    /// Its name for people.
+    /// The template's name for people.
     pub title: String,
     /// The tasks of such an agent.
     pub about: String,
-    /// Its documents: `SOUL.md`, `IDENTITY.md`, `USER.md` and `TOOLS.md`.
+    /// The template's documents: `SOUL.md`, `IDENTITY.md`, `USER.md` and `TOOLS.md`.
     pub files: Vec<WorkspaceFile>,
 }
 
 /// The text of a document of a workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkspaceFile {
-    /// Its name: `SOUL.md`, `IDENTITY.md`, `USER.md` or `TOOLS.md`.
+    /// The document's name: `SOUL.md`, `IDENTITY.md`, `USER.md` or `TOOLS.md`.
     pub name: String,
-    /// Its text, at most 8 KiB, which is as much as the agent reads of it.
+    /// The document's text, at most 8 KiB, which is as much as the agent reads of it.
     pub text: String,
 }
 
@@ -58,7 +58,7 @@ pub struct WorkspaceFileView {
     pub name: String,
     /// Whether the document exists, is missing or is blocked.
     pub state: WorkspaceFileState,
-    /// Its size in bytes; null if it is not present.
+    /// The document's size in bytes; null if it is not present.
     #[serde(default)]
     #[schema(required)]
     pub size_bytes: Option<u64>,

@@ -7,12 +7,12 @@ use api::card::{CardDocument, CardPart, CardReply};
 use crate::limits::VALUE_MAX_BYTES;
 use crate::{Error, Result};
 
-/// An answer that one press gives.
+/// A button or an option that answers the card when it is pressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The label of the button or option.
     pub label: String,
-    /// The answer that the press gives.
+    /// The answer to send when it is pressed.
     pub reply: CardReply,
 }
 
@@ -40,7 +40,7 @@ pub fn open(card: &CardDocument) -> bool {
 }
 
 /// The answers that one press can give: each button of a card without fields, or each option of a card with one choice and nothing
-/// else. `None` for a card whose fields have to be filled in; empty for one that asks nothing.
+/// else. `None` for a card whose fields have to be filled in; empty for a card that asks nothing.
 pub fn choices(card: &CardDocument) -> Option<Vec<Choice>> {
     let buttons: Vec<Choice> = buttons(card)
         .map(|(name, label)| Choice {
@@ -92,7 +92,7 @@ pub fn label_of(card: &CardDocument, reply: &CardReply) -> Result<Option<String>
             continue;
         }
         if value.len() > VALUE_MAX_BYTES {
-            return Err(Error::new(format!("“{title}” takes at most {VALUE_MAX_BYTES} bytes")));
+            return Err(Error::new(format!("“{title}” can have at most {VALUE_MAX_BYTES} bytes")));
         }
         if let CardPart::Select { options, .. } = control {
             if !options.iter().any(|option| option == value) {

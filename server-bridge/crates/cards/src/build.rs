@@ -1,4 +1,4 @@
-//! Beginning a card, adding to it, and its check.
+//! Starting a card, adding blocks to it, and checking it.
 
 use std::collections::HashSet;
 
@@ -21,16 +21,16 @@ pub fn begin(card_id: String, title: &str, tone: CardTone) -> Result<CardDocumen
     Ok(card)
 }
 
-/// Adds a block to a card. A card that it would break stays as it is.
+/// Adds a block to a card. If the block would violate a rule, the card stays unchanged.
 ///
 /// # Errors
 /// [`Error`] with the rule that the block breaks, or if the card was sent.
 pub fn add(card: &mut CardDocument, block: CardBlock) -> Result<()> {
     if card.is_sent {
-        return Err(Error::new("this card was sent already; create another one with card_create"));
+        return Err(Error::new("this card has already been sent; create another one with card_create"));
     }
     if block.parts.is_empty() {
-        return Err(Error::new("nothing was given to add"));
+        return Err(Error::new("there is nothing to add; give at least one part"));
     }
     card.blocks.push(block);
     check(card).inspect_err(|_| drop(card.blocks.pop()))
@@ -42,7 +42,7 @@ pub fn add(card: &mut CardDocument, block: CardBlock) -> Result<()> {
 /// [`Error`] if it has no content, or was sent already.
 pub fn close(card: &mut CardDocument) -> Result<()> {
     if card.is_sent {
-        return Err(Error::new("this card was sent already; create another one with card_create"));
+        return Err(Error::new("this card has already been sent; create another one with card_create"));
     }
     if card.blocks.is_empty() {
         return Err(Error::new("this card is empty; add something to it first"));
@@ -147,7 +147,7 @@ fn check_part(part: &CardPart) -> Result<usize> {
                 line("an option", option, LABEL_MAX_BYTES)?;
             }
             if options.iter().collect::<HashSet<_>>().len() != options.len() {
-                return Err(Error::new("the options of a choice must be different"));
+                return Err(Error::new("the options of a choice must differ from each other"));
             }
             label.len() + options.iter().map(String::len).sum::<usize>()
         }
@@ -173,7 +173,7 @@ fn is_web(url: &str) -> bool {
 fn new_name<'a>(names: &mut HashSet<&'a str>, name: &'a str) -> Result<()> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > NAME_MAX_BYTES || !name.chars().all(is_word) {
-        let rule = format!("a name has 1 to {NAME_MAX_BYTES} letters, digits, _ and -");
+        let rule = format!("a name must have 1 to {NAME_MAX_BYTES} letters, digits, _ or -");
         return Err(Error::new(rule));
     }
     if !names.insert(name) {
@@ -184,7 +184,7 @@ fn new_name<'a>(names: &mut HashSet<&'a str>, name: &'a str) -> Result<()> {
 
 fn sized(what: &str, text: &str, max_bytes: usize) -> Result<()> {
     if text.len() > max_bytes {
-        return Err(Error::new(format!("{what} has at most {max_bytes} bytes")));
+        return Err(Error::new(format!("{what} can have at most {max_bytes} bytes")));
     }
     Ok(())
 }
@@ -199,21 +199,21 @@ fn words(what: &str, text: &str, max_bytes: usize) -> Result<()> {
 fn line(what: &str, text: &str, max_bytes: usize) -> Result<()> {
     words(what, text, max_bytes)?;
     if text.chars().any(char::is_control) {
-        return Err(Error::new(format!("{what} has to be one line")));
+        return Err(Error::new(format!("{what} must be a single line")));
     }
     Ok(())
 }
 
 fn most(what: &str, count: usize, max: usize) -> Result<()> {
     if count > max {
-        return Err(Error::new(format!("a card has at most {max} {what}")));
+        return Err(Error::new(format!("a card can have at most {max} {what}")));
     }
     Ok(())
 }
 
 fn some(what: &str, count: usize) -> Result<()> {
     if count == 0 {
-        return Err(Error::new(format!("there are no {what}")));
+        return Err(Error::new(format!("{what} must not be empty")));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `build` | beginning a card, adding to it, its check |
+//! | `build` | starting a card, adding to it, and checking it |
 //! | `answer` | the content of an answer, and the answers that one press can give |
 //! | `text` | a card as plain text, for terminals, files and models |
 //! | [`limits`] | limits, with their units |

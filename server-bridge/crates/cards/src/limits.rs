@@ -1,6 +1,7 @@
 //! Limits, with their units.
 //!
-//! Labels, options and buttons are what the narrowest messenger takes: Slack's labels have 75 characters, Discord's rows hold 25 buttons.
+//! Labels, options and buttons are limited to what the most restrictive messenger accepts: Slack's labels have 75 characters, Discord's rows
+//! hold 25 buttons.
 
 /// The largest card, in bytes of all its texts together: less than Feishu's 30 KiB of JSON.
 pub const CARD_MAX_BYTES: usize = 16 * 1024;

@@ -2,7 +2,7 @@
 
 use api::card::{CardDocument, CardPart};
 
-/// A card as plain text: for terminals, for files, and for the model that looks at what it made. Without a line feed at its end.
+/// A card as plain text, without a line feed at its end: for terminals, for files, and for a model that checks the card it has built.
 pub fn text(card: &CardDocument) -> String {
     let mut lines = vec![format!("▌ {}", card.title)];
     for block in &card.blocks {

@@ -87,7 +87,7 @@ pub(super) enum Common {
 }
 
 impl RunOptions {
-    /// An automation that posts this text; the caller adds what starts it.
+    /// An automation that posts this text; the caller adds its schedule or its trigger.
     pub(super) fn draft(self, text: String) -> AutomationDraft {
         AutomationDraft {
             text,

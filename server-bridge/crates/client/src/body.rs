@@ -28,7 +28,7 @@ pub(super) enum RequestBody {
 /// A directory's archive, packed while it is sent.
 pub(super) struct TreeBody {
     packer: Box<Packer>,
-    /// The result, set once packing has ended; the code that waits for the server's answer reads it.
+    /// The result, set once packing has ended; the code that waits for the server's response reads it.
     packed: Arc<OnceLock<Result<TreeReport, TreeError>>>,
     moved_bytes: Arc<AtomicU64>,
     buffer: BytesMut,

@@ -46,7 +46,7 @@ impl Listener {
     }
 }
 
-/// True for an address that may be opened in a browser. The address comes from another party.
+/// True for an address that may be opened in a browser. It comes from outside, so it is not trusted.
 fn is_page(url: &str) -> bool {
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
 }

@@ -13,7 +13,7 @@ use crate::{names, output};
 /// End a running command
 #[derive(Parser)]
 pub(crate) struct CancelOptions {
-    /// Its id, as `exec --detach` and `ps` print it
+    /// The command's id, as `exec --detach` and `ps` print it
     #[arg(value_name = "ID", add = names::commands())]
     exec_id: String,
 }

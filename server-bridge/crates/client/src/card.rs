@@ -29,7 +29,7 @@ pub(super) fn lines(detail: &str, columns: usize) -> Vec<String> {
         let (mut gutter, rest, text) = gutters(line);
         let mut piece = String::new();
         for grapheme in text.graphemes(true) {
-            // A terminal may move on by up to eight cells for a tab.
+            // A tab may move a terminal's cursor by up to eight cells.
             let grapheme = if grapheme == "\t" { "    " } else { grapheme };
             let room = columns.saturating_sub(gutter.width() + 1).max(ROOM);
             if piece.width() + grapheme.width() > room {

@@ -51,13 +51,13 @@ pub(crate) enum ChannelCommand {
     Links,
     /// Remove a link
     Unlink {
-        /// Its number, as `sandbridge channel links` shows it
+        /// The link's number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
     },
     /// Send the server's notices to one of your links, and to no other (administrators only)
     Notices {
-        /// Its number, as `sandbridge channel links` shows it
+        /// The link's number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
         /// Stop sending the notices
@@ -86,7 +86,7 @@ pub(crate) enum ChannelCommand {
 /// An account on a messenger.
 #[derive(Args)]
 pub(crate) struct AddOptions {
-    /// Its name: a-z, 0-9, '_', '.' and '-'
+    /// The channel's name: a-z, 0-9, '_', '.' and '-'
     name: String,
     /// The messenger, as `sandbridge channel kinds` lists it; not needed when you change a channel
     kind: Option<String>,
@@ -138,7 +138,8 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
             let list = client.channels().await?;
             let found = list.channels.iter().find(|channel| channel.name == name);
             let channel = found.ok_or_else(|| {
-                let text = format!("there is no channel {name}; `sandbridge channel list` shows them");
+                let text =
+                    format!("there is no channel {name}; `sandbridge channel list` lists the channels");
                 Failure::other("not_found", text)
             })?;
             both(channel, words::status(channel))

@@ -8,7 +8,7 @@ use clap::{ArgMatches, Parser};
 use crate::failure::Failure;
 use crate::globals::Globals;
 
-/// The end of a command: its exit code, or why it was not done.
+/// The outcome of a command: its exit code, or why it was not done.
 pub type Outcome = Result<ExitCode, Failure>;
 
 /// A command. The fields of the type are its arguments, and the type's documentation is its description.
@@ -41,7 +41,7 @@ impl Registration {
         }
     }
 
-    /// Its name, arguments and help.
+    /// The command's name, arguments and help.
     pub(crate) fn arguments(self) -> clap::Command {
         (self.arguments)().name(self.name)
     }
@@ -62,10 +62,9 @@ impl Registration {
 pub(crate) fn block_on(
     command: impl Future<Output = Result<ExitCode, Failure>>,
 ) -> Result<ExitCode, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Failure::other("internal", format!("cannot start the runtime of this program: {error}"))
+    })?;
     let result = runtime.block_on(command);
     // A read of a terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();

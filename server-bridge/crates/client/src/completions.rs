@@ -1,7 +1,7 @@
 //! `sandbridge completions`: a completion script on standard output.
 //!
-//! The script asks this program each time: for the parser's own definitions, and for names on the server, through the server (`names`).
-//! Therefore it is never out of date.
+//! Each time, the script asks this program, which takes options from its own parser and names from the server (`names`). Therefore the script
+//! is never out of date.
 
 use std::process::ExitCode;
 

@@ -20,7 +20,7 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// The permission bits of an exported archive: it contains everything of the container.
+/// The permission bits of an exported archive: it contains all files of the container.
 const ARCHIVE_MODE: u32 = 0o600;
 
 /// Show, stop, save, export, replace or remove your container

@@ -31,7 +31,7 @@ pub(crate) enum CronCommand {
 /// The schedule to add or change.
 #[derive(Args)]
 pub(crate) struct AddOptions {
-    /// Its name: a-z, 0-9, '_', '.' and '-'
+    /// The schedule's name: a-z, 0-9, '_', '.' and '-'
     name: String,
     /// The message that is posted; or '!' and a shell command
     text: String,

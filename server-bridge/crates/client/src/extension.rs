@@ -50,7 +50,7 @@ pub(super) fn is_hash(text: &str) -> bool {
 
 /// Something that is approved by its hash.
 pub(super) trait Approvable {
-    /// Its kind, in the singular: `MCP server`.
+    /// The kind of such a thing, in the singular: `MCP server`.
     const KIND: &'static str;
     /// The command that lists the things of this kind.
     const LIST: &'static str;
@@ -79,13 +79,13 @@ pub(super) fn find<'a, T: Approvable>(
     let mut found = all.iter().filter(|one| wanted(one)).filter(fits);
     let Some(first) = found.next() else {
         let message = format!(
-            "no {kind} that {what} has the name {name_or_hash}, or a hash that begins with it; `{list}` shows them"
+            "no {kind} that {what} has the name {name_or_hash}, or a hash that begins with it; `{list}` shows names and hashes"
         );
         return Err(Failure::other("not_found", message));
     };
     if let Some(other) = found.find(|other| other.hash() != first.hash()) {
         let message = format!(
-            "{name_or_hash} means several {kind}s; write more digits of the hash: {} or {}",
+            "{name_or_hash} matches several {kind}s; give more digits of the hash: {} or {}",
             first.hash(),
             other.hash()
         );

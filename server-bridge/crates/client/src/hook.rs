@@ -39,7 +39,7 @@ pub(crate) enum HookCommand {
     Clear,
     /// Approve a hook of a workspace: it runs from the next turn on, until it changes
     Approve {
-        /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
+        /// The hook's hash, as `sandbridge hook list` shows it: at least 8 digits
         hash: String,
         /// A hook of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
@@ -50,7 +50,7 @@ pub(crate) enum HookCommand {
     },
     /// Revoke the approval of a hook: from the next turn on it no longer runs
     Revoke {
-        /// Its hash, as `sandbridge hook list` shows it: at least 8 digits
+        /// The hook's hash, as `sandbridge hook list` shows it: at least 8 digits
         hash: String,
         /// A hook of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
@@ -58,7 +58,7 @@ pub(crate) enum HookCommand {
     },
     /// Run the handlers of a hook on a sample or on your payload, and show what they decide; the decisions are not carried out
     Test {
-        /// Its id, or at least 8 digits of its hash, as `sandbridge hook list` shows them
+        /// The hook's id, or at least 8 digits of its hash, as `sandbridge hook list` shows them
         #[arg(required_unless_present = "event")]
         hook: Option<String>,
         /// All hooks of this event, such as PreToolUse
@@ -187,12 +187,12 @@ fn find<'a>(
     let mut found = hooks.iter().filter(|hook| wanted(hook) && hook.hash.starts_with(begun));
     let Some(first) = found.next() else {
         let message = format!(
-            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` shows them"
+            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` shows the hashes"
         );
         return Err(Failure::other("not_found", message));
     };
     if found.any(|other| other.hash != first.hash) {
-        let message = format!("the hashes of several hooks begin with {begun}; write more digits");
+        let message = format!("the hashes of several hooks begin with {begun}; give more digits");
         return Err(Failure::other("invalid", message));
     }
     Ok(first)

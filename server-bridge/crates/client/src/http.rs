@@ -59,7 +59,7 @@ impl Client {
         read(&self.small(Method::GET, path, None, ANSWER_TIMEOUT).await?)
     }
 
-    /// Sends a document; if the answer has a body, [`read`] parses it.
+    /// Sends a document; if the response has a body, [`read`] parses it.
     pub(crate) async fn send_document(
         &mut self,
         method: Method,
@@ -73,13 +73,13 @@ impl Client {
         self.small(method, path, Some(body), patience).await
     }
 
-    /// Sends a request without a body; if the answer has a body, [`read`] parses it.
+    /// Sends a request without a body; if the response has a body, [`read`] parses it.
     pub(crate) async fn ask(&mut self, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
         self.small(method, path, None, ANSWER_TIMEOUT).await
     }
 
-    /// Sends a request and returns its answer, whose body is still to be read. A status other than success becomes the
-    /// failure that the server reported.
+    /// Sends a request and returns its response, whose body is still to be read. A status other than success becomes the failure that the
+    /// server reported.
     pub(super) async fn send(
         &mut self,
         method: Method,
@@ -95,7 +95,7 @@ impl Client {
         if response.status().is_success() { Ok(response) } else { Err(refusal(response).await) }
     }
 
-    /// Sends a request with these headers and returns its answer, with any status.
+    /// Sends a request with these headers and returns its response, with any status.
     pub(super) async fn send_with(
         &mut self,
         method: Method,
@@ -157,7 +157,7 @@ impl Client {
             read_small(response).await
         };
         tokio::time::timeout(patience, answer).await.unwrap_or_else(|_| {
-            let message = format!("the server gave no answer within {} s; try again", patience.as_secs());
+            let message = format!("the server did not respond within {} s; try again", patience.as_secs());
             Err(Failure::other("unreachable", message))
         })
     }
@@ -174,7 +174,7 @@ impl Client {
     }
 }
 
-/// The next piece of an answer.
+/// The next piece of a response.
 pub(super) async fn next_chunk(body: &mut Incoming) -> Option<Result<Bytes, Failure>> {
     loop {
         let frame = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?;
@@ -229,7 +229,7 @@ pub(super) fn failure_from(status: StatusCode, body: &[u8], retry_after: Option<
     Failure::other(error.kind, message)
 }
 
-/// Parses a document of an answer.
+/// Parses the document in a response.
 ///
 /// # Errors
 /// `protocol` if it lacks something that this version needs, `unreachable` if it is not JSON at all.
@@ -245,7 +245,7 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 pub(super) fn nonsense() -> Failure {
     Failure::other(
         "protocol",
-        "the server's answer cannot be parsed; are client and server the same version?",
+        "the server's response cannot be parsed; are client and server the same version?",
     )
 }
 
@@ -259,7 +259,7 @@ fn cause(error: &dyn std::error::Error) -> String {
 }
 
 fn not_sandbridge() -> Failure {
-    let message = "the server does not answer as Sandbridge does; is --server (or SANDBRIDGE_SERVER) right?";
+    let message = "this server is not a Sandbridge server; is --server (or SANDBRIDGE_SERVER) right?";
     Failure::other("unreachable", message)
 }
 
@@ -274,14 +274,14 @@ pub(super) async fn refusal(response: Response<Incoming>) -> Failure {
     }
 }
 
-/// The whole body of a small answer.
+/// The whole body of a small response.
 pub(super) async fn read_small(response: Response<Incoming>) -> Result<Vec<u8>, Failure> {
     let mut body = response.into_body();
     let mut bytes = Vec::new();
     while let Some(chunk) = next_chunk(&mut body).await {
         bytes.extend_from_slice(&chunk?);
         if bytes.len() > ANSWER_MAX_BYTES {
-            return Err(Failure::other("too_large", "the server's answer is too large"));
+            return Err(Failure::other("too_large", "the server's response is too large"));
         }
     }
     Ok(bytes)

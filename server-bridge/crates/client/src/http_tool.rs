@@ -43,7 +43,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Add an HTTP tool of your own, or replace it
     Add {
-        /// Its document in JSON; '-' reads standard input
+        /// The tool's document in JSON; '-' reads standard input
         file: PathBuf,
         /// Send its requests from the network of your runner NAME instead of the server's; __docker__ for your container
         #[arg(long, value_name = "RUNNER", add = names::places())]
@@ -85,7 +85,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Approve an HTTP tool of a workspace: it is offered from the next turn on, until it changes
     Approve {
-        /// Its name; or its hash, as `sandbridge http-tool show` shows it: at least 8 digits
+        /// The tool's name; or its hash, as `sandbridge http-tool show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::http_tools())]
         name_or_hash: String,
         /// A tool of NAME's workspace instead of your active runner's
@@ -97,7 +97,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Revoke the approval of an HTTP tool: it is no longer offered
     Revoke {
-        /// Its name; or its hash, as `sandbridge http-tool show` shows it: at least 8 digits
+        /// The tool's name; or its hash, as `sandbridge http-tool show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::http_tools())]
         name_or_hash: String,
         /// A tool of NAME's workspace instead of your active runner's
@@ -255,8 +255,9 @@ fn may_be_approved(tool: &HttpToolView) -> bool {
 fn named<'a>(tools: &'a [HttpToolView], name: &str) -> Result<&'a HttpToolView, Failure> {
     let found = tools.iter().filter(|tool| tool.name == name);
     found.min_by_key(|tool| tool.state == HttpToolState::Shadowed).ok_or_else(|| {
-        let message =
-            format!("there is no HTTP tool with the name {name}; `sandbridge http-tool list` shows them");
+        let message = format!(
+            "there is no HTTP tool with the name {name}; `sandbridge http-tool list` lists your tools"
+        );
         Failure::other("not_found", message)
     })
 }

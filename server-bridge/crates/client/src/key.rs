@@ -19,9 +19,9 @@ use crate::globals::Globals;
 pub(crate) enum KeyCommand {
     /// Create a key for a program; the key is printed only once
     Add {
-        /// Its name: a-z, 0-9, '_', '.' and '-'
+        /// The key's name: a-z, 0-9, '_', '.' and '-'
         name: String,
-        /// What it may do
+        /// What the key may do
         #[arg(long, value_enum, default_value_t = Scope::Exec)]
         scope: Scope,
         /// How long it is valid, such as 90s, 30m, 1h or 7d [default: forever]

@@ -24,7 +24,7 @@ pub(crate) enum KnowledgeCommand {
     List,
     /// Show a collection and its documents
     Show {
-        /// Its name or number
+        /// The collection's name or number
         collection: String,
     },
     /// Add a collection of files

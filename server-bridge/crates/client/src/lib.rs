@@ -198,7 +198,7 @@ mod tests {
         program(COMMANDS).debug_assert();
     }
 
-    /// Such an argument would get the value of the option.
+    /// A positional argument with such an id would get the value of the global option.
     #[test]
     fn no_positional_argument_has_the_id_of_a_global_option() {
         fn check(command: &clap::Command, globals: &[String]) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// How long connecting to a server may take.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the answer to a small request may take.
+/// How long the server may take to respond to a small request.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the check of an MCP server may take: more than the 60 s that the server allows, so that the server reports the
 /// timeout.
@@ -42,8 +42,7 @@ pub(super) const UPDATE_TIMEOUT: Duration = Duration::from_secs(11 * 60);
 pub(super) const UPDATE_RETURN_PATIENCE: Duration = Duration::from_secs(2 * 60);
 /// How often the state of a runner's update is checked.
 pub(super) const UPDATE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// The largest answer that is read into memory, in bytes: a page of messages of 1 MiB each would be larger, and is
-/// never asked for.
+/// The largest response that is read into memory, in bytes: a page of messages of 1 MiB each would be larger, and is never asked for.
 pub(super) const ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// How much of a file, or of a directory's archive, is read at once, in bytes.
@@ -71,7 +70,7 @@ pub(super) const ACK_DELAY: Duration = Duration::from_millis(2);
 pub(super) const ACK_MIN_BYTES: u64 = 16 * 1024;
 /// How much of the end of a command's standard error is searched for a known cause of its failure, in bytes.
 pub(super) const HINT_TAIL_BYTES: usize = 1024;
-/// How long reconnecting to a lost server is tried while a command runs.
+/// How long this program tries to reconnect to a lost server while a command runs.
 pub(super) const RECONNECT_PATIENCE: Duration = Duration::from_secs(600);
 /// The first pause between these attempts; each pause is twice as long as the last.
 pub(super) const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
@@ -92,7 +91,7 @@ pub(super) const OUTPUT_QUEUE: usize = 16;
 
 /// The longest message of an MCP client, in bytes: more than the server accepts, so that the server reports the error.
 pub(super) const MCP_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// How long answers may take for an MCP client that has closed its output.
+/// How long pending responses may take after an MCP client has closed its output.
 pub(super) const MCP_DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many messages of a chat are read at once after the client was too slow for its events.
@@ -138,7 +137,7 @@ pub(super) const HISTORY_ENTRIES: usize = 500;
 /// How long an approval must have been on the screen before a key answers it, in milliseconds: an earlier key was not meant
 /// for it.
 pub(super) const APPROVAL_GUARD_MS: u64 = 500;
-/// How long after a key nothing may cover the text being written, in milliseconds.
+/// How long after a key press nothing may cover the text being written, in milliseconds.
 pub(super) const TYPING_MS: u64 = 1500;
 /// How long a note stays on the screen, in milliseconds.
 pub(super) const NOTE_MS: u64 = 8_000;

@@ -1,4 +1,4 @@
-//! `sandbridge login`.
+//! `sandbridge login`: begins a session on a server.
 
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ async fn log_in(globals: &Globals, options: LoginOptions) -> Result<ExitCode, Fa
     let LoggedIn { token, user } =
         client.log_in(&login).await.map_err(|failure| match failure.kind.as_str() {
             "protocol" => {
-                Failure::other("unreachable", "the server's answer contains no token; is it Sandbridge?")
+                Failure::other("unreachable", "the server's response contains no token; is it Sandbridge?")
             }
             _ => failure,
         })?;

@@ -1,4 +1,4 @@
-//! `sandbridge logout`.
+//! `sandbridge logout`: ends the session on a server.
 
 use std::process::ExitCode;
 

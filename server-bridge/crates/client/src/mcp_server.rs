@@ -79,7 +79,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Approve an MCP server of a workspace: its tools are offered from the next turn on, until it changes
     Approve {
-        /// Its name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
+        /// The server's name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::mcp_servers())]
         name_or_hash: String,
         /// An MCP server of NAME's workspace instead of your active runner's
@@ -91,7 +91,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Revoke the approval of an MCP server: its tools are no longer offered
     Revoke {
-        /// Its name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
+        /// The server's name; or its hash, as `sandbridge mcp-server show` shows it: at least 8 digits
         #[arg(value_name = "NAME|HASH", add = names::mcp_servers())]
         name_or_hash: String,
         /// An MCP server of NAME's workspace instead of your active runner's
@@ -312,8 +312,9 @@ fn may_be_approved(server: &McpServerView) -> bool {
 fn named<'a>(servers: &'a [McpServerView], name: &str) -> Result<&'a McpServerView, Failure> {
     let found = servers.iter().filter(|server| server.name == name);
     found.min_by_key(|server| server.state == McpServerState::Shadowed).ok_or_else(|| {
-        let message =
-            format!("there is no MCP server with the name {name}; `sandbridge mcp-server list` shows them");
+        let message = format!(
+            "there is no MCP server with the name {name}; `sandbridge mcp-server list` lists your servers"
+        );
         Failure::other("not_found", message)
     })
 }

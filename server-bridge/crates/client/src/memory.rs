@@ -41,14 +41,14 @@ pub(crate) enum MemoryCommand {
     },
     /// Show a memory with its source and its earlier texts
     Show {
-        /// Its number, as `sandbridge memory list` shows it
+        /// The memory's number, as `sandbridge memory list` shows it
         number: i64,
     },
     /// Remember something in all chats
     Add {
         /// The text
         text: String,
-        /// Its kind
+        /// The memory's kind
         #[arg(long, value_enum, default_value_t = Kind::Semantic)]
         kind: Kind,
         /// A short name; for a core block: persona, user or project
@@ -91,7 +91,7 @@ pub(crate) enum MemoryCommand {
     Proposals,
     /// Keep a proposal
     Accept {
-        /// Its number, as `sandbridge memory proposals` shows it
+        /// The proposal's number, as `sandbridge memory proposals` shows it
         number: i64,
     },
     /// Reject a proposal

@@ -66,7 +66,7 @@ pub(super) struct AddOptions {
     /// The API that its provider offers
     #[arg(long, value_name = "openai|anthropic", value_parser = ["openai", "anthropic"])]
     provider: String,
-    /// The address of the provider's API [default: the provider's usual one]
+    /// The address of the provider's API [default: the provider's own address]
     #[arg(long, value_name = "URL", conflicts_with = "runner")]
     base_url: Option<String>,
     /// A runner of yours that relays requests to the endpoint; the endpoint's key stays on the runner's machine
@@ -158,7 +158,7 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(String, String
         client.add_model(&SubscriptionDocument { name: Some(name.clone()), ..document }).await?
     };
     let done = if *replace { "changed" } else { "added" };
-    let mut words = format!("model {name} was {done}; `sandbridge model test {name}` tries it");
+    let mut words = format!("model {name} was {done}; `sandbridge model test {name}` tests it");
     if *is_used {
         client.choose_model(Some(name.clone())).await?;
         words.push_str(", and it answers from now on");
@@ -199,7 +199,7 @@ async fn choose(client: &mut Client, model: String) -> Result<(String, String), 
         Some(model) => {
             format!("{model} answers in your chats now, except in those that have a model of their own")
         }
-        None => "the server's model answers now, or your own if it has none".to_owned(),
+        None => "the server's model answers now, or your own if the server has none".to_owned(),
     };
     Ok(both(&choice, words))
 }

@@ -137,7 +137,7 @@ fn ask(kind: Kind) -> Result<Offered, Failure> {
             }
         })
     };
-    let patience = || Failure::other("unreachable", "the server gave no answer in time");
+    let patience = || Failure::other("unreachable", "the server did not respond in time");
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|_| patience())?;
     let answer = runtime.block_on(async { tokio::time::timeout(COMPLETION_PATIENCE, asking).await });

@@ -20,7 +20,7 @@ pub(crate) enum NodeCommand {
     List,
     /// Make a node give up its users to the other nodes, and take on no more
     Drain {
-        /// Its URL, as the list shows it
+        /// The node's URL, as `sandbridge node list` shows it
         url: String,
         /// Let it take on users again
         #[arg(long)]
@@ -28,7 +28,7 @@ pub(crate) enum NodeCommand {
     },
     /// Remove a dead node from the list
     Forget {
-        /// Its URL, as the list shows it
+        /// The node's URL, as `sandbridge node list` shows it
         url: String,
     },
 }

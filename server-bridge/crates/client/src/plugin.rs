@@ -158,7 +158,7 @@ fn named<'a>(plugins: &'a [PluginView], name: &str) -> Result<&'a PluginView, Fa
     plugins.iter().find(|plugin| plugin.name == name).ok_or_else(|| {
         Failure::other(
             "not_found",
-            format!("you have no plugin {name:?}; `sandbridge plugin list` shows them"),
+            format!("you have no plugin {name:?}; `sandbridge plugin list` lists your plugins"),
         )
     })
 }

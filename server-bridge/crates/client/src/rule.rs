@@ -21,7 +21,7 @@ pub(crate) enum RuleCommand {
     List,
     /// Add a rule
     Add {
-        /// Its effect on the calls that match it
+        /// The rule's effect on the calls that match it
         #[arg(value_enum)]
         effect: Effect,
         /// The calls: a tool, or a tool with a pattern, such as 'Shell(git push *)', 'Read(.env)' or 'Fetch(domain:example.com)'
@@ -35,7 +35,7 @@ pub(crate) enum RuleCommand {
     },
     /// Remove a rule of yours
     Remove {
-        /// Its number, as `sandbridge rule list` shows it
+        /// The rule's number, as `sandbridge rule list` shows it
         number: i64,
     },
     /// Show what the rules would do with a call, without running it
@@ -54,7 +54,7 @@ pub(crate) enum RuleCommand {
 /// The effect of a rule.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Effect {
-    /// The call is denied in every mode, and the model is told why
+    /// The call is denied in every mode, and the model gets the reason
     Deny,
     /// You are asked each time, even in full mode
     Ask,
@@ -149,7 +149,7 @@ fn list_words(rules: &[RuleView]) -> String {
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
 
-/// The party that made a rule, with its chat or file.
+/// Who made a rule, with its chat or file.
 fn rule_origin(rule: &RuleView) -> String {
     let origin = origin_words(&rule.origin);
     match rule.chat_id.as_ref().or(rule.file.as_ref()) {

@@ -19,7 +19,7 @@ pub(crate) enum RunnerCommand {
     /// Add a runner: prints the line to paste on its machine, with a one-use token; the first machine that uses it gets a
     /// permanent one
     Add {
-        /// Its name: a-z, 0-9, '_', '.' and '-'
+        /// The runner's name: a-z, 0-9, '_', '.' and '-'
         name: String,
         /// Create a one-use token, which is the default
         #[arg(long, conflicts_with = "permanent")]

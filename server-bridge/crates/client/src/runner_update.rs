@@ -13,15 +13,15 @@ use super::output;
 /// The state of an update.
 #[derive(Debug, PartialEq, Eq)]
 enum Stage {
-    /// It is still connected, because commands run there.
+    /// The runner is still connected, because commands run there.
     Waiting,
-    /// It is disconnected, to restart with the new version.
+    /// The runner is disconnected, to restart with the new version.
     Away,
-    /// It reconnected unchanged and reports no update: it was restarted, or its connection broke.
+    /// The runner reconnected unchanged and reports no update: it was restarted, or its connection broke.
     Forgotten,
-    /// It reconnected with this version.
+    /// The runner reconnected with this version.
     Done(String),
-    /// It reconnected with the old version, and reports this reason.
+    /// The runner reconnected with the old version, and reports this reason.
     Failed(String),
 }
 

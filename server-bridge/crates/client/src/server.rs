@@ -36,7 +36,7 @@ pub(crate) struct SettingsOptions {
     embedder: Option<Wanted<String>>,
 }
 
-/// A value, or the one from the server's start.
+/// A value, or the one that the server was started with.
 #[derive(Clone)]
 struct Wanted<T>(Option<T>);
 

@@ -26,7 +26,7 @@ struct Remembered {
     logins: BTreeMap<String, Login>,
 }
 
-/// A login at a server.
+/// A login to a server.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Login {
     /// The session's token.
@@ -146,7 +146,7 @@ impl Session {
         Endpoint::parse(&self.server, self.ca_cert.clone())
     }
 
-    /// The login at the server, if there is one.
+    /// The login to the server, if there is one.
     pub fn login(&self) -> Option<&Login> {
         self.remembered.logins.get(&self.server)
     }

@@ -40,7 +40,7 @@ pub(crate) enum TriggerCommand {
 /// The trigger to add or change.
 #[derive(Args)]
 pub(crate) struct AddOptions {
-    /// Its name: a-z, 0-9, '_', '.' and '-'
+    /// The trigger's name: a-z, 0-9, '_', '.' and '-'
     name: String,
     /// The instruction for the agent; each delivery follows this text in a block of its own
     text: String,

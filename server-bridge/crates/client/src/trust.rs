@@ -31,7 +31,7 @@ pub(crate) enum TrustCommand {
     },
     /// Approve an item: it takes effect from the next turn on, until it changes
     Approve {
-        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among the items that wait
+        /// The item's hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among the items that wait
         #[arg(value_name = "HASH|NAME", required_unless_present = "all")]
         what: Option<String>,
         /// Approve everything that waits for approval
@@ -46,7 +46,7 @@ pub(crate) enum TrustCommand {
     },
     /// Revoke an approval, in any workspace
     Revoke {
-        /// Its hash, as `sandbridge trust list --all` shows it: at least 8 digits; or its name, if no other approval has it
+        /// The approval's hash, as `sandbridge trust list --all` shows it: at least 8 digits; or its name, if no other approval has it
         #[arg(value_name = "HASH|NAME")]
         hash: String,
     },

@@ -1,7 +1,7 @@
 //! Files that are replaced atomically: written under another name in the same directory, then renamed.
 //!
-//! The other name is drawn at random and must be new, so another user who may write in the directory cannot prepare a file
-//! or a link that is written through. A symbolic link at the place itself is replaced, not followed.
+//! The other name is drawn at random and must be new, so another user who may write in the directory cannot prepare a file or a link through
+//! which the content would be written elsewhere. A symbolic link at the target path itself is replaced, not followed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The mode of files for their owner alone.
 pub const PRIVATE: u32 = 0o600;
 
-/// A file that is being written; removed again unless it is put in place.
+/// A file that is being written under a temporary name; it is deleted on drop unless it was moved to its final path.
 #[derive(Debug)]
 pub struct AtomicFile {
     file: File,
@@ -26,7 +26,7 @@ impl AtomicFile {
     /// # Errors
     /// The directory of `target` is missing, or accepts no new files.
     pub fn create(target: &Path, mode: u32) -> io::Result<Self> {
-        // The length of the temporary name does not depend on the target's, which may be as long as names can be.
+        // The length of the temporary name does not depend on the target's, which may already have the maximum length.
         let path = target.with_file_name(format!(".sandbridge-{:016x}.part", rand::random::<u64>()));
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
         Ok(Self { file, path, target: target.to_owned(), is_in_place: false })
@@ -37,12 +37,12 @@ impl AtomicFile {
         &mut self.file
     }
 
-    /// Its temporary path.
+    /// The file's temporary path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its final path.
+    /// The file's final path.
     pub fn target(&self) -> &Path {
         &self.target
     }
@@ -55,7 +55,7 @@ impl AtomicFile {
         self.file.sync_all()
     }
 
-    /// Puts it in place in one step. A loss of power may undo it.
+    /// Moves the file to its final path atomically. A power failure may undo this.
     ///
     /// # Errors
     /// A system error; then the old file stays.
@@ -65,7 +65,7 @@ impl AtomicFile {
         Ok(())
     }
 
-    /// Puts the file in place durably: content and name are on the disk when this returns.
+    /// Moves the file to its final path durably: content and name are on the disk when this returns.
     ///
     /// # Errors
     /// A system error. The old file stays, or, if only its directory could not be flushed, the new file is in place.
@@ -83,7 +83,7 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.is_in_place {
-            // It was created here under a new name, so it has no other owner.
+            // The file was created here under a new name, so it has no other owner.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"two");
         assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, PRIVATE);
         assert_eq!(names(directory.path()).len(), 1, "nothing is left next to it");
-        // A directory in its place is not a file, and stays.
+        // A directory at the target path is not a file, and is kept.
         fs::create_dir(directory.path().join("taken")).unwrap();
         write(&directory.path().join("taken"), b"x").unwrap_err();
         assert_eq!(names(directory.path()).len(), 2, "nothing is left next to it");

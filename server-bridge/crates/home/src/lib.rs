@@ -80,7 +80,7 @@ pub fn ensure(home: &Path) -> Result<(), Error> {
     match fs::DirBuilder::new().mode(0o700).create(home) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        // Some file systems, like /proc, report "not found" for files that may not be created.
+        // Some file systems, like /proc, report "not found" for files that cannot be created.
         Err(error) if error.kind() == io::ErrorKind::NotFound => match parent(home) {
             parent if parent.exists() => {
                 return Err(unusable(io::Error::other("nothing can be created there")));

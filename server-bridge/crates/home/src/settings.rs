@@ -60,8 +60,7 @@ impl Settings {
         }
     }
 
-    /// The value of an option by its key in `config.json`; the items of a list are separated by commas. An empty value
-    /// counts as none.
+    /// The value of an option by its key in `config.json`; the items of a list are separated by commas. An empty value counts as unset.
     pub fn value(&self, key: &str) -> Option<String> {
         let variable = variable(key);
         let some = |text: String| (!text.is_empty()).then_some(text);

@@ -119,7 +119,7 @@ pub async fn show(
     }))
 }
 
-/// End an exec: TERM, grace, KILL on its whole tree.
+/// End an exec: its whole process tree gets TERM, and KILL after a grace period.
 #[utoipa::path(post, path = "/api/v1/execs/{id}/cancel", tag = "exec", params(("id" = String, Path)),
                responses((status = 200, body = CancelledExec), (status = 401), (status = 404)))]
 pub async fn cancel(
@@ -221,7 +221,7 @@ pub(super) async fn go_on(
     let stopped = state.stopped(caller.user.id);
     loop {
         let attached = tokio::select! {
-            // Checked first: a connection that has been replaced must not attach at the runner.
+            // Checked first: a connection that has been replaced must not attach to the exec on the runner.
             biased;
             () = attended.replaced() => return Ok(()),
             attached = attach(state, &caller.user, &record, offset, until) => attached,

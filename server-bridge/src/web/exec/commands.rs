@@ -64,7 +64,7 @@ async fn read(
             let bytes = Bytes::from(message.into_payload());
             if takes_input && bytes.first() == Some(&STDIN) {
                 let input = if bytes.len() < EXEC_SMALL_INPUT_BYTES {
-                    // Copied, because the read buffer that contains it may be much larger.
+                    // The input is copied, because the read buffer that contains it may be much larger.
                     Bytes::copy_from_slice(&bytes[1..])
                 } else {
                     bytes.slice(1..)

@@ -120,7 +120,7 @@ async fn converse(
             return attach::go_on(state, caller, *record, reader, sender, receiver).await;
         }
     };
-    // Entered only now, because a new client takes over the input, and the request could have been refused until here.
+    // The client is entered only now, because it takes over the input, and the request could have been refused until here.
     let attended = state.ledger.attendance().enter(caller.user.id, &subject.id, asked.connection.clone());
     subject.later = Some(attended.later());
     subject.shown = sandbox.shown_as(asked.request.named_user(), &asked.shown);
@@ -229,7 +229,8 @@ impl<'a> Running<'a> {
                 // Recorded and sent at the same time, so that neither waits for the other.
                 let (recorded, is_said) =
                     tokio::join!(self.record(&ended), self.say_last(&ended, rest, sender, receiver));
-                // Not if the client may have missed the end, since it reconnects, nor if other clients may want the kept output.
+                // The result is not acknowledged if the client may have missed the end, since it reconnects, or if other clients may want the
+                // kept output.
                 if let Some(recorded) = recorded
                     && !self.subject.kept
                     && (is_said || !self.subject.acks)
@@ -338,7 +339,7 @@ impl<'a> Running<'a> {
     ) -> bool {
         let said = async {
             if let Some(rest) = rest {
-                // Not flushed: the last frame follows at once and is sent with it.
+                // The rest is not flushed: the last frame follows at once and is sent with it.
                 sender.feed(rest).await?;
             }
             sender.send(text(&self.last_frame(ended))).await

@@ -212,7 +212,7 @@ fn taken(event: Option<ExecEvent>, gathered: &mut Gathered) -> Taken {
         Some(ExecEvent::Resumed) => {
             return Taken::Full([gathered.frame(), Some(text(&ServerFrame::Resumed))]);
         }
-        // Not passed on: `Finished` follows with the outcome.
+        // These events are not passed on: `Finished` follows with the outcome.
         Some(ExecEvent::Started { .. } | ExecEvent::Exited(_)) => None,
         Some(ExecEvent::Finished(outcome)) => return Taken::Last(Ended::Finished(outcome)),
         Some(ExecEvent::Failed(error)) => return Taken::Last(Ended::Failed(error)),

@@ -30,7 +30,7 @@ pub(super) struct Asked {
     pub(super) linger: Option<Duration>,
     /// The command, for the audit trail.
     pub(super) shown: String,
-    /// Distinguishes a repetition of a request from a different one with the same id.
+    /// A hash that distinguishes a repeated request from a different one with the same id.
     pub(super) hash: String,
 }
 
@@ -72,7 +72,7 @@ impl Asked {
         request.env =
             ask.env.into_iter().map(|(name, value)| (name.into_bytes(), value.into_bytes())).collect();
         request.stdin = ask.stdin || ask.pty.is_some();
-        // Its output is kept for clients that attach later.
+        // The output of such a command is kept for clients that attach later.
         request.retain = ask.detach || ask.pty.is_some();
         request.pty = ask.pty.map(|pty| Pty { rows: pty.rows, columns: pty.columns, term: pty.term });
         request.merge_stderr = ask.merge_stderr;

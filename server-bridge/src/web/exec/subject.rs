@@ -1,4 +1,4 @@
-//! The facts of an exec that serving its clients depends on.
+//! The properties of an exec that determine how its clients are served.
 
 use execs::attendance::Later;
 use execs::{ExecId, ExecKind};

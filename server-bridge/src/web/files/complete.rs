@@ -39,7 +39,7 @@ pub async fn complete(
     let CompleteQuery { prefix, on, limit } = query;
     if prefix.len() > COMPLETE_PREFIX_BYTES || prefix.contains('\0') {
         return Err(ApiError::invalid(format!(
-            "a prefix has at most {COMPLETE_PREFIX_BYTES} bytes and no NUL"
+            "a prefix can have at most {COMPLETE_PREFIX_BYTES} bytes, and cannot contain NUL"
         )));
     }
     let limit = limit.unwrap_or(COMPLETIONS).clamp(1, COMPLETE_MAX);

@@ -108,7 +108,7 @@ pub async fn write(
     Ok(Json(Written { size }))
 }
 
-/// The kind, size and other facts of a path; symbolic links are followed.
+/// The metadata of a path, such as its kind and size; symbolic links are followed.
 #[utoipa::path(get, path = "/api/v1/files/stat", tag = "files", params(PathQuery),
     responses((status = 200, body = StatView), (status = 404)))]
 pub async fn stat(

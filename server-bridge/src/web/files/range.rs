@@ -6,7 +6,7 @@ use sandbox::Range;
 /// The part of a file that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// The whole file. Also for a value that cannot be parsed, or that names several parts: answering with the whole file is always
+    /// The whole file. A value that cannot be parsed, or that names several parts, means the same: a response with the whole file is always
     /// correct.
     Whole,
     /// The part from a byte on, with an optional length.

@@ -59,7 +59,7 @@ impl Feed {
         self.news.subscribe()
     }
 
-    /// Counts one listener less.
+    /// Counts one listener fewer.
     pub(super) fn leave(&mut self, now: Instant) {
         self.listeners = self.listeners.saturating_sub(1);
         if self.listeners == 0 {

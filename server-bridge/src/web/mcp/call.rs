@@ -57,8 +57,7 @@ struct ProgramHost<'a> {
 }
 
 impl Call {
-    /// Makes the call. Commands and changes are waited for even if the call's session ends in the meantime, because they must be on
-    /// record.
+    /// Makes the call. Waits for commands and changes even if the call's session ends in the meantime, because they must be on record.
     pub(super) async fn make(self, mut arguments: Map<String, Value>) -> Result<Outcome, ApiError> {
         let Self { state, caller, tool, name, .. } = &self;
         let only_reads = only_reads(tool.as_ref());
@@ -102,7 +101,7 @@ impl Call {
             // Notifications are sent in parallel to the call, because a client may be slow to read.
             never = tell(self.progress.as_ref(), heard) => match never {},
             never = stop => match never {},
-            // The tool of a command ends it itself: it gets the same token.
+            // The command's tool ends the command itself: it gets the same token.
             () = cancelled.cancelled(), if only_reads => {
                 return Err(ApiError::new("cancelled", "it was cancelled"));
             }

@@ -59,7 +59,7 @@ pub(in crate::web) fn routes() -> Routes {
     )
 }
 
-/// The header that identifies a session, from the answer to `initialize` on.
+/// The header that identifies a session, from the response to `initialize` on.
 const SESSION_HEADER: &str = "mcp-session-id";
 
 /// The endpoint's own state.
@@ -122,7 +122,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     }
     let body = whole(Request::from_parts(parts.clone(), body)).await?;
     let is_goodbye = parts.method == Method::DELETE;
-    // Removed so that the data that rmcp logs or stores with a session contains no secret.
+    // The header is removed so that the data that rmcp logs or stores with a session contains no secret.
     parts.headers.remove(header::AUTHORIZATION);
     parts.headers.remove(header::COOKIE);
     parts.extensions.insert(caller.clone());
@@ -138,7 +138,7 @@ async fn answer(state: AppState, request: Request) -> Result<Response, ApiError>
     if !is_stream {
         return Ok(response.map(Body::new));
     }
-    // A stream ends when the client's key ends, which is checked every few seconds while the client reads.
+    // A stream ends once the client's key is no longer valid, which is checked every few seconds while the client reads.
     let ended = Box::pin(async move { caller.session_ended(&state).await });
     Ok(response.map(|body| Body::from_stream(Body::new(body).into_data_stream().take_until(ended))))
 }
@@ -162,7 +162,7 @@ async fn whole(request: Request) -> Result<Bytes, ApiError> {
     let too_large = || {
         let limit_mib = JSON_BODY_BYTES / 1024 / 1024;
         let advice = "write large files in parts with exec";
-        ApiError::new("too_large", format!("a message may be {limit_mib} MiB at most; {advice}"))
+        ApiError::new("too_large", format!("a message can have at most {limit_mib} MiB; {advice}"))
     };
     let announced =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());

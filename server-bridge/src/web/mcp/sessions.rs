@@ -22,7 +22,7 @@ pub(super) fn manager() -> Arc<Manager> {
     Arc::new(manager)
 }
 
-/// The openers of sessions, and each user's calls in progress.
+/// The callers that opened the sessions, and each user's calls in progress.
 pub(super) struct Sessions {
     manager: Arc<Manager>,
     owners: Mutex<HashMap<String, Owner>>,

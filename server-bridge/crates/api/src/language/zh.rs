@@ -82,7 +82,7 @@ const TABLE: &[Row] = &[
     ("take the administrator role from", "取消管理员身份"),
     ("remove", "移除"),
     (
-        "nobody would be left to administer the server; make another administrator first",
+        "nobody would be left to administer the server; make another user an administrator first",
         "这样服务器将没有管理员；请先指定另一位管理员",
     ),
     (
@@ -90,7 +90,7 @@ const TABLE: &[Row] = &[
         "请再次输入密码（POST /api/v1/confirm），然后重试",
     ),
     (
-        "this address was used already or is too old; get a new one where you got this one",
+        "this sign-in address was already used or has expired; request a new one",
         "此地址已被使用或已过期；请在显示它的地方重新获取",
     ),
     (

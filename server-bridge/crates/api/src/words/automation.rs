@@ -13,9 +13,9 @@ words! {
 words! {
     /// The state of an automation.
     AutomationState {
-        /// It runs at its times, or with each delivery.
+        /// The automation runs at its times, or with each delivery.
         Active = "active",
-        /// It is paused.
+        /// The automation is paused.
         Paused = "paused",
         /// The last time of its schedule has passed.
         Ended = "ended",
@@ -47,9 +47,9 @@ words! {
 words! {
     /// What happens to a run that is due while an earlier one is in progress.
     OverlappingRuns {
-        /// It is skipped.
+        /// The run is skipped.
         Skip = "skip",
-        /// It waits. At most one run of a schedule waits, and at most 100 of a trigger.
+        /// The run waits. At most one run of a schedule waits, and at most 100 of a trigger.
         Queue = "queue",
     }
 }
@@ -73,17 +73,17 @@ words! {
 words! {
     /// The outcome of an automation's run.
     RunOutcome {
-        /// It waits for an earlier run.
+        /// The run waits for an earlier run.
         Waiting = "waiting",
-        /// It is in progress.
+        /// The run is in progress.
         Running = "running",
-        /// It succeeded.
+        /// The run succeeded.
         Done = "done",
-        /// It failed, or could not begin.
+        /// The run failed, or could not begin.
         Failed = "failed",
-        /// It was skipped.
+        /// The run was skipped.
         Skipped = "skipped",
-        /// Its delivery was refused.
+        /// The run's delivery was refused.
         Refused = "refused",
     }
 }

@@ -19,19 +19,19 @@ words! {
     StepState {
         /// The steps before it are not done.
         Pending = "pending",
-        /// Its agent was asked, but has not begun.
+        /// The step's agent was asked, but has not begun.
         Queued = "queued",
-        /// Its agent's machine is not connected.
+        /// The machine of the step's agent is not connected.
         Waiting = "waiting",
-        /// Its agent is at work.
+        /// The step's agent is at work.
         Running = "running",
         /// A gate waits for a person.
         Asking = "asking",
-        /// It is done.
+        /// The step is done.
         Done = "done",
-        /// Its last attempt failed.
+        /// The step's last attempt failed.
         Failed = "failed",
-        /// It was stopped, or the run was.
+        /// The step was stopped, or the run was.
         Stopped = "stopped",
     }
 }
@@ -39,11 +39,11 @@ words! {
 words! {
     /// The state of files that are transferred from one machine to another.
     HandOverState {
-        /// They are being transferred, or wait for a machine.
+        /// The files are being transferred, or wait for a machine.
         Running = "running",
-        /// They have arrived.
+        /// The files have arrived.
         Done = "done",
-        /// They could not be transferred.
+        /// The files could not be transferred.
         Failed = "failed",
         /// The step that was to receive them was stopped.
         Stopped = "stopped",

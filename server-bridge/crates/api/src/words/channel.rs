@@ -3,13 +3,13 @@
 words! {
     /// The state of an account on a messenger.
     ChannelState {
-        /// It is turned off.
+        /// The account is turned off.
         Off = "off",
-        /// It is being connected.
+        /// The account is being connected.
         Connecting = "connecting",
-        /// It is connected.
+        /// The account is connected.
         Connected = "connected",
-        /// Its connection ended or failed; the server connects again automatically.
+        /// The account's connection ended or failed; the server connects again automatically.
         Down = "down",
         /// The messenger refuses it: the account has to be changed.
         Refused = "refused",

@@ -1,7 +1,7 @@
 //! The enums of fixed words in documents of extensions.
 
 words! {
-    /// The party that defined a hook, an MCP server or an HTTP tool.
+    /// Who defined a hook, an MCP server or an HTTP tool.
     ExtensionLayer {
         /// The server's administrator.
         Managed = "managed",
@@ -17,11 +17,11 @@ words! {
 words! {
     /// The state of a hook.
     HookState {
-        /// It runs.
+        /// The hook runs.
         Runs = "runs",
-        /// It waits for its user's approval.
+        /// The hook waits for its user's approval.
         Waiting = "waiting",
-        /// Its layer does not enable commands.
+        /// The hook's layer does not enable commands.
         Inert = "inert",
     }
 }
@@ -61,11 +61,11 @@ words! {
 words! {
     /// The state of the approval of something that a workspace defines.
     TrustState {
-        /// It was approved, and has an effect.
+        /// The definition was approved, and has an effect.
         Approved = "approved",
-        /// It waits for its user's approval.
+        /// The definition waits for its user's approval.
         Waiting = "waiting",
-        /// It cannot be approved, because not everything that it runs can be checked.
+        /// The definition cannot be approved, because not everything that it runs can be checked.
         Refused = "refused",
     }
 }
@@ -83,9 +83,9 @@ words! {
 words! {
     /// The state of an MCP server.
     McpServerState {
-        /// It is used.
+        /// The server is used.
         Ready = "ready",
-        /// It waits for its user's approval.
+        /// The server waits for its user's approval.
         Waiting = "waiting",
         /// Another layer defines a server with this name.
         Shadowed = "shadowed",
@@ -95,9 +95,9 @@ words! {
 words! {
     /// The state of an HTTP tool.
     HttpToolState {
-        /// It is offered to models.
+        /// The tool is offered to models.
         Ready = "ready",
-        /// It waits for its user's approval.
+        /// The tool waits for its user's approval.
         Waiting = "waiting",
         /// Another layer defines a tool with this name.
         Shadowed = "shadowed",
@@ -107,11 +107,11 @@ words! {
 words! {
     /// The state of an MCP server's tool.
     McpToolState {
-        /// It is offered to models.
+        /// The tool is offered to models.
         Ready = "ready",
-        /// It changed since it was accepted, and waits to be accepted again.
+        /// The tool changed since it was accepted, and waits to be accepted again.
         Changed = "changed",
-        /// Its definition cannot be used.
+        /// The tool's definition cannot be used.
         Invalid = "invalid",
     }
 }
@@ -135,11 +135,11 @@ words! {
 words! {
     /// The state of a document's newest content.
     DocumentState {
-        /// It waits to be indexed; until then the previous version is searched.
+        /// The content waits to be indexed; until then the previous version is searched.
         Waiting = "waiting",
-        /// It is indexed and searched.
+        /// The content is indexed and searched.
         Ready = "ready",
-        /// It cannot be indexed; the previous version is searched, if there is one.
+        /// The content cannot be indexed; the previous version is searched, if there is one.
         Failed = "failed",
     }
 }

@@ -5,11 +5,11 @@ words! {
     GroupAccess {
         /// Everything, including deleting the group and changing what others may do.
         Owner = "owner",
-        /// They may also add and remove people and agents, choose the lead, and change chains.
+        /// Adding and removing people and agents, choosing the lead, changing chains, and everything that a member may do.
         Editor = "editor",
-        /// They may also post, ask agents, and start chains.
+        /// Posting, asking agents, starting chains, and reading.
         Member = "member",
-        /// They may read.
+        /// Reading.
         Reader = "reader",
     }
 }
@@ -39,15 +39,15 @@ words! {
 words! {
     /// The state of a call of an agent.
     CallState {
-        /// Its agent has not been asked yet.
+        /// The call's agent has not been asked yet.
         Queued = "queued",
-        /// Its agent's machine is not connected, or is busy.
+        /// The machine of the call's agent is not connected, or is busy.
         Waiting = "waiting",
-        /// Its agent is at work.
+        /// The call's agent is at work.
         Running = "running",
-        /// Its agent answered.
+        /// The call's agent answered.
         Done = "done",
-        /// Its agent could not answer.
+        /// The call's agent could not answer.
         Failed = "failed",
         /// A person stopped it.
         Stopped = "stopped",

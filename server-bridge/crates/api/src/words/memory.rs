@@ -35,9 +35,9 @@ words! {
         Asked = "asked",
         /// A model proposed it.
         Model = "model",
-        /// It was taken from a chat that ended or was summarised.
+        /// The memory was taken from a chat that ended or was summarised.
         Chat = "chat",
-        /// It was a named note of an earlier version.
+        /// The memory was a named note of an earlier version.
         Note = "note",
     }
 }

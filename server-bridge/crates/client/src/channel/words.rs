@@ -113,7 +113,7 @@ pub(super) fn saved(channel: &ChannelView) -> String {
     match channel.state {
         ChannelState::Off => format!("{name} was saved; it is off"),
         _ => format!(
-            "{name} was saved and is being connected; `sandbridge channel test {name}` tries it, and `sandbridge channel link {name}` links you"
+            "{name} was saved and is being connected; `sandbridge channel test {name}` tests it, and `sandbridge channel link {name}` links you"
         ),
     }
 }

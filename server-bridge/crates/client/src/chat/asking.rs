@@ -19,7 +19,7 @@ const COLUMNS: u16 = 80;
 pub(super) enum Answers {
     /// A person at a terminal.
     Person(mpsc::Receiver<String>),
-    /// No person: a program is never left waiting for one.
+    /// No person: questions are answered at once, so that a program never waits for one.
     Nobody,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Answer {
 pub(super) struct Asking {
     /// The name of the tool.
     pub(super) tool: String,
-    /// Everything that its user is to allow, or its question.
+    /// The complete request for approval, or the question.
     pub(super) detail: String,
     /// Further data of the question, such as the answers to choose from.
     pub(super) data: Option<ToolData>,
@@ -82,7 +82,7 @@ impl Questions {
         }
     }
 
-    /// Asks the oldest question, unless one is being asked. Without a person to ask, returns the answer that there is none.
+    /// Asks the oldest question, unless one is being asked. If there is no person to ask, returns an answer that reports this.
     pub(super) fn ask(&mut self, printer: &Printer, answers: &mut Answers) -> Option<Answer> {
         if self.asked.is_some() {
             return None;
@@ -141,7 +141,7 @@ fn prompt(agent: &Asking) {
             print!("  allow {tool}? [y]es, {always}[N]o: ");
         }
     }
-    // If the question cannot be seen, it will not be answered.
+    // If this fails, the person does not see the question, and will not answer it.
     let _ = std::io::stdout().flush();
 }
 

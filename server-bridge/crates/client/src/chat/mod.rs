@@ -128,7 +128,7 @@ fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, 
         }
         (false, Some(Some(id))) => {
             return Err(Failure::usage(format!(
-                "{id:?} is not a chat's id; `sandbridge chat list` shows them"
+                "{id:?} is not a chat's id; `sandbridge chat list` lists your chats"
             )));
         }
     })
@@ -182,7 +182,7 @@ async fn line_by_line(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Standard input line by line, read on a separate thread: a terminal may never give another line.
+/// Standard input line by line, read on a separate thread: a read from a terminal may block forever.
 fn read_lines() -> Result<mpsc::Receiver<String>, Failure> {
     let (sender, lines) = mpsc::channel(1);
     std::thread::Builder::new()

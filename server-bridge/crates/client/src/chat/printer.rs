@@ -100,7 +100,7 @@ impl Printer {
             // The server kept only the beginning of what was shown.
             None if !text.is_empty() && shown.starts_with(text) => {}
             None => {
-                // The model began again, so what was shown is void. A person learns that from a notice.
+                // The model began again, so what was shown is obsolete. A person learns that from a notice.
                 self.end_line();
                 self.said.remove(&id);
                 if self.as_json {

@@ -95,7 +95,7 @@ pub(super) async fn find(client: &mut Client, id: &str) -> Result<String, Failur
 
 fn choose(chats: &[ChatView], id: &str) -> Result<String, Failure> {
     let missing = || {
-        let message = format!("you have no chat {id:?}; `sandbridge chat list` shows those you have");
+        let message = format!("you have no chat {id:?}; `sandbridge chat list` lists your chats");
         Failure::other("not_found", message)
     };
     if !is_id(id) {
@@ -107,7 +107,10 @@ fn choose(chats: &[ChatView], id: &str) -> Result<String, Failure> {
     match found[..] {
         [id] => Ok(id.to_owned()),
         [] => Err(missing()),
-        _ => Err(Failure::other("invalid", format!("several chats begin with {id}; write more of the id"))),
+        _ => Err(Failure::other(
+            "invalid",
+            format!("several chats begin with {id}; give more characters of the id"),
+        )),
     }
 }
 

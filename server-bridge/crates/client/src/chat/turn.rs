@@ -151,8 +151,8 @@ impl Conversation {
         }
     }
 
-    /// Posts a message and waits for the answer in any case, since the server may have begun the command already: the answer,
-    /// and true if Ctrl-C was pressed meanwhile; `None` if it was pressed twice.
+    /// Posts a message, and waits for the server's response even after Ctrl-C, since the server may have begun the command already. Returns
+    /// the response, and true if Ctrl-C was pressed meanwhile; `None` if it was pressed twice.
     async fn post_through(
         &mut self,
         text: &str,
@@ -219,11 +219,13 @@ struct Turn<'a> {
     chat: &'a str,
     /// Running commands, and the running answer.
     pending: BTreeSet<i64>,
-    /// The message that represents a model's answer, and whether that answer has begun.
+    /// The message that represents a model's answer.
     answer: Option<i64>,
+    /// True if that answer has begun.
     has_begun: bool,
-    /// The tools that it called, those of them that have ended, and the notices in between.
+    /// The tools that the answer called.
     tools: BTreeSet<i64>,
+    /// Those of these tools that have ended.
     ended_tools: BTreeSet<i64>,
     noticed: BTreeSet<i64>,
     /// The tools that wait for an answer, and what they want to do.

@@ -107,12 +107,12 @@ impl Target {
         }
         match rustix::fs::fallocate(self.written.file(), FallocateFlags::KEEP_SIZE, 0, size_bytes) {
             Err(Errno::NOSPC) => Err(io_failure("write", &self.path, &Errno::NOSPC.into())),
-            // A file system that cannot reserve space is used without.
+            // A file system that cannot reserve space is used without a reservation.
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    /// Writes the whole body of an answer, with its progress, and puts the file in place; returns its size in bytes.
+    /// Writes the whole body of a response, showing progress, and puts the file in place; returns its size in bytes.
     pub(crate) async fn receive(mut self, mut body: Incoming, progress: &Progress) -> Result<u64, Failure> {
         let moved_bytes = progress.moved_bytes();
         let received = async {

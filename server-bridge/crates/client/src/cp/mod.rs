@@ -107,7 +107,7 @@ impl Copied {
 async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Failure> {
     let source = Source::open(from)?;
     let mut path = to.path.clone();
-    // This is always asked, so that a refusal comes before the first byte is sent.
+    // The server is always asked, so that it can refuse before the first byte is sent.
     let is_directory = stat(client, to).await?.is_some_and(|stat| stat.kind == FileKind::Directory);
     if is_directory || to.is_directory_by_name() {
         path = side::inside(&path, &source.name);

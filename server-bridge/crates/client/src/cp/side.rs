@@ -36,12 +36,12 @@ impl Route {
         match (Side::parse(source, on)?, Side::parse(target, on)?) {
             (Side::Local(from), Side::Remote(to)) => Ok(Self::Up { from, to }),
             (Side::Remote(from), Side::Local(to)) => Ok(Self::Down { from, to }),
-            (Side::Local(_), Side::Local(_)) => {
-                Err(Failure::usage("neither side is on a runner; write one of them as NAME:PATH or :PATH"))
-            }
-            (Side::Remote(_), Side::Remote(_)) => {
-                Err(Failure::usage("both sides are on runners; copy to a local file first, then from there"))
-            }
+            (Side::Local(_), Side::Local(_)) => Err(Failure::usage(
+                "neither the source nor the target is on a runner; write one of them as NAME:PATH or :PATH",
+            )),
+            (Side::Remote(_), Side::Remote(_)) => Err(Failure::usage(
+                "the source and the target are both on runners; copy to a local file first, then from there",
+            )),
         }
     }
 }
@@ -65,7 +65,9 @@ impl Side {
         };
         let Some(at) = at else {
             if bytes.is_empty() {
-                return Err(Failure::usage("a side is empty; `.` is the current directory"));
+                return Err(Failure::usage(
+                    "the source or the target is empty; `.` is the current directory",
+                ));
             }
             return Ok(Self::Local(PathBuf::from(text)));
         };
@@ -91,7 +93,7 @@ fn place(name: &[u8], whole: &OsStr, on: Option<&str>) -> Result<String, Failure
         }
     };
     if on.is_some_and(|on| on != name) {
-        return Err(Failure::usage(format!("--on and {name}: two different places; leave one out")));
+        return Err(Failure::usage(format!("--on and {name} are two different places; leave one out")));
     }
     Ok(name.to_owned())
 }

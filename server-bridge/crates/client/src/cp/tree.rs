@@ -61,7 +61,7 @@ pub(super) async fn upload(
     };
     let answer = progress.shown_while(sent).await;
     let report = match packed.get() {
-        // The error of this side caused the other one.
+        // This side's error caused the other side's.
         Some(Err(error)) => return Err(Failure::other("io", format!("{}: {error}", from.display()))),
         Some(Ok(report)) => Some(report),
         None => None,

@@ -26,7 +26,7 @@ pub(super) async fn check(session: &Session, choice: &ChoiceView) -> Check {
         );
     }
     let Ok(mut client) = Client::new(session) else {
-        return Check::missing("docker", "the server cannot be asked about it", ASK);
+        return Check::missing("docker", "the server could not be asked about your container", ASK);
     };
     let before = match client.container().await {
         Ok(container) => container,
@@ -34,7 +34,7 @@ pub(super) async fn check(session: &Session, choice: &ChoiceView) -> Check {
     };
     let ran = tokio::time::timeout(DOCKER_PATIENCE, run(session, &choice.name)).await;
     if before.state != ContainerState::Running && before.state != ContainerState::Paused {
-        // If this fails, the server stops it when it is idle.
+        // If this fails, the server stops the container when it is idle.
         let _ = client.stop_container().await;
     }
     match ran {

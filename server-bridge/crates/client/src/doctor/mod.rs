@@ -44,7 +44,7 @@ impl Command for DoctorOptions {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Works,
-    /// It does not work, but is optional.
+    /// The checked item does not work, but is optional.
     Missing,
     Broken,
 }

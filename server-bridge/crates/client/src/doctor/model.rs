@@ -13,7 +13,7 @@ pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Ch
     if client.models(None).await?.models.is_empty() {
         let fix = "add one with `sandbridge model add NAME`, or start the server with SANDBRIDGE_LLM_PROVIDER; \
                    commands work without one";
-        checks.push(Check::missing("model", "none is set up: nothing answers in chats", fix));
+        checks.push(Check::missing("model", "no model is set up, so nothing answers in chats", fix));
         return Ok(());
     }
     if !is_asked {
@@ -24,7 +24,7 @@ pub(super) async fn check(session: &Session, is_asked: bool, checks: &mut Vec<Ch
     checks.push(match asked {
         Ok(Ok(trial)) => Check::works("model", model::trial_words(&trial)),
         Ok(Err(failure)) => broken(failure.message),
-        Err(_) => broken(format!("it gave no answer within {seconds} s")),
+        Err(_) => broken(format!("it did not answer within {seconds} s")),
     });
     Ok(())
 }

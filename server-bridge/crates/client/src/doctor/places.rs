@@ -42,7 +42,7 @@ fn check_active(settings: &SettingsView, runners: &[RunnerView]) -> Check {
         (None, [only]) => &only.name,
         (None, several) => {
             let fix = "choose one with `sandbridge use NAME`";
-            let detail = format!("none is chosen, and you have {}", several.len());
+            let detail = format!("none is chosen, and you have {} runners", several.len());
             return Check::broken("active runner", detail, fix);
         }
     };
@@ -80,13 +80,13 @@ fn check_versions(runners: &[RunnerView], server: &str) -> Option<Check> {
     let online = runners.iter().filter(|runner| runner.online);
     let others = online.filter_map(|runner| {
         let version = runner.version.as_deref().filter(|version| *version != server)?;
-        Some(format!("{} is {version}", runner.name))
+        Some(format!("{} has version {version}", runner.name))
     });
     let others: Vec<String> = others.collect();
     if others.is_empty() {
         return None;
     }
-    let detail = format!("the server is {server}, and {}", others.join(", "));
+    let detail = format!("the server has version {server}, but {}", others.join(", "));
     Some(Check::missing("runner versions", detail, "update the older ones if something does not work"))
 }
 
@@ -125,7 +125,7 @@ mod tests {
     fn a_runner_of_another_version_and_none_online_are_told() {
         let runners = [runner("a", true, Some("0.1.0")), runner("b", false, None)];
         assert!(check_versions(&runners, "0.1.0").is_none() && check_online(&runners).is_none());
-        assert!(check_versions(&runners, "0.2.0").unwrap().detail.contains("a is 0.1.0"));
+        assert!(check_versions(&runners, "0.2.0").unwrap().detail.contains("a has version 0.1.0"));
         let offline = [runner("b", false, None)];
         assert!(check_online(&offline).is_some() && check_online(&[]).is_none());
     }

@@ -99,7 +99,7 @@ fn check_version(server: &str) -> Check {
     if server == own {
         Check::works("version", own)
     } else {
-        let detail = format!("the server is {server}, this is {own}");
+        let detail = format!("the server has version {server}, but this program has version {own}");
         Check::missing("version", detail, "update the older of the two if something does not work")
     }
 }

@@ -16,7 +16,7 @@ use crate::names;
 /// Read the output of a running command, and exit with its code
 #[derive(Parser)]
 pub(crate) struct AttachOptions {
-    /// Its id, as `exec --detach` and `ps` print it
+    /// The command's id, as `exec --detach` and `ps` print it
     #[arg(value_name = "ID", add = names::commands())]
     exec_id: String,
     /// Skip this many bytes of its output

@@ -1,4 +1,4 @@
-//! Hints for people: what to do about the usual causes of a command's failure.
+//! Hints for people: what to do about common causes of a command's failure.
 
 use std::ffi::OsString;
 
@@ -12,9 +12,9 @@ use crate::limits::HINT_TAIL_BYTES;
 const SHELL_CHARACTERS: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '~', '"', '\'', ' ', '\t', '\n'];
 
-/// The hint for a person about a command that was denied something; a program would mistake it for the command's own output.
-const DENIED: &str = "the sandbox denied this command something; on the runner's machine `sandbridge-runner explain PATH` shows \
-                      why; start the runner with --allow-read, --allow-write or --allow-git-config to allow it";
+/// The hint for a person about a command that was denied access; a program would mistake it for the command's own output.
+const DENIED: &str = "the sandbox denied this command access to something; on the runner's machine `sandbridge-runner explain PATH` \
+                      shows why; start the runner with --allow-read, --allow-write or --allow-git-config to allow it";
 
 /// The hint if git could not write a repository's configuration.
 const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repository's configuration and hooks, which git on \
@@ -51,7 +51,7 @@ pub(super) fn timed_out(limit: Option<Seconds>) -> String {
     }
 }
 
-/// The hint if the sandbox denied something to a command that ended with this standard error.
+/// The hint for a command that the sandbox denied access, given the end of its standard error.
 pub(super) fn denied(tail: &Tail) -> &'static str {
     if tail.names_git_config() { GIT_CONFIG_DENIED } else { DENIED }
 }

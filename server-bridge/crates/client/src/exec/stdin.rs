@@ -14,14 +14,15 @@ use crate::limits::{STDIN_AHEAD_BYTES, STDIN_CHUNK_BYTES, STDIN_KEPT_BYTES, STDI
 pub(crate) struct Stdin {
     frames: Option<mpsc::Receiver<Bytes>>,
     sent: VecDeque<Bytes>,
-    /// How much was sent before `sent`, in bytes of input.
+    /// The number of bytes of input that were sent before the frames in `sent`.
     forgotten_bytes: u64,
     sent_bytes: u64,
     has_ended: bool,
     /// Frames to be sent again, before anything new.
     again: VecDeque<Bytes>,
-    /// The offsets up to which the server accepted the input on this connection, and up to which it was sent there, in bytes.
+    /// The offset up to which the server accepted the input on this connection, in bytes.
     taken: u64,
+    /// The offset up to which the input was sent on this connection, in bytes.
     offset: u64,
 }
 
@@ -60,7 +61,7 @@ impl Stdin {
         self.frames.is_some() || !self.again.is_empty()
     }
 
-    /// True if more may be sent before the server accepts more.
+    /// True if more input may be sent before the server accepts what was sent.
     pub(crate) fn may_go_ahead(&self) -> bool {
         self.offset.saturating_sub(self.taken) < STDIN_AHEAD_BYTES
     }

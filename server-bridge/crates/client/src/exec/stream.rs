@@ -39,9 +39,9 @@ pub(super) enum Ended {
 /// The effect of Ctrl-C.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnInterrupt {
-    /// It ends the command.
+    /// Ctrl-C ends the command.
     Cancel,
-    /// It ends this program; the command continues.
+    /// Ctrl-C ends this program; the command continues.
     Leave,
 }
 
@@ -102,8 +102,9 @@ pub(super) struct Stream<'a> {
     pub(super) interrupts: Interrupts,
     format: Format,
     on_interrupt: OnInterrupt,
-    /// How much of the output arrived, including reported gaps, and how much of that was acknowledged.
+    /// The number of bytes of output that arrived, including reported gaps.
     offset: u64,
+    /// The number of those bytes that were acknowledged.
     acknowledged: u64,
     /// The timer for acknowledging a small amount; a single one, since most amounts are acknowledged before it fires.
     acknowledge_later: Pin<Box<Sleep>>,
@@ -181,7 +182,7 @@ impl<'a> Stream<'a> {
                 }
                 sent = self.outbox.send_all(), if self.outbox.is_busy() => {
                     // A server that has ended the exec reads no more; its last messages are still to be read, and a lost
-                    // connection is noticed there too.
+                    // connection is noticed while they are read.
                     self.awaits_start |= sent.is_err();
                 }
                 frame = self.stdin.next(), if sends_input && !is_cancelled => {

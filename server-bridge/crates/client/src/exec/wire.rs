@@ -23,7 +23,7 @@ pub(crate) enum Format {
 
 /// A message of the server.
 pub(crate) enum Incoming {
-    /// The command continues from here; with the offset of its input, in bytes.
+    /// The command runs; contains the offset at which its input continues, in bytes.
     Started(u64),
     /// The command continues in the background under this id.
     Detached { exec_id: String, runner: Option<String> },

@@ -212,7 +212,7 @@ impl AtOnce {
     fn of(descriptor: impl AsFd) -> Self {
         match rustix::fs::fstat(descriptor).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(FileType::RegularFile) => Self::All,
-            // The user can pause a terminal's output with Ctrl-S.
+            // A terminal counts too: the user can pause its output with Ctrl-S.
             Ok(FileType::Fifo | FileType::CharacterDevice) => Self::WhatFits,
             _ => Self::Nothing,
         }
@@ -238,7 +238,7 @@ impl AtOnce {
     }
 }
 
-/// Straight to the descriptor: no buffer holds anything back.
+/// Writes straight to the descriptor, without a buffer that could delay output.
 fn write(to: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
     while !bytes.is_empty() {
         match rustix::io::write(&to, bytes) {

@@ -15,13 +15,13 @@ pub(crate) struct AddAgent {
     /// The place that it works on: a runner of yours, '__docker__' or 'none'
     #[arg(long, value_name = "NAME", add = names::places())]
     pub(super) on: String,
-    /// Its approval mode: plan, ask, auto-edit or full [default: ask]
+    /// The agent's approval mode: plan, ask, auto-edit or full [default: ask]
     #[arg(long)]
     pub(super) approval: Option<String>,
-    /// Its model, as `sandbridge model list` shows it [default: your choice for new chats]
+    /// The agent's model, as `sandbridge model list` shows it [default: your choice for new chats]
     #[arg(long)]
     pub(super) model: Option<String>,
-    /// Its persona: the text that describes its role to it
+    /// The agent's persona: the text that describes its role to it
     #[arg(long)]
     pub(super) persona: Option<String>,
     /// The only tools that it may use, such as 'Read,Grep,mcp__github__*'; '*' for all of yours [default: unchanged; all for a new agent]
@@ -46,7 +46,7 @@ pub(crate) enum Chain {
     Set {
         /// The group's number
         group: i64,
-        /// Its name: a-z, 0-9, '_', '.' and '-'
+        /// The chain's name: a-z, 0-9, '_', '.' and '-'
         name: String,
         /// The file with the steps; '-' for standard input
         file: String,

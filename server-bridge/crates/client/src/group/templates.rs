@@ -28,5 +28,5 @@ fn list(all: &[ChainTemplate]) -> String {
 /// The error for a name that no template has.
 fn unknown(all: &[ChainTemplate], name: &str) -> Failure {
     let names: Vec<_> = all.iter().map(|template| template.name.as_str()).collect();
-    Failure::usage(format!("there is no template {name}; there are {}", names.join(", ")))
+    Failure::usage(format!("there is no template {name}; the templates are {}", names.join(", ")))
 }

@@ -149,7 +149,8 @@ pub(super) async fn templates(
 
 fn named<'a>(all: &'a [AgentTemplate], name: &str) -> Result<&'a AgentTemplate, Failure> {
     let names: Vec<_> = all.iter().map(|template| template.name.as_str()).collect();
-    let unknown = || Failure::usage(format!("there is no template {name}; there are {}", names.join(", ")));
+    let unknown =
+        || Failure::usage(format!("there is no template {name}; the templates are {}", names.join(", ")));
     all.iter().find(|template| template.name == name).ok_or_else(unknown)
 }
 

@@ -177,7 +177,7 @@ pub(super) mod tests {
             "x".repeat(300)
         );
         assert_eq!(words, expected);
-        // A list shows its beginning, on one line.
+        // A list shows only the beginning of the command, on one line.
         let words = list(&HookList { hooks: vec![hook], problems: Vec::new() });
         assert!(words.lines().count() == 3 && words.contains("xxx…  workspace"), "{words}");
     }

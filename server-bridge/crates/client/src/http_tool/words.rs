@@ -74,7 +74,7 @@ pub(super) fn imported(imported: &HttpToolImported, is_dry_run: bool) -> String 
     lines.join("\n")
 }
 
-/// The request and the answer of a test call.
+/// The request and the response of a test call.
 pub(super) fn tried(tried: &HttpToolTried) -> String {
     let mut lines = vec![format!("request: {} {}", one_line(&tried.method), one_line(&tried.url))];
     lines.extend(tried.headers.iter().flat_map(|header| quoted(header)));

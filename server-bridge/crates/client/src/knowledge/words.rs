@@ -79,7 +79,7 @@ pub(super) fn added(documents: &[DocumentView]) -> String {
     documents.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The passages that were found, and the reasons.
+/// The passages that were found, and why they were found.
 pub(super) fn found(found: &Found) -> String {
     let mut parts: Vec<String> = found.notes.iter().map(|note| format!("note: {}", one_line(note))).collect();
     if found.passages.is_empty() {

@@ -1,4 +1,4 @@
-//! The HTTP side: a POST per message, the server's session, and its answers as they arrive.
+//! The HTTP side: a POST per message, the server's session, and its responses as they arrive.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// Sends messages to a server's endpoint, and its answers to standard output.
+/// Sends messages to a server's endpoint, and writes its responses to standard output.
 pub(super) struct Bridge {
     session: Session,
     known: Mutex<Known>,
@@ -46,7 +46,7 @@ impl Bridge {
         Self { session, known, idle, opening: tokio::sync::Mutex::default() }
     }
 
-    /// Opens a session; the server's answer goes to the client.
+    /// Opens a session; the server's response is passed on to the client.
     pub(super) async fn initialize(&self, message: &Message) -> Result<(), Failure> {
         let _one = self.opening.lock().await;
         *self.known() = Known { initialize: Some(message.clone()), ..Known::default() };
@@ -59,14 +59,14 @@ impl Bridge {
         .await
     }
 
-    /// Sends a request, and passes its answers on to the client; calls `accepted` when the server has received the request.
+    /// Sends a request, and passes its responses on to the client; calls `accepted` when the server has received the request.
     pub(super) async fn request(&self, message: &Message, accepted: impl FnOnce()) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         accepted();
         self.relay(client, response, |answer| output::line(&answer.line())).await
     }
 
-    /// Sends a message that has no answer.
+    /// Sends a message that gets no response.
     pub(super) async fn notify(&self, message: &Message) -> Result<(), Failure> {
         let (client, response) = self.send_in_session(message).await?;
         self.relay(client, response, |_| {}).await
@@ -135,7 +135,7 @@ impl Bridge {
         Ok((client, response))
     }
 
-    /// Passes on each message of an answer. An error response that is not a message becomes a failure.
+    /// Passes on each message of a response. An error response that is not a message becomes a failure.
     async fn relay(
         &self,
         client: Client,

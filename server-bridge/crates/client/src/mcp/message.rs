@@ -87,7 +87,7 @@ impl Message {
         Self::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
     }
 
-    /// Its text, on one line.
+    /// The message's text, on one line.
     pub(super) fn line(&self) -> String {
         // Between values, line ends are only white space; within texts, JSON allows none.
         self.text.get().replace(['\n', '\r'], " ")
@@ -98,23 +98,23 @@ impl Message {
         self.head.jsonrpc.is_some()
     }
 
-    /// Its id; `None` for a notification.
+    /// The message's id; `None` for a notification.
     pub(super) fn id(&self) -> Option<&RawValue> {
         self.head.id.as_deref()
     }
 
-    /// Its method; `None` for an answer.
+    /// The message's method; `None` for a response.
     pub(super) fn method(&self) -> Option<&str> {
         self.head.method.as_deref()
     }
 
-    /// Its parameters, as far as they are used here.
+    /// The message's parameters, as far as they are used here.
     pub(super) fn params(&self) -> Params {
         let params = self.head.params.as_deref();
         params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default()
     }
 
-    /// The version in an answer to `initialize`.
+    /// The version in a response to `initialize`.
     pub(super) fn agreed_version(&self) -> Option<String> {
         let result: Initialized = serde_json::from_str(self.head.result.as_deref()?.get()).ok()?;
         result.version

@@ -68,7 +68,7 @@ async fn run(globals: &Globals) -> Result<ExitCode, Failure> {
                 say_error(None, INVALID_REQUEST, "a message is too long; send large files in parts");
             }
             Read::End => {
-                // Pending requests get their answers, unless they take long.
+                // Pending requests may still get their responses, within a time limit.
                 let _ = timeout(MCP_DRAIN_TIMEOUT, requests.end()).await;
                 break;
             }
@@ -110,14 +110,14 @@ impl Requests {
                 let known = cancelled.and_then(|id| self.accepted.get(id.get()).cloned());
                 let bridge = Arc::clone(bridge);
                 self.tasks.spawn(async move {
-                    // It must not overtake the request that it cancels.
+                    // The cancellation must not overtake the request that it cancels.
                     if let Some(mut accepted) = known {
                         let _ = accepted.wait_for(|is_accepted| *is_accepted).await;
                     }
                     warn_of(bridge.notify(&message).await);
                 });
             }
-            // A notification, or an answer to the server.
+            // A notification, or a response to the server.
             (Some(_), None) | (None, Some(_)) => warn_of(bridge.notify(&message).await),
             (None, None) => say_error(None, INVALID_REQUEST, "this is not a JSON-RPC message"),
         }
@@ -206,7 +206,7 @@ fn warn_of(done: Result<(), Failure>) {
     }
 }
 
-/// The answer to a request that failed here.
+/// The response to a request that failed here.
 #[derive(Serialize)]
 struct Refusal<'a> {
     jsonrpc: &'a str,

@@ -95,7 +95,7 @@ async fn end(client: &mut Client, answer: Answer) -> Result<String, Failure> {
     let Answer { url, refusal } = answer;
     let ended = client.end_mcp_login(url).await;
     match refusal {
-        // The server has forgotten the login by now, too, and cannot report more about it.
+        // By now the server has forgotten the login too, and cannot report more about it.
         Some(refusal) => Err(Failure::other("denied", format!("{refusal}; nothing was changed"))),
         None => ended.map(|ended| ended.server).map_err(words::quoted_failure),
     }

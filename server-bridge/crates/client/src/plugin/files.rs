@@ -62,8 +62,10 @@ impl Found {
             } else if metadata.is_file() {
                 self.file(&path, within, &metadata)?;
             } else {
-                let message =
-                    format!("{} is a link or a special file; a plugin has plain files only", path.display());
+                let message = format!(
+                    "{} is a link or a special file; a plugin may contain only regular files",
+                    path.display()
+                );
                 return Err(Failure::other("special_file", message));
             }
         }
@@ -95,7 +97,7 @@ fn unread(path: &Path, error: &std::io::Error) -> Failure {
 
 fn too_large() -> Failure {
     let most = PLUGIN_BYTES / (1024 * 1024);
-    Failure::other("too_large", format!("a plugin has at most {PLUGIN_FILES} files and {most} MiB"))
+    Failure::other("too_large", format!("a plugin can have at most {PLUGIN_FILES} files and {most} MiB"))
 }
 
 #[cfg(test)]

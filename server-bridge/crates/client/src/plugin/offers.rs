@@ -42,7 +42,7 @@ pub(crate) enum ShelfCommand {
     List,
     /// Stop sharing a plugin, as its owner or an administrator; copies that others installed stay
     Remove {
-        /// Its owner and its name
+        /// The plugin's owner and its name
         #[arg(value_name = "OWNER/NAME", value_parser = owner_and_name)]
         plugin: (String, String),
     },
@@ -114,7 +114,7 @@ pub(super) async fn shelf(client: &mut Client, command: ShelfCommand) -> Result<
 
 fn unknown(name: &str) -> Failure {
     let message =
-        format!("you have no marketplace {name:?}; `sandbridge plugin marketplace list` shows them");
+        format!("you have no marketplace {name:?}; `sandbridge plugin marketplace list` lists yours");
     Failure::other("not_found", message)
 }
 

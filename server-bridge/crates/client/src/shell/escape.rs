@@ -53,7 +53,7 @@ impl Escape {
                 (At::LineBegin | At::Inside, _) => {}
             }
             passed.push(byte);
-            // An interrupted line is over as well.
+            // Ctrl-C also ends the line.
             self.at = if matches!(byte, b'\r' | b'\n' | 0x03) { At::LineBegin } else { At::Inside };
         }
         (typed.len(), None)

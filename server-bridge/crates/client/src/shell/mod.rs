@@ -265,7 +265,7 @@ impl Stream {
         }
     }
 
-    /// Shows a terminal again after reconnecting: its last output, and a full-screen program redraws when its size changes.
+    /// Shows a terminal again after reconnecting: replays its last output, and makes a full-screen program redraw.
     fn show_again(&mut self) {
         let Some(replay) = &self.replay else { return };
         self.writer.push(Channel::Stdout, Bytes::from_static(replay.preamble()));

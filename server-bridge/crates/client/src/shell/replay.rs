@@ -56,7 +56,7 @@ impl Replay {
                 output.advance(at);
                 output
             }
-            // No place to begin within reach: a torn line is better than nothing.
+            // There is no place to begin within reach: a line without its beginning is better than nothing.
             None if window.len() == left => {
                 self.search = None;
                 output

@@ -40,7 +40,7 @@ pub(super) enum Event {
         /// When this program reconnects, in milliseconds from now.
         retry_ms: u64,
     },
-    /// The server has ended and will not return; with the text for the user.
+    /// The server has ended and will not return; contains the text for the user.
     Ended(String),
     /// An event of the server.
     Told(Told),
@@ -134,7 +134,7 @@ pub(super) enum Answer {
     Said(GroupPosted),
 }
 
-/// The data that is read of a group at once.
+/// The data that is read about a group at once.
 #[derive(Debug)]
 pub(super) struct GroupNews {
     pub(super) view: GroupView,
@@ -211,7 +211,7 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
             client.answer_gate(*group, *gate, &answer).await?;
             Answer::Done
         }
-        // These are done here, not on the server.
+        // These requests are handled here, not on the server.
         Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => Answer::Done,
     })
 }
@@ -223,7 +223,7 @@ async fn group_news(client: &mut Client, group: i64) -> Result<GroupNews, Failur
     let runs = client.chain_runs(group, None).await?;
     let open = || runs.iter().filter(|run| run.ended_at.is_none());
     let run = match open().find(|run| run.gate.is_some()).or_else(|| open().next()) {
-        // The list of runs does not contain the outputs of steps.
+        // The list of runs does not contain the output of steps.
         Some(run) => Some(client.chain_run(group, run.id).await?),
         None => None,
     };

@@ -93,11 +93,12 @@ pub(super) struct Group {
     pub(super) text: String,
     /// The index of the selected completion.
     pub(super) completion: usize,
-    /// How many lines the log is scrolled up, and how many it can be, as it was drawn last.
+    /// The number of lines by which the log is scrolled up.
     pub(super) scrolled: usize,
+    /// The maximum of `scrolled` when the log was last drawn.
     pub(super) scrolled_most: usize,
     pub(super) answering: Option<Answering>,
-    /// Since when the open gate is on the screen, and its id.
+    /// The id of the open gate, and since when it is on the screen.
     pub(super) gate_since: (i64, u64),
     pub(super) is_known: bool,
     pub(super) is_loading: bool,

@@ -145,7 +145,7 @@ impl Input {
 pub(super) struct Completion {
     /// The resulting text.
     pub(super) text: String,
-    /// Its display text, with its effect.
+    /// The text to display, with the effect of the completion.
     pub(super) shown: String,
     pub(super) about: String,
 }

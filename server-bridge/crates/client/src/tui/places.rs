@@ -6,7 +6,7 @@ use api::words::ChoiceKind;
 
 use super::wire::Runner;
 
-/// The known facts about the places.
+/// The server's information about the places.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// The active runner; `None` lets the server choose.
@@ -31,7 +31,7 @@ pub(super) enum Standing {
 pub(super) struct Where {
     pub(super) name: String,
     pub(super) standing: Standing,
-    /// Its profile, or the reason why nothing can run there.
+    /// The place's profile, or the reason why nothing can run there.
     pub(super) note: Option<String>,
     /// True if the chat is bound to it.
     pub(super) is_bound: bool,

@@ -121,8 +121,9 @@ pub(super) struct State {
     pub(super) theme: Theme,
     pub(super) server: String,
     pub(super) user: String,
-    /// A prefix that makes the `send_id`s of this program unique, and their count.
+    /// A prefix that makes the `send_id`s of this program unique.
     own: String,
+    /// The number of `send_id`s so far.
     sends: u64,
     pub(super) unanswered: Option<Unanswered>,
     /// The time, in milliseconds of this program.
@@ -133,8 +134,9 @@ pub(super) struct State {
     pub(super) chat: String,
     pub(super) transcript: Transcript,
     pub(super) places: Places,
-    /// The chat's model, and the possible ones.
+    /// The chat's model.
     pub(super) model: Option<String>,
+    /// The models that can be chosen, each with a description.
     pub(super) models: Vec<(String, String)>,
     /// The approval modes that were set here, by chat.
     pub(super) modes: HashMap<String, String>,
@@ -143,8 +145,9 @@ pub(super) struct State {
     pub(super) input: Input,
     /// The unsent texts of other chats.
     pub(super) drafts: HashMap<String, String>,
-    /// The group that was opened last, and the unsent texts of others.
+    /// The group that was opened last.
     pub(super) group: Group,
+    /// The unsent texts of other groups.
     pub(super) group_drafts: HashMap<i64, String>,
     /// The selected completion; `None` while they are hidden.
     pub(super) completion: Option<usize>,
@@ -161,13 +164,14 @@ pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) drawn: Drawn,
     pub(super) notes: VecDeque<Note>,
-    /// The times of the last key press and of the last reading of missed parts.
+    /// The time of the last key press.
     pub(super) typed_ms: u64,
+    /// The time at which missed parts of messages were last read.
     pub(super) refreshed_ms: u64,
 }
 
 impl State {
-    /// The state at the start: the server and user, and the open chat.
+    /// The state at startup: the server and user, and the open chat.
     ///
     /// `own` is a word that no other program of the user has.
     pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str, own: String) -> Self {

@@ -1,9 +1,9 @@
 //! The messages of the open chat, bounded in memory, and their updates.
 //!
-//! A message comes from three sources: events, pages that were read, and the answer to a post. Events are the newest. A page never undoes an
-//! event that arrived since the page was requested, and a post's answer only adds messages that no event has brought yet. If pieces of a
-//! running command's output were missed, the output is read again at intervals; in an answer, a mark replaces missed pieces until the answer
-//! is complete.
+//! A message comes from three sources: events, pages that were read, and the response to a post. Events are the newest. A page never undoes
+//! an event that arrived since the page was requested, and the response to a post only adds messages that no event has brought yet. If pieces
+//! of a running command's output were missed, the output is read again at intervals; in an answer, a mark replaces missed pieces until the
+//! answer is complete.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,16 @@ pub(super) struct Entry {
     pub(super) message: Message,
     /// The output of a command or a tool.
     pub(super) printed: Printed,
-    /// Its text, made safe to show.
+    /// The message's text, made safe to show.
     pub(super) said: String,
     pub(super) reasoning: String,
     /// True if the user unfolded it, false if the user folded it; `None` if they did neither.
     pub(super) is_unfolded: Option<bool>,
     /// Incremented when the display changes.
     pub(super) revision: u64,
-    /// When it was first seen running, and when it was first seen to have ended, in milliseconds of this program.
+    /// When it was first seen running, in milliseconds of this program.
     pub(super) began_ms: Option<u64>,
+    /// When it was first seen to have ended, in milliseconds of this program.
     pub(super) ended_ms: Option<u64>,
     /// True if every piece of its text was sent live so far.
     is_whole: bool,
@@ -234,7 +235,7 @@ impl Transcript {
         self.trim();
     }
 
-    /// Takes a message from the answer to a post.
+    /// Takes a message from the response to a post.
     pub(super) fn posted(&mut self, message: Message, now_ms: u64) {
         if !self.entries.contains_key(&message.id) {
             self.told(message, now_ms);

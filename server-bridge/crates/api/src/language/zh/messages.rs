@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Row] = &[
         "这张卡片已回答过（{0}，来源：{1*}）；以首次回答为准",
     ),
     ("“{}” has to be filled in", "“{0}”必须填写"),
-    ("“{}” takes at most {} bytes", "“{0}”最多 {1} 字节"),
+    ("“{}” can have at most {} bytes", "“{0}”最多 {1} 字节"),
     ("“{}” does not offer this option", "“{0}”没有这个选项"),
     ("this card asks no question", "这张卡片不需要回答"),
     ("this card was answered already; the first answer counts", "这张卡片已回答过；以首次回答为准"),

@@ -90,7 +90,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("a ticket opens files, archives and exports, and nothing else", "票据只能用于打开文件、归档和导出内容"),
     ("the address is longer than {} bytes", "地址超过 {0} 字节"),
-    ("a prefix has at most {} bytes and no NUL", "前缀最多 {0} 字节，且不能含有 NUL"),
+    ("a prefix can have at most {} bytes, and cannot contain NUL", "前缀最多 {0} 字节，且不能含有 NUL"),
     ("path_base64 must be URL-safe base64 without padding", "path_base64 必须是不带填充的 URL 安全 base64"),
     ("give If-Match or if_match, not both", "请只给出 If-Match 和 if_match 中的一个"),
     (
@@ -120,7 +120,7 @@ pub(super) const TABLE: &[Row] = &[
         "MCP 客户端需要密钥：请用 `sandbridge key add 名称` 创建，并以 `Authorization: Bearer sbk_…` 发送",
     ),
     ("there is no such session; initialize a new one", "没有这个会话连接；请重新初始化"),
-    ("a delivery may have {} MiB at most", "推送的请求最多 {0} MiB"),
+    ("a delivery can have at most {} MiB", "推送的请求最多 {0} MiB"),
     ("the delivery did not arrive in time", "推送的请求未在规定时间内送达"),
     // Runners.
     (
@@ -138,7 +138,7 @@ pub(super) const TABLE: &[Row] = &[
     // Other refusals of requests.
     ("`client` is longer than {} bytes", "`client` 超过 {0} 字节"),
     ("run_as is not a user's name", "run_as 不是有效的用户名"),
-    ("the request's body may have {} bytes at most", "请求正文最多 {0} 字节"),
+    ("the request's body can have at most {} bytes", "请求正文最多 {0} 字节"),
     (
         "only a program that is logged in may ask for that; log in with `sandbridge login`",
         "只有已登录的程序可以请求此内容；请用 `sandbridge login` 登录",

@@ -5,7 +5,7 @@ use super::Row;
 /// The texts of this part.
 pub(super) const TABLE: &[Row] = &[
     (
-        "an API key may not do this, and {} is one; log in and do it yourself",
+        "the API key {} has no permission to do this; log in and do it yourself",
         "API 密钥（{0}）无权执行此操作；请登录后自行操作",
     ),
     // Models.

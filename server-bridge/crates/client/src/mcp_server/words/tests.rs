@@ -80,7 +80,7 @@ fn an_approval_shows_all_that_runs_and_nothing_leaves_its_place() {
         "x".repeat(300)
     );
     assert_eq!(whole(&server), expected);
-    // A list shows its beginning, on one line.
+    // A list shows only the beginning of the command, on one line.
     let words = list(&McpServerList { servers: vec![server], problems: Vec::new() });
     assert!(words.lines().count() == 3 && words.lines().nth(1).unwrap().ends_with("xxx…"), "{words}");
 }

@@ -77,7 +77,7 @@ fn the_log_shows_authors_and_machines_and_a_message_mentions_by_completion() {
     let post =
         Effect::PostToGroup { group: 3, text: "hi @critic look".to_owned(), send_id: "own-1".to_owned() };
     assert_eq!(person.wanted(), std::slice::from_ref(&post));
-    // It may have arrived: unchanged, it is sent as the same message.
+    // The message may have arrived: if it is unchanged, it is sent as the same message.
     let lost = Failure { kind: "lost".to_owned(), ..Failure::other("lost", "no answer") };
     person.happens(Event::Done(post.clone(), Err(lost)));
     assert!(person.sees().contains("it cannot arrive twice"), "{}", person.sees());

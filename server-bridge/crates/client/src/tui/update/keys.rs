@@ -142,7 +142,7 @@ fn input(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match key.code {
         KeyCode::Enter if is_new_line => state.input.new_line(),
         KeyCode::Char('j') if key.modifiers.contains(KeyModifiers::CONTROL) => state.input.new_line(),
-        // As in shells.
+        // Deletes the line up to the cursor, as in shells.
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
             state.input.area.delete_line_by_head();
         }

@@ -131,7 +131,7 @@ fn follow_chats(state: &mut State) {
     }
 }
 
-/// Reads the missed parts of a running message again, now and then.
+/// Reads the missed parts of a running message again, at intervals.
 fn refresh(state: &mut State) -> Option<Effect> {
     let first = state.transcript.stale()?;
     if !state.is_online() || state.now_ms < state.refreshed_ms + REFRESH_MS {

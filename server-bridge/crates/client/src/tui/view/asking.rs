@@ -63,7 +63,7 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
     let room = usize::from(height).saturating_sub(1 + foot.len()).max(1);
     let (count, mut scrolled) = (body.len(), 0);
     if count > room {
-        // One line shows which part is visible.
+        // One line is needed to show which part is visible.
         let room = room.saturating_sub(1);
         scrolled = state.asking.scrolled.min(count - room);
         body = body.split_off(scrolled);

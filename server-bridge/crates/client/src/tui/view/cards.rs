@@ -182,7 +182,7 @@ impl Card<'_> {
         } else {
             text.splitn(limit + 1, '\n').collect()
         };
-        // The last piece is the whole rest, if there is one.
+        // If there are more lines than the limit, the last piece contains all the others.
         let (shown, rest) = match shown.split_at_checked(limit) {
             Some((shown, [rest])) => (shown, rest.lines().count()),
             _ => (&shown[..], 0),

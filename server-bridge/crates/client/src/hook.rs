@@ -187,7 +187,7 @@ fn find<'a>(
     let mut found = hooks.iter().filter(|hook| wanted(hook) && hook.hash.starts_with(begun));
     let Some(first) = found.next() else {
         let message = format!(
-            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` shows them"
+            "no hook that {what} has a hash that begins with {begun}; `sandbridge hook list` lists the hooks"
         );
         return Err(Failure::other("not_found", message));
     };

@@ -208,7 +208,7 @@ impl HttpTool {
         self.headers.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The part of an answer that a model reads.
+    /// The part of a response that a model reads.
     pub fn extract(&self) -> &Extract {
         &self.extract
     }
@@ -278,8 +278,8 @@ fn place(name: &str) -> Result<Option<String>> {
     Ok(Some(name.to_owned()))
 }
 
-/// True if a text can be the name of a place to send requests from: a runner's name, `__docker__`, or `none` for the server itself.
-/// `auto` is not valid, because it could mean a different network every day.
+/// True if a text can be the name of a place to send requests from: a runner's name, `__docker__`, or `none` for the server itself. `auto` is not
+/// valid, because it could mean a different network each time.
 pub fn is_place(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
     let is_first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -340,7 +340,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
         }
         let lower = name.to_ascii_lowercase();
         if lower == "accept-encoding" {
-            return Err(Problem::new("Accept-Encoding cannot be set: answers are read uncompressed"));
+            return Err(Problem::new("Accept-Encoding cannot be set: responses are read uncompressed"));
         }
         if !names.insert(lower.clone()) {
             return Err(Problem::new(format!("{name} occurs twice")));

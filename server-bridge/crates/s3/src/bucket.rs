@@ -113,7 +113,7 @@ impl Bucket {
         .await
     }
 
-    /// Deletes an object; it is no error if the object does not exist.
+    /// Deletes an object; an object that does not exist is not an error.
     ///
     /// # Errors
     /// [`Error`]; if the connection was lost, the object may have been deleted.

@@ -231,8 +231,8 @@ impl Sandbox {
         LlmStream::open(&self.link, request)
     }
 
-    /// Makes the runner send an HTTP request from its own network, to a host that its machine's user named; returns the answer once its
-    /// status and headers are there. Redirects are answers. Dropping the future, or the answer, closes the runner's connection.
+    /// Makes the runner send an HTTP request from its own network, to a host that its machine's user named; returns the response once its status and
+    /// headers have arrived. Redirects are not followed but returned. Dropping the future, or the response, closes the runner's connection.
     ///
     /// Fails with `unsupported` if the runner is too old for it, `sandbox_denied` for a host that was not named, and as `lost` with
     /// the link: a request is never sent twice.

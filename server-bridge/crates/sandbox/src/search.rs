@@ -48,7 +48,7 @@ pub type GlobReader = SearchReader<GlobBatch, GlobDone>;
 /// Lines as they are found.
 pub type GrepReader = SearchReader<GrepBatch, GrepDone>;
 
-/// Results as they arrive. Dropping this before its end stops the search.
+/// Results as they arrive. Dropping this before the last result stops the search.
 #[derive(Debug)]
 pub struct SearchReader<Batch, Done> {
     stream: OpenStream,
@@ -69,7 +69,7 @@ impl<Batch: Decode<()>, Done: MessageType> SearchReader<Batch, Done> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => {
                 let batch = codec::decode(&bytes);
-                Some(batch.map_err(|_| self.stream.link().broken("results that do not decode")))
+                Some(batch.map_err(|_| self.stream.link().broken("results that cannot be decoded")))
             }
             Ok(Piece::Answer(message)) => {
                 let done = self.stream.link().expect(message).map(|done| self.done = Some(done));

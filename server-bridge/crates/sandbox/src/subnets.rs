@@ -8,14 +8,14 @@ use std::str::FromStr;
 
 use crate::limits::{SUBNET_POOL_PREFIX_MIN, USER_SUBNET_PREFIX};
 
-/// Addresses of one user's network, as `10.213.0.16/28`.
+/// The addresses of one user's network, such as `10.213.0.16/28`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subnet {
     first: u32,
     prefix: u8,
 }
 
-/// A private range, as `10.213.0.0/16`, and the users' subnets in it.
+/// A private range, such as `10.213.0.0/16`, and the users' subnets in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubnetPool(Subnet);
 

@@ -75,7 +75,7 @@ pub(crate) async fn send<L: Link>(link: &mut L, handshake: &Handshake) {
 pub(crate) async fn receive<L: Link>(link: &mut L) -> Option<Handshake> {
     match link.next().await?.unwrap() {
         LinkMessage::Text(text) => Some(Handshake::from_text(&text).unwrap()),
-        other => panic!("no text during the handshake but {other:?}"),
+        other => panic!("expected text during the handshake, got {other:?}"),
     }
 }
 
@@ -129,7 +129,7 @@ impl<L: Link> ScriptedRunner<L> {
     pub(crate) async fn closed(&mut self) -> Close {
         match self.next().await {
             Some(Event::Closed(close)) => close,
-            other => panic!("no close but {other:?}"),
+            other => panic!("expected a close message, got {other:?}"),
         }
     }
 }

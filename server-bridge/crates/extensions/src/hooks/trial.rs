@@ -163,7 +163,7 @@ fn tried(trial: &HookTrial, loaded: Loaded) -> Result<Tried> {
         (true, _) => ("conflict", format!("the hook {wanted} does not run: {WAITS}")),
         (false, true) => ("conflict", format!("the hook {wanted} does not run: {INERT}")),
         (false, false) => {
-            ("not_found", format!("there is no hook {wanted:?} there; `sandbridge hook list` shows them"))
+            ("not_found", format!("there is no hook {wanted:?} there; `sandbridge hook list` lists the hooks"))
         }
     };
     Err(Error::refused(kind, why))

@@ -90,7 +90,7 @@ impl Definition {
         let kind = self.schema.get("type");
         let annotations = self.annotations.to_string().len();
         if self.name.is_empty() || self.name.len() > MCP_TOOL_NAME_BYTES {
-            Some(format!("its name does not have 1 to {MCP_TOOL_NAME_BYTES} bytes"))
+            Some(format!("its name must have 1 to {MCP_TOOL_NAME_BYTES} bytes"))
         } else if annotations > MCP_TOOL_DESCRIPTION_BYTES {
             Some(format!(
                 "its annotations have {annotations} bytes; the maximum is {MCP_TOOL_DESCRIPTION_BYTES}"

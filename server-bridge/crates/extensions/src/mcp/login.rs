@@ -94,7 +94,7 @@ impl Who {
     }
 }
 
-/// The parameters of a login that begins.
+/// The parameters of a new login.
 pub(super) struct Start<'a> {
     pub(super) redirect_uri: &'a str,
     pub(super) client_id: Option<&'a str>,

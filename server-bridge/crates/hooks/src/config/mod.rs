@@ -214,7 +214,7 @@ impl Reader {
                         let place = format!("{place}[{at}]");
                         if at >= GROUPS_OF_EVENT {
                             let text =
-                                format!("an event may have {GROUPS_OF_EVENT} groups; the others are refused");
+                                format!("an event can have at most {GROUPS_OF_EVENT} groups; the others are refused");
                             self.problem(Severity::Refused, &place, Some(event), text);
                             break;
                         }

@@ -1,4 +1,4 @@
-//! An answer's events in the chat completions format.
+//! Reads the events of an answer in the chat completions format.
 
 use serde::Deserialize;
 

@@ -27,7 +27,7 @@ pub enum ArchiveError {
     #[error("the archive has more than {ARCHIVE_ENTRIES} entries")]
     TooManyEntries,
     /// An entry is a link.
-    #[error("`{0}` is a link; a plugin has plain files only")]
+    #[error("`{0}` is a link; a plugin can contain only regular files")]
     Link(String),
     /// An entry is not a file or directory, but for example a device or a pipe.
     #[error("`{0}` is neither a file nor a directory")]

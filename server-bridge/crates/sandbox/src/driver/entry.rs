@@ -68,10 +68,9 @@ pub(super) struct Entry {
     pub(super) number: u64,
     pub(super) opened_at: Instant,
     pub(super) stage: Stage,
-    /// Its events have no reader any more.
+    /// True if its events no longer have a reader.
     pub(super) is_deaf: bool,
-    /// Its events have no reader, but the work continues: arriving data is not drained, so that other clients can get
-    /// it.
+    /// True if its events have no reader but the work continues: arriving data is not drained, so that other clients can get it.
     pub(super) is_left: bool,
     pub(super) is_cancelled: bool,
     /// True if the request left this process, on any link.
@@ -82,14 +81,14 @@ pub(super) struct Entry {
     pub(super) has_arrived: bool,
     /// True if its reader was informed that the link is down.
     pub(super) is_interrupted: bool,
-    /// True for messages that its reader has already; each link sends them again.
+    /// True if its reader already has the messages about its start, which each link sends again.
     pub(super) knows_start: bool,
     pub(super) knows_exit: bool,
     /// The file whose bytes the reader gets.
     pub(super) opened: Option<FileOpened>,
     /// The number of bytes that the reader drained in total.
     pub(super) drained_bytes: u64,
-    /// This many of the next drained bytes arrived over earlier links: they give no credit on this one.
+    /// The number of the next drained bytes that arrived over earlier links; they give no credit on this one.
     pub(super) uncredited_bytes: u64,
     pub(super) input: Input,
     pub(super) _permit: OwnedSemaphorePermit,
@@ -294,6 +293,6 @@ impl Entry {
 pub(super) fn cancelled() -> SandboxError {
     SandboxError::Remote {
         kind: ErrorKind::Cancelled,
-        message: "it was cancelled before it reached the runner".to_owned(),
+        message: "the request was cancelled before it reached the runner".to_owned(),
     }
 }

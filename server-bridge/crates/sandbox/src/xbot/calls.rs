@@ -95,7 +95,7 @@ impl Calls {
         self.expect(answer, kind)?;
         serde_json::from_str::<Answered<B>>(&answer.text)
             .map(|answered| answered.body)
-            .map_err(|_| self.broken("an answer whose body does not decode"))
+            .map_err(|_| self.broken("an answer whose body cannot be decoded"))
     }
 
     /// The same if the body is not needed.
@@ -103,7 +103,7 @@ impl Calls {
         match answer.kind.as_str() {
             "error" => Err(match serde_json::from_str::<Answered<Fault>>(&answer.text) {
                 Ok(answered) => answered.body.into_error(),
-                Err(_) => self.broken("an error whose body does not decode"),
+                Err(_) => self.broken("an error whose body cannot be decoded"),
             }),
             other if other == kind => Ok(()),
             _ => Err(self.broken("an answer to another kind of request")),

@@ -53,7 +53,7 @@ impl Workspace {
 
     fn parts(&self, path: &[u8]) -> Result<Vec<String>, SandboxError> {
         if path.len() > MAX_PATH_BYTES {
-            let message = format!("a path has at most {MAX_PATH_BYTES} bytes");
+            let message = format!("a path can have at most {MAX_PATH_BYTES} bytes");
             return Err(SandboxError::Remote { kind: ErrorKind::NameTooLong, message });
         }
         let Ok(path) = std::str::from_utf8(path) else {

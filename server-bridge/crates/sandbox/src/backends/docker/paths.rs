@@ -43,7 +43,7 @@ impl PathMap {
             None if self.else_same => Ok(path.to_owned()),
             None => Err(unavailable(format!(
                 "this server runs in a container, and the engine cannot see {} there; mount its directory from the engine's \
-                 machine, or say what it is called there with --docker-path-map {}=HOST_DIRECTORY",
+                 machine, or give its path there with --docker-path-map {}=HOST_DIRECTORY",
                 path.display(),
                 path.parent().unwrap_or(path).display(),
             ))),

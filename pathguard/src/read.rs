@@ -19,7 +19,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Lets only regular files through.
+    /// Accepts only regular files.
     pub(crate) fn of(file: File, hard_links: HardLinks) -> Result<Self> {
         let metadata = regular(&file)?;
         if metadata.hard_links > 1 && hard_links == HardLinks::Refuse {

@@ -23,7 +23,7 @@ pub enum HardLinks {
     /// Read it: package managers and git share files by hard links.
     #[default]
     Allow,
-    /// Answer [`Error::HardLinked`].
+    /// Fail with [`Error::HardLinked`].
     Refuse,
 }
 

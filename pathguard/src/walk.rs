@@ -170,7 +170,7 @@ impl Root {
     /// Starts a walk through everything below a directory, following symbolic links to it below the root.
     ///
     /// # Errors
-    /// The same as for [`Root::read_dir`]; the iterator yields the errors of reading, and goes on after them.
+    /// The same as for [`Root::read_dir`]; the iterator yields the errors of reading, and continues after them.
     pub fn walk(&self, path: impl AsRef<Path>) -> Result<Walk> {
         Walk::through(self.open_dir(path)?, self.hard_links)
     }

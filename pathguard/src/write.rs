@@ -45,8 +45,8 @@ pub struct PendingFile {
 impl PendingFile {
     /// Makes the content durable and visible under its name, replacing an existing file.
     ///
-    /// Returns the facts of the new file. After an error the old file is untouched, except that an error of
-    /// the very last step (the directory's fsync) may leave the new one in place.
+    /// Returns the metadata of the new file. After an error the old file is untouched, except that an error of the very last step (the directory's
+    /// fsync) may leave the new one in place.
     ///
     /// # Errors
     /// `NoSpace`, `IsADirectory` if a directory took the name meanwhile, `NotFound` if the directory was

@@ -109,7 +109,7 @@ impl Reader {
         pushed.map_err(|error| TreeError::new(error, &self.entry))
     }
 
-    /// Ends the archive; returns its own remark, which names what its maker left out.
+    /// Ends the archive; returns its comment, which names the entries that its creator left out.
     ///
     /// # Errors
     /// `Archive` if it ended early.

@@ -224,7 +224,7 @@ impl Session {
     /// Returns the bytes as a part of their frame, for a caller that has to keep them, without a copy.
     ///
     /// # Panics
-    /// When more is given than that: the caller did not ask first.
+    /// If there are more bytes than that.
     pub fn data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) -> Bytes {
         let Some(stream) = self.streams.get_mut(&id).filter(|_| !bytes.is_empty()) else {
             return bytes.into_bytes();

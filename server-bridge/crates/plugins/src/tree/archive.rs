@@ -33,7 +33,7 @@ pub enum ArchiveError {
     #[error("`{0}` is neither a file nor a directory")]
     Special(String),
     /// An entry is encrypted, or compressed with an unknown method.
-    #[error("`{0}` is packed in a way that is not read here ({1}); pack it with plain deflate")]
+    #[error("`{0}` is packed in a way that is not supported here ({1}); pack it with plain deflate")]
     Method(String, &'static str),
     /// A part of the archive is malformed.
     #[error("the archive is damaged: {0}")]

@@ -209,7 +209,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the rule is longer than {} bytes; split it", "规则超过 {0} 字节；请拆分"),
     ("the rule contains the invisible character U+{}; remove it", "规则含有不可见字符 U+{0}；请去掉"),
     (
-        "`{}` is not a tool's name: names have letters, digits, `_` and `-`",
+        "`{}` is not a tool's name: names can contain only letters, digits, `_` and `-`",
         "`{0}` 不是工具名：工具名由英文字母、数字、`_` 和 `-` 组成",
     ),
     (
@@ -401,7 +401,7 @@ pub(super) const TABLE: &[Row] = &[
         "插件市场 {0} 现在的名称是 {1}：请移除后重新添加",
     ),
     ("a marketplace leads to another one", "插件市场指向了另一个插件市场"),
-    ("the files have more than {} MiB together", "文件总大小超过 {0} MiB"),
+    ("together, the files are larger than {} MiB", "文件总大小超过 {0} MiB"),
     ("`{}` is larger than {} MiB", "`{0}` 超过 {1} MiB"),
     ("`{}` is a file and a directory", "`{0}` 既是文件又是目录"),
     (

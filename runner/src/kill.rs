@@ -66,7 +66,7 @@ struct Marks {
     key: MarkKey,
     next: u64,
     enforced: bool,
-    /// Nothing new may be started.
+    /// True if nothing new may be started.
     is_closed: bool,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn await_child(pid: u32) {
     lock(&AWAITED).insert(pid);
 }
 
-/// The child was reaped, or is not awaited any more: from now on it is an orphan like any other.
+/// Records that a child was reaped, or is not awaited any more: from now on it is an orphan like any other.
 pub(crate) fn forget_child(pid: u32) {
     lock(&AWAITED).remove(&pid);
 }
@@ -185,8 +185,8 @@ pub fn kill_tree(mark: Mark) -> KillOutcome {
     kill_until_gone(&|| members(mark), &|pid| is_member(pid, mark))
 }
 
-/// While this lives all processes of commands are stopped, so that a crowd takes no processor time from the code that
-/// examines and ends it. Jobs that their shell had stopped also continue afterwards.
+/// While this exists, all processes of commands are stopped, so that a crowd takes no processor time from the code that examines and ends it. Jobs
+/// that their shell had stopped also continue afterwards.
 #[derive(Debug)]
 pub(crate) struct Paused {
     holds: bool,
@@ -238,7 +238,7 @@ fn stop_crowd(mark: Mark) {
     }
 }
 
-/// While this lives the calling thread has priority over a crowd that wants every processor, if permitted.
+/// While this exists, the calling thread has priority over a crowd that wants every processor, if permitted.
 pub(crate) struct Urgent {
     usual: Option<i32>,
 }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::model;
 
-/// The way in which it answers.
+/// How the embedder answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// With vectors.
     Well,
-    /// With this status, and these further headers, a line each.
+    /// With this status, and these further headers, one per line.
     Refuses(u16, &'static str),
     /// No answer at all.
     Hangs,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub struct Asked {
     /// The path: `/v1/chat/completions` or `/v1/messages`.
     pub path: String,
-    /// The request's headers, names in lower case, a line each.
+    /// The request's headers, names in lower case, one per line.
     pub headers: String,
     /// The body as received, byte for byte.
     pub raw: String,
@@ -41,12 +41,12 @@ pub enum Reply {
     Break(String),
 }
 
-/// Holds answers back until it is opened. Clones are the same.
+/// Holds answers back until it is opened. All clones are the same gate.
 #[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
 impl Gate {
-    /// Opens it for good.
+    /// Opens the gate permanently.
     pub fn open(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.1.notify_all();
@@ -69,18 +69,18 @@ pub struct ScriptedModel {
 /// A scripted model's other behaviour.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
-    /// It records all requests; for long conversations that is too much.
+    /// True if it records all requests, which is too much for long conversations.
     pub remembers: bool,
-    /// It reports the real size of a request, four bytes a token; otherwise it always reports a hundred.
+    /// True if it reports the real size of a request, four bytes per token; otherwise it always reports a hundred.
     pub counts: bool,
-    /// It pauses before the end of an answer, like a model that writes word by word: the reader has read everything before.
+    /// True if it pauses before the end of an answer, like a model that writes word by word: the reader has read everything before.
     pub pauses: bool,
 }
 
 /// The models that it lists.
 pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 
-/// The length of that pause.
+/// The length of the pause before the end of an answer.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// An answer: the handle of the agent that gave it, when the request had arrived completely, and when the answer had been sent.
@@ -235,7 +235,7 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
         }
         let tokens = if habits.counts { asked.raw.len() as u64 / 4 } else { 100 };
         let reply = (script.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
-        // The client may be gone, and that may be intended.
+        // The client may have disconnected on purpose.
         let written = write(&mut writer, &asked, reply, habits, tokens);
         log.times.lock().unwrap_or_else(PoisonError::into_inner).push(Answered(
             asked.agent(),
@@ -279,7 +279,7 @@ pub(crate) fn read(reader: &mut impl BufRead) -> Option<Raw> {
     Some(Raw { path, headers: headers_small, body })
 }
 
-/// The list of models, as each of the two interfaces has it.
+/// The list of models, in the form of either interface.
 fn write_models(writer: &mut TcpStream, raw: &Raw) -> std::io::Result<()> {
     let body = if raw.headers.contains("anthropic-version: ") {
         let model = |id: &str| json!({"type": "model", "id": id, "display_name": id, "created_at": "2025-01-01T00:00:00Z"});

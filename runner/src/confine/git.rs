@@ -94,8 +94,8 @@ pub(super) fn report(
     }
     let is_held = held.is_ok();
     let mut detail = match held {
-        Ok(0) => "no repository was in the workspace at the start".to_owned(),
-        Ok(count) => format!("hooks and configuration are read-only (repositories at the start: {count})"),
+        Ok(0) => "no repository was in the workspace at startup".to_owned(),
+        Ok(count) => format!("hooks and configuration are read-only (repositories at startup: {count})"),
         Err(why) => why,
     };
     if !policy.git_refuses_bare {

@@ -50,8 +50,8 @@ pub(super) enum Entry {
 
 /// Moves the calling thread into its own root.
 ///
-/// Only the first steps may find that the machine cannot do this at all, and commands have no influence on those. Any later
-/// failure is an error: going on would give commands the machine's own tree.
+/// Only the first steps may find that the machine cannot do this at all, and commands have no influence on those. Any later failure is an error:
+/// continuing would give commands the machine's own tree.
 ///
 /// # Errors
 /// The root could not be built; the message names the step. The thread must not start anything.

@@ -1,4 +1,4 @@
-//! Passing frames on between the server and the runner in the container.
+//! Passes frames on between the server and the runner in the container.
 //!
 //! ```text
 //! start container ─▶ connect ─▶ attach, register for it ─▶ pass on ──link lost──▶ pause ─▶ connect (commands keep running)
@@ -223,7 +223,7 @@ impl Relay<'_> {
             .read(state_dir)
             .await
             .map_err(|error| Over::Refused(format!("the token cannot be read: {error}")))?;
-        // Done first, so that a container that does not start does not appear as a runner that comes and goes.
+        // Done first, so that a container that does not start does not appear as a runner that connects and disconnects again and again.
         let register = timeout(Duration::from_millis(CONTAINER_START_MS), introduced(&mut started.link));
         let mut register = register
             .await
@@ -263,7 +263,7 @@ impl Relay<'_> {
         }
     }
 
-    /// The server's answer for the container's runner, which never sees a token.
+    /// The server's response for the container's runner, which never sees a token.
     async fn accepted(&self, answer: &str, shown: &str) -> Result<String, Over> {
         match Handshake::from_text(answer) {
             Ok(Handshake::RegisterOk { mut body }) => {
@@ -281,12 +281,12 @@ impl Relay<'_> {
                 body.message
             ))),
             Ok(Handshake::Error { body }) => Err(Over::Server(body.message)),
-            _ => Err(Over::Server("the server's answer is not a registration".to_owned())),
+            _ => Err(Over::Server("the server's response is not a registration".to_owned())),
         }
     }
 }
 
-/// Asks the container's runner for its registration; frames meant for an earlier link come first and are dropped.
+/// Asks the container's runner for its registration; frames meant for an earlier link arrive first and are dropped.
 async fn introduced(link: &mut StdioLink) -> Result<Register, LinkError> {
     link.forget_unsent();
     link.send_text(Handshake::Attach {}.to_text()).await?;

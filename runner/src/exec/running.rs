@@ -49,16 +49,16 @@ pub(super) struct Running {
     confined: bool,
     /// The directory it runs in, unless under a profile narrower than the runner's.
     directory: Option<PathBuf>,
-    /// The kernel's counts when this one started.
+    /// The kernel's counts when this command started.
     met: Met,
-    /// The limit it is ended for.
+    /// The limit for which the command is ended.
     met_limit: Option<MetLimit>,
     /// A line about the shortage seen when it failed; the last line of its output.
     shortage: Option<String>,
     started: Instant,
     /// When a running command no longer counts as short; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
-    /// Counts it as young until then: if many start at once, each takes longer to count as short.
+    /// Counts the command as young until then: if many start at once, each takes longer to count as short.
     young: Option<Rc<()>>,
     /// True once the start was reported.
     is_announced: bool,

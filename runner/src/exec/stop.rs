@@ -49,12 +49,12 @@ impl Stop {
         self.cause
     }
 
-    /// True if the tree is being ended and not gone yet.
+    /// True if the tree is being ended and has not ended yet.
     pub(super) fn is_under_way(&self) -> bool {
         self.work.is_some()
     }
 
-    /// Continues with it; returns when the tree is gone. Waits forever if nothing is being ended.
+    /// Continues to end the tree; returns when the tree has ended. Waits forever if nothing is being ended.
     pub(super) async fn progress(&mut self) {
         match &mut self.work {
             Some(work) => work.await,

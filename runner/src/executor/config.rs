@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::layers::{LeftOut, Profile};
 use crate::llm::LlmConfig;
 
-/// The configuration of an executor; from the runner's own, never from a request.
+/// The configuration of an executor; from the runner's own configuration, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutorConfig {
     /// The directory of commands and file operations.

@@ -1,4 +1,4 @@
-//! Facts about processes, from `/proc`.
+//! Information about processes, from `/proc`.
 
 use std::fs;
 use std::io;

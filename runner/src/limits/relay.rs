@@ -24,9 +24,8 @@ pub const LLM_ANSWER_HEADERS: usize = 100;
 /// How long the LLM endpoint may be silent, in milliseconds: a model may think for minutes before its first word.
 pub const LLM_IDLE_MS: u64 = 600_000;
 
-/// The maximum number of HTTP requests for the server in progress, including streams of events; the body of each is held
-/// in memory. A link has twice as many streams for data.
-/// twice as many streams for data.
+/// The maximum number of HTTP requests for the server in progress, including streams of events; the body of each is held in memory. A link has twice
+/// as many streams for data.
 pub const HTTP_REQUESTS: usize = 64;
 
 /// The largest body of an HTTP request for the server, in bytes.
@@ -56,5 +55,5 @@ pub const HTTP_BODY_IDLE_MS: u64 = 60_000;
 /// The maximum number of hosts that HTTP requests may be sent to.
 pub const HTTP_ALLOWED_HOSTS: usize = 1_000;
 
-/// The silence after which an answer is ended while a newer program waits to replace this one, in milliseconds.
+/// The silence after which a response is ended while a newer program waits to replace this one, in milliseconds.
 pub const HTTP_LEAVING_LOOK_MS: u64 = 10_000;

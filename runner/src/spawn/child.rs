@@ -38,7 +38,7 @@ impl Child {
         Self { pid, mark, handle, birth: Some(birth), exit: None }
     }
 
-    /// Waits until its program runs; after an error none does, and the process is gone.
+    /// Waits until its program runs; after an error the program does not run, and the process has ended.
     pub(super) fn wait_begun(&mut self) -> io::Result<()> {
         let Some(birth) = self.birth.take() else { return Ok(()) };
         let begun = birth.wait(self.handle.as_fd());

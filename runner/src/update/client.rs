@@ -73,7 +73,7 @@ fn update(stream: UnixStream, directory: &File, name: &str) -> Result<String, St
                 let (count, version) = rest.split_once(' ').unwrap_or(("0", rest));
                 match count {
                     "0" => println!(
-                        "runner {name}: version {version} is downloaded and takes over when nothing is under way"
+                        "runner {name}: version {version} is downloaded and takes over when nothing is in progress"
                     ),
                     _ => println!(
                         "runner {name}: version {version} is downloaded and waits for running commands to end ({count})"

@@ -1,4 +1,4 @@
-//! From the runner to its guardian: the new program to try when the runner ends for an update.
+//! Passes the new program from the runner to its guardian, which tries it when the runner ends for an update.
 
 use std::ffi::OsString;
 use std::fs::File;

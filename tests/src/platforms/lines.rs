@@ -13,7 +13,7 @@ use tungstenite::{Error, Message};
 
 use super::serve::{Reply, Socket};
 
-/// How often a WebSocket looks for what is to be sent.
+/// The interval at which a WebSocket checks for messages to send.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
 /// The longest time that a silent connection is kept.

@@ -170,7 +170,7 @@ impl Serving {
                 streams.retain(|stream| stream.peer_addr().is_ok());
                 streams.extend(stream.try_clone());
                 let service = service.clone();
-                // The client may go away, and that may be intended.
+                // The client may disconnect on purpose.
                 thread::spawn(move || drop(connection(stream, &*service)));
             }
         });

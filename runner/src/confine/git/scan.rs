@@ -172,7 +172,7 @@ impl<'a> Scan<'a> {
         }
         if !kind.is_file() {
             let what = if kind.is_symlink() { "a symbolic link" } else { "neither a file nor a directory" };
-            let gap = format!("{} is {what}, which cannot be held in place", path.display());
+            let gap = format!("{} is {what}, which cannot be protected", path.display());
             return self.found.gaps.push(gap);
         }
         self.pin_above(path);
@@ -220,7 +220,7 @@ impl<'a> Scan<'a> {
             }
             match real {
                 Ok(real) if real == next => here = next,
-                Ok(_) => return Err(format!("{} is a link, which cannot be held in place", next.display())),
+                Ok(_) => return Err(format!("{} is a link, which cannot be protected", next.display())),
                 Err(error) => return Err(format!("{}: {error}", next.display())),
             }
         }

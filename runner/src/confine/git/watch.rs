@@ -124,7 +124,7 @@ impl Repository {
         }
     }
 
-    /// True if git may enter every directory that it could at the start.
+    /// True if git may enter every directory that it could enter at startup.
     fn is_open(&self) -> bool {
         modes(&self.directory).is_ok_and(|now| self.modes.iter().zip(now).all(|(was, now)| was & !now == 0))
     }

@@ -1,5 +1,5 @@
-//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin
-//! allowed no other: the answer names a target elsewhere, to be requested again.
+//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin allowed no other: the
+//! error names a target elsewhere, so that it can be requested separately.
 //!
 //! Only public addresses are reached: this machine, its network and the metadata services of clouds are reached only if the machine's
 //! user named the host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy
@@ -28,7 +28,7 @@ use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
 use crate::net::connection::Connection;
 use crate::net::http::{NotReached, Way, connect, innermost};
 
-/// An answer whose content is still to come.
+/// A response whose content is still to come.
 pub(super) struct Answer {
     connection: Connection,
     response: Response<Incoming>,
@@ -129,8 +129,7 @@ impl Answer {
     }
 }
 
-/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the usual ports counts as
-/// staying.
+/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the default ports counts as staying.
 fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     let is_same_host =
         matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other));

@@ -27,7 +27,7 @@ pub(super) fn facts(register: &Register) -> RunnerFacts {
                 "confinement",
                 "commands may do whatever the runner's user may; symlinks lead out of the workspace",
             ),
-            lacks("resume", "a result that is under way when the connection ends is lost"),
+            lacks("resume", "a result in transit when the connection ends is lost"),
             lacks("streaming", "output arrives when the command has ended, after 3600 s at the latest"),
             lacks("exact output", "bytes of an output that are not UTF-8 arrive as replacement characters"),
         ],

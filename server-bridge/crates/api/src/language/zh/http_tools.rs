@@ -116,7 +116,7 @@ pub(super) const TABLE: &[Row] = &[
         "it speaks xbot's dialect. Connect the machine with sandbridge-runner instead: `sandbridge runner rotate {}` prints the line to paste there",
         "它使用 xbot 的协议。请改用 sandbridge-runner 连接该机器：`sandbridge runner rotate {0}` 会显示要在那里粘贴的命令",
     ),
-    ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
+    ("{} sent no complete response: {}", "{0} 没有给出完整的响应：{1*}"),
     ("it was silent for {} s", "它已 {0} 秒没有响应"),
     ("there are {}; the maximum is {}", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),

@@ -188,7 +188,7 @@ pub(super) const TABLE: &[Row] = &[
         "此运行器只以 {0} 身份运行命令；可在其机器上用 --run-as-default 和 --run-as-privileged 更改",
     ),
     (
-        "{}: {}, the user that commands run as, may not enter it; on the machine: chown -R {}: WORKSPACE",
+        "{}: {}, the user that commands run as, has no permission to enter it; on the machine: chown -R {}: WORKSPACE",
         "{0*}：运行命令的用户 {1} 无权进入该目录；请在该机器上运行：chown -R {2}: WORKSPACE",
     ),
     (
@@ -238,7 +238,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the download has the SHA-256 {}; nothing was written", "下载内容的 SHA-256 为 {0}；未写入任何内容"),
     ("it is larger than {} bytes, the most that may be downloaded", "超过 {0} 字节的下载上限"),
     ("the name has no address", "该主机名没有对应的地址"),
-    ("the name leads to an address that may not be used", "该主机名指向不允许使用的地址"),
+    ("the name leads to an address that must not be used", "该主机名指向不允许使用的地址"),
     ("no connection within {} s", "{0} 秒内未能建立连接"),
     ("the name {} cannot be resolved", "无法解析主机名 {0}"),
     ("no DNS server answered in time", "DNS 服务器未及时响应"),
@@ -257,11 +257,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the URL is too long; use at most {} bytes", "URL 过长；最多 {0} 字节"),
     ("the URL is invalid", "URL 无效"),
     (
-        "the URL may not contain a user name or a password; use a header",
+        "the URL must not contain a user name or a password; use a header",
         "URL 不能包含用户名或密码；请使用请求头",
     ),
     (
-        "the URL may not contain a fragment; leave out the # and what follows it",
+        "the URL must not contain a fragment; leave out the # and what follows it",
         "URL 不能包含片段；请去掉 # 及其后的内容",
     ),
     ("the URL's port is invalid; use 1 to 65535", "URL 的端口无效；请使用 1 至 65535"),
@@ -269,7 +269,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the URL's host is invalid", "URL 的主机名无效"),
     ("the URL's path is invalid", "URL 的路径无效"),
     (
-        "a request may have at most {} headers, with {} bytes in total",
+        "a request can have at most {} headers, with {} bytes in total",
         "一个请求最多 {0} 个请求头，总计最多 {1} 字节",
     ),
     ("the header {} has an invalid name", "请求头 {0} 的名称无效"),
@@ -281,13 +281,13 @@ pub(super) const TABLE: &[Row] = &[
         "此运行器没有设置模型端点；请用 --llm-url 和 --llm-key-file 启动它",
     ),
     (
-        "{} requests to the LLM endpoint are under way; try again when one has ended",
+        "{} requests to the LLM endpoint are in progress; try again when one has ended",
         "已有 {0} 个对模型端点的请求正在进行；请待其中一个结束后重试",
     ),
     (
         "the runner cannot use its key for the LLM endpoint; its log says why",
         "运行器无法使用模型端点的密钥；原因见其日志",
     ),
-    ("the LLM endpoint {} gave no complete answer: {}", "模型端点 {0} 没有给出完整的响应：{1*}"),
+    ("the LLM endpoint {} sent no complete response: {}", "模型端点 {0} 没有给出完整的响应：{1*}"),
     ("an LLM's answer without its beginning", "缺少开头的模型响应"),
 ];

@@ -12,10 +12,10 @@ pub const SYMLINKS: usize = 40;
 /// The permission bits a caller may set; set-user-id, set-group-id and sticky are stripped.
 pub const MODE_BITS: u32 = 0o777;
 
-/// The mode of a new file when none is given, less the umask.
+/// The mode of a new file when none is given, reduced by the umask.
 pub const FILE_MODE: u32 = 0o644;
 
-/// The mode of missing folders created for a new file, less the umask.
+/// The mode of missing folders created for a new file, reduced by the umask.
 pub const DIRECTORY_MODE: u32 = 0o777;
 
 /// How many levels `remove_all` descends with one open descriptor each; deeper directories are hoisted.

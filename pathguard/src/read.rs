@@ -52,7 +52,7 @@ fn regular(file: &File) -> Result<Metadata> {
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name: bytes, not always UTF-8; never `.` or `..`.
+    /// The entry's name: bytes, not always UTF-8; never `.` or `..`.
     pub name: OsString,
     /// Metadata of the entry itself: a symbolic link is not followed.
     pub metadata: Metadata,

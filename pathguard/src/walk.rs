@@ -59,7 +59,7 @@ pub struct Visit {
     pub path: OsString,
     /// The number of directories between it and the first one; 0 for an entry of that one.
     pub depth: usize,
-    /// Its metadata; a symbolic link is not followed.
+    /// The entry's metadata; a symbolic link is not followed.
     pub metadata: Metadata,
 }
 

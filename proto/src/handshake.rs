@@ -29,7 +29,7 @@ pub enum Handshake {
         /// The body's user id, repeated for xbot's dialect; the token decides who the user is.
         #[serde(default)]
         user_id: String,
-        /// Identity and facts.
+        /// The runner's identity and description.
         body: Box<Register>,
     },
     /// The server accepts.
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Register {
     }
 }
 
-/// The facts that a Sandbridge runner announces.
+/// What a Sandbridge runner announces about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The protocol versions it speaks.
@@ -156,7 +156,7 @@ impl VersionRange {
 /// One layer of confinement as probed on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// Its name, such as `landlock`.
+    /// The layer's name, such as `landlock`.
     pub name: String,
     /// True if the layer is in effect.
     pub holds: bool,

@@ -260,7 +260,7 @@ pub struct Resolved {
 pub struct DirEntry {
     /// The name, any bytes but NUL and slash.
     pub name: Vec<u8>,
-    /// Its kind, symlinks not followed.
+    /// The entry's kind, symlinks not followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -300,7 +300,7 @@ pub enum Truncation {
 pub struct GlobEntry {
     /// The request's path joined with the path below it, as other requests accept it.
     pub path: Vec<u8>,
-    /// Its kind, symlinks not followed.
+    /// The file's kind, symlinks not followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -329,7 +329,7 @@ pub struct GlobDone {
 /// One matching line, or one near a match.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepLine {
-    /// Its number in the file, from 1.
+    /// The line's number in the file, from 1.
     pub number: u64,
     /// True if it matches; else it is context.
     pub is_match: bool,

@@ -277,7 +277,7 @@ impl Executor {
         self.requests.spawn_local(async move { stream.finish(work.await) });
     }
 
-    /// Reaps orphans and reports the trees that are gone, some time after processes ended.
+    /// Reaps orphans and reports the trees that have ended, some time after processes ended.
     async fn reap(self: Rc<Self>, mut signals: Signal) {
         let mut forget = tokio::time::interval(Duration::from_millis(FORGET_LOOK_MS));
         loop {

@@ -133,7 +133,7 @@ pub const GUARDIAN_IDLE_MS: u64 = 3_600_000;
 /// How long a command may take to end by itself after TERM before its tree is killed, in milliseconds.
 pub const STOP_GRACE_MS: u64 = 2_000;
 
-/// The first pause between two checks whether a stopped tree is gone, in milliseconds; it doubles.
+/// The first pause between two checks whether a stopped tree has ended, in milliseconds; it doubles.
 pub const STOP_LOOK_MS: u64 = 5;
 
 /// The longest pause between two such checks, in milliseconds.

@@ -67,7 +67,7 @@ impl ScriptedEmbedder {
         Self { url, state }
     }
 
-    /// Its base URL.
+    /// The embedder's base URL.
     pub fn url(&self) -> &str {
         &self.url
     }

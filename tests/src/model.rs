@@ -125,7 +125,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Its base URL.
+    /// The model's base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -176,7 +176,7 @@ impl Asked {
         blocks.map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The handle of the agent of a group that is asked; empty if none is.
+    /// The handle of the group's agent that is asked; empty if no agent of a group is asked.
     pub fn agent(&self) -> String {
         let system = if self.path == "/v1/chat/completions" {
             self.body["messages"][0]["content"].as_str()

@@ -25,7 +25,7 @@ impl Tmux {
         let tmux = Self { directory: TempDir::with_prefix("sandbridge-tmux-").unwrap() };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let size = ["-x", &columns, "-y", &rows];
-        // The first text is waited for, so that nothing is typed before the shell reads.
+        // Waits for the first text, so that nothing is typed before the shell reads.
         tmux.call(&[&["-f", "/dev/null", "new-session", "-d"][..], &size, &["env", "PS1=$ ", "sh"]].concat());
         tmux.sees("$");
         tmux

@@ -57,7 +57,7 @@ impl XbotRunner {
         runner
     }
 
-    /// Its workspace on disk.
+    /// The stand-in's workspace on disk.
     pub fn workspace(&self) -> &Path {
         self.workspace.path()
     }

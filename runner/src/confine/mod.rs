@@ -225,7 +225,7 @@ fn layers_of_process() -> LayerReport {
 /// If memory is limited, makes the kernel free shared memory together with the programs that use it: a kill does not free it otherwise.
 fn forget_shared_memory() {
     if group::memory().is_some() {
-        // On some kernels an unprivileged runner may not do this; then such memory counts until the runner ends.
+        // On some kernels an unprivileged runner has no permission to do this; then such memory counts until the runner ends.
         let _ = std::fs::write("/proc/sys/kernel/shm_rmid_forced", "1");
     }
 }

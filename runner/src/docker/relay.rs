@@ -58,7 +58,7 @@ struct Started {
 impl Started {
     fn signal(&self, with: Signal) {
         if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended; its number is not reused before it is waited for.
+            // The process may have ended; its id is not reused before it is reaped.
             let _ = rustix::process::kill_process(pid, with);
         }
     }

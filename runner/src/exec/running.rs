@@ -130,7 +130,7 @@ impl Running {
     /// Runs the exec, and the processes it left, to their end.
     ///
     /// # Errors
-    /// Its program never ran; nothing was reported.
+    /// The command's program never ran; nothing was reported.
     pub(super) async fn run(mut self) -> io::Result<()> {
         self.pump();
         let mut has_ended = self.wait().await;

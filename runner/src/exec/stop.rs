@@ -1,6 +1,6 @@
 //! Ending a command before its time: TERM to its whole tree, some grace, then KILL until nothing is left.
 //!
-//! Programs in a terminal first learn that the terminal is gone, as when a window is closed: interactive shells ignore TERM.
+//! Programs in a terminal first get a hangup, as when a window is closed: interactive shells ignore TERM.
 
 use std::pin::Pin;
 use std::time::Duration;

@@ -146,7 +146,7 @@ fn too_large_to_compare() -> WireError {
 /// A file on its way to the disk.
 struct Growing {
     pending: PendingFile,
-    /// Its size.
+    /// The size of the file so far, in bytes.
     bytes: u64,
     /// How much of it the disk has already been asked to write.
     begun: u64,

@@ -114,7 +114,7 @@ impl std::fmt::Display for Failed {
 }
 
 impl UpdateConfig {
-    /// Reads the facts of this process; call this before any thread exists.
+    /// Reads the configuration of this process; call this before any thread exists.
     ///
     /// # Errors
     /// The system refuses.

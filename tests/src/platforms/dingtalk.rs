@@ -82,7 +82,7 @@ impl DingTalk {
         Self { serving, gateway }
     }
 
-    /// Its address.
+    /// The stand-in's address.
     pub fn url(&self) -> String {
         self.serving.url()
     }

@@ -39,9 +39,9 @@ pub struct Message {
     pub channel: String,
     /// The id of the message.
     pub id: String,
-    /// Its parameters, as last changed.
+    /// The message's parameters, as last changed.
     pub parameters: Value,
-    /// Its file: name and bytes.
+    /// The message's file: name and bytes.
     pub file: Option<(String, Vec<u8>)>,
 }
 

@@ -39,7 +39,7 @@ pub struct Card {
     pub reply: Option<(String, bool)>,
     /// `interactive`, `text`, `image`, `file`.
     pub kind: String,
-    /// Its current content.
+    /// The card's current content.
     pub content: Value,
     /// How many times it was changed.
     pub edits: usize,
@@ -75,7 +75,7 @@ impl Feishu {
         Self { serving, gateway }
     }
 
-    /// Its address: the `domain`.
+    /// The stand-in's address: the `domain`.
     pub fn url(&self) -> String {
         self.serving.url()
     }

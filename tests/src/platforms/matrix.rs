@@ -106,7 +106,7 @@ rc_invites: {per_room: {per_second: 1000, burst_count: 1000}, per_user: {per_sec
         self.listens();
     }
 
-    /// Its base URL.
+    /// The homeserver's base URL.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

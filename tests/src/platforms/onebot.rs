@@ -71,7 +71,7 @@ impl OneBot {
         Self { serving, account }
     }
 
-    /// Its address for WebSockets.
+    /// The stand-in's address for WebSockets.
     pub fn url(&self) -> String {
         self.serving.ws_url()
     }

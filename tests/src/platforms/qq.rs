@@ -45,7 +45,7 @@ impl Qq {
         Self { serving, gateway }
     }
 
-    /// Its address.
+    /// The stand-in's address.
     pub fn url(&self) -> String {
         self.serving.url()
     }

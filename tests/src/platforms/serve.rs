@@ -177,12 +177,12 @@ impl Serving {
         Self { address, open, is_over }
     }
 
-    /// Its base URL, without `/` at the end.
+    /// The server's base URL, without `/` at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its base URL for WebSockets.
+    /// The server's base URL for WebSockets.
     pub fn ws_url(&self) -> String {
         format!("ws://{}", self.address)
     }

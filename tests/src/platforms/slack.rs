@@ -40,7 +40,7 @@ pub struct Message {
     pub channel: String,
     /// The id of the message, which is a timestamp.
     pub ts: String,
-    /// Its parameters, as last changed.
+    /// The message's parameters, as last changed.
     pub parameters: Value,
 }
 

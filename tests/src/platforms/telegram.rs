@@ -43,7 +43,7 @@ pub struct Message {
     pub id: i64,
     /// The id of its chat.
     pub chat: i64,
-    /// Its parameters, as last edited.
+    /// The message's parameters, as last edited.
     pub parameters: Value,
     /// The file's name and bytes.
     pub file: Option<(String, Vec<u8>)>,

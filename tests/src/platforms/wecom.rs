@@ -82,7 +82,7 @@ impl WeCom {
         Self { serving: Arc::new(Serving::start(gateway.clone())), gateway }
     }
 
-    /// Its address for WebSockets.
+    /// The stand-in's address for WebSockets.
     pub fn url(&self) -> String {
         self.serving.ws_url()
     }

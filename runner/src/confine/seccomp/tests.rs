@@ -9,7 +9,7 @@ use std::process::Command;
 use super::*;
 use crate::bounds::Network;
 
-/// Makes each call in a process of its own session; prints one errno a line, 0 for success.
+/// Makes each call in a process with its own session; prints one errno per line, 0 for success.
 const PROBE: &str = "
 import ctypes, os, sys
 os.setsid()

@@ -1,10 +1,9 @@
 //! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin allowed no other: the
 //! error names a target elsewhere, so that it can be requested separately.
 //!
-//! Only public addresses are reached: this machine, its network and the metadata services of clouds are reached only if the machine's
-//! user named the host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy
-//! looks names up itself.) Hosts that commands may not reach are not fetched from for them either: a URL can carry data out. The
-//! same applies to a proxy on the way.
+//! Only public addresses are reached: this machine, its network and the metadata services of clouds are reached only if the machine's user named the
+//! host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy looks names up itself.) Nothing is
+//! fetched for commands from hosts that they must not reach either: a URL can carry data out. The same applies to a proxy on the way.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -194,7 +193,7 @@ fn private(host: &str) -> WireError {
     WireError::new(ErrorKind::SandboxDenied, text)
 }
 
-/// Refuses hosts that commands may not reach.
+/// Refuses hosts that commands must not reach.
 fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
     if network.lets_out(port(uri)) { Ok(()) } else { Err(denied()) }
 }

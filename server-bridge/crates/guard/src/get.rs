@@ -23,9 +23,9 @@ pub struct Getter {
 /// A fetched document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Its final URL, after redirects.
+    /// The document's final URL, after redirects.
     pub url: Url,
-    /// Its media type, as the server states it; empty if the server sends none.
+    /// The document's media type, as the server states it; empty if the server sends none.
     pub media_type: String,
     /// The document, or its beginning: at most 2 MiB, unless the getter has another limit.
     pub content: Bytes,

@@ -30,7 +30,7 @@ pub enum Reach {
 pub enum Mixed {
     /// The name is refused: its owner could return another one of them next time.
     Refused,
-    /// Its public addresses are used: it comes from a person who wants to reach it.
+    /// The name's public addresses are used: it comes from a person who wants to reach it.
     PublicOnly,
 }
 

@@ -23,7 +23,7 @@ pub struct Requester(Outgoing);
 pub struct Answered {
     /// The HTTP status.
     pub status: u16,
-    /// Its media type, as the server states it; empty if the server sends none.
+    /// The response's media type, as the server states it; empty if the server sends none.
     pub media_type: String,
     /// The body, or its beginning.
     pub content: Bytes,

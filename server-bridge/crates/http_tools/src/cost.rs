@@ -10,7 +10,7 @@ struct Group<'a> {
     /// The function whose arguments it contains; empty if there is none.
     function: &'a str,
     is_bracket: bool,
-    /// Its selectors or arguments so far.
+    /// The selectors or arguments in it so far.
     parts: Vec<&'a str>,
     /// The offset of the next part, in bytes.
     begin: usize,

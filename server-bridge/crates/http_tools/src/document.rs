@@ -162,7 +162,7 @@ impl HttpTool {
         &self.address.origin
     }
 
-    /// Its host, without the scheme, and with the port if that is not the default.
+    /// The tool's host, without the scheme, and with the port if that is not the default.
     pub fn host(&self) -> &str {
         self.address.origin.split_once("://").map_or("", |(_, host)| host)
     }
@@ -178,7 +178,7 @@ impl HttpTool {
         with_via(self.origin(), self.via())
     }
 
-    /// Its host, as people see it, with the runner through which it is reached.
+    /// The tool's host, as people see it, with the runner through which it is reached.
     pub fn host_shown(&self) -> String {
         with_via(self.host(), self.via())
     }

@@ -25,7 +25,7 @@ pub enum Error {
     /// The account has no credit left.
     #[error("the provider reports that the account has no credit left ({0})")]
     Quota(String),
-    /// The provider has a problem of its own.
+    /// The provider itself has a problem.
     #[error("the provider failed ({0})")]
     Provider(String),
     /// The provider could not be reached, or the connection broke.

@@ -31,7 +31,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of one tenant's concurrent calls on the server's own model.
 pub const SHARED_CALLS: usize = 5;
 
-/// The maximum number of one tenant's concurrent calls on a model of their own.
+/// The maximum number of one tenant's concurrent calls on the tenant's own model.
 pub const PERSONAL_CALLS: usize = 3;
 
 /// The maximum number of concurrent calls of one tenant's sub-agents.

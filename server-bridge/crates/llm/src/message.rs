@@ -109,7 +109,7 @@ pub struct ToolCall {
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// Its arguments as the model wrote them: JSON, unless it made a mistake.
+    /// The call's arguments as the model wrote them: JSON, unless it made a mistake.
     pub arguments: String,
 }
 
@@ -147,7 +147,7 @@ pub struct ToolResult {
 }
 
 impl Content {
-    /// Its text; `None` for an image.
+    /// The piece's text; `None` for an image.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

@@ -20,7 +20,7 @@ pub enum Delta {
     },
     /// The model begins a call; `slot` distinguishes the calls of one answer.
     ToolCall {
-        /// Its position in the answer, by the provider's count.
+        /// The call's position in the answer, by the provider's count.
         slot: u64,
         /// The provider's name for the call.
         id: String,

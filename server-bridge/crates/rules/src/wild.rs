@@ -85,7 +85,7 @@ impl Wild {
         Ok(Self::Stars(pieces.into()))
     }
 
-    /// Its text, if it has no wildcards.
+    /// The pattern's text, if it has no wildcards.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self {
             Self::Stars(pieces) if pieces.len() == 1 => Some(&pieces[0]),

@@ -182,7 +182,7 @@ impl Bucket {
         url.ok_or_else(|| Error::Missing { key: key.to_owned() })
     }
 
-    /// Repeats a request until it succeeds, fails for good, or takes too long.
+    /// Repeats a request until it succeeds, fails permanently, or takes too long.
     async fn patiently<T, F: Future<Output = Result<T>>>(&self, once: impl Fn() -> F) -> Result<T> {
         let deadline = Instant::now() + self.patience;
         let (mut attempt, mut pause) = (1, FIRST_PAUSE);

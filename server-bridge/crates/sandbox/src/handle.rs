@@ -79,8 +79,8 @@ impl Sandbox {
     /// Attaches to an exec that an earlier process of the server, or another caller, started: returns its events from this
     /// offset of its output on, including its end.
     ///
-    /// Its last event is a failure with `no_such_exec` if the runner's current process never had it, `expired` if its result
-    /// was acknowledged or discarded, and `detached` once another client attaches and the output is not retained.
+    /// The exec's last event is a failure with `no_such_exec` if the runner's current process never had it, `expired` if its result was acknowledged
+    /// or discarded, and `detached` once another client attaches and the output is not retained.
     pub async fn attach(
         &self,
         exec_id: ExecId,

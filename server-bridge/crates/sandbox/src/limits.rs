@@ -75,10 +75,10 @@ pub(crate) const CONTAINER_KEY_BYTES: usize = 44;
 /// The longest host name of a container, in bytes.
 pub(crate) const HOSTNAME_BYTES: usize = 63;
 
-/// The longest text that is kept of a runner's facts, in bytes; a path may be this long.
+/// The longest text that is kept of a runner's description, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
 
-/// The largest number of layers, and of capabilities, that are kept of a runner's facts.
+/// The largest number of layers, and of capabilities, that are kept of a runner's description.
 pub(crate) const FACT_ITEMS: usize = 64;
 
 /// The longest error description that is kept of a runner's text, in bytes.

@@ -21,7 +21,7 @@ use crate::requirement::Requirement;
 /// A runner that is connected now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerState {
-    /// Its registered name.
+    /// The runner's registered name.
     pub name: String,
     /// When this connection registered.
     pub since: SystemTime,
@@ -32,7 +32,7 @@ pub struct RunnerState {
 /// A change in a runner's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunnerEvent {
-    /// It connected, or connected again.
+    /// The runner connected, or connected again.
     Online {
         /// The user key of its owner.
         user_key: String,
@@ -41,7 +41,7 @@ pub enum RunnerEvent {
         /// The runner's description of itself.
         facts: Arc<RunnerFacts>,
     },
-    /// It is no longer connected.
+    /// The runner is no longer connected.
     Offline {
         /// The user key of its owner.
         user_key: String,
@@ -64,9 +64,9 @@ pub enum RunnerEvent {
 /// The reason why a runner is disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disconnect {
-    /// Its token is no longer valid; the runner is asked not to come back.
+    /// The runner's token is no longer valid; the runner is asked not to come back.
     Revoked,
-    /// It may reconnect.
+    /// The runner may reconnect.
     Stopping,
 }
 

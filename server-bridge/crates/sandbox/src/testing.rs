@@ -85,7 +85,7 @@ impl<L: Link> ScriptedRunner<L> {
         Self::connect_with(link, token, facts(boot)).await
     }
 
-    /// Registers with these facts.
+    /// Registers with this description.
     pub(crate) async fn connect_with(mut link: L, token: &str, facts: Facts) -> Self {
         send(&mut link, &register_with(token, Some(facts))).await;
         let Some(Handshake::RegisterOk { body }) = receive(&mut link).await else { panic!("refused") };

@@ -70,7 +70,7 @@ pub enum Expected {
     NotDirectory,
     /// The archive is refused.
     Archive,
-    /// It succeeds, and neither shows nor changes anything outside.
+    /// The attempt succeeds, and neither shows nor changes anything outside.
     Inside,
     /// An answer that no case expects.
     Other,

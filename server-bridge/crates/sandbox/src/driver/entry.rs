@@ -15,25 +15,24 @@ use crate::error::SandboxError;
 /// How a stream relates to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It carries the request itself.
+    /// The stream carries the request itself.
     Original,
-    /// It asks to resume an earlier stream's work; no answer yet.
+    /// The stream asks to resume an earlier stream's work; no answer yet.
     Attaching,
-    /// It resumed that work.
+    /// The stream resumed that work.
     Attached,
-    /// It reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is
-    /// not known yet.
+    /// The stream reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is not known yet.
     Rereading(u64),
-    /// It reads the rest of the file, which is still the same one.
+    /// The stream reads the rest of the file, which is still the same one.
     Reread(u64),
 }
 
 /// The fate of a stream whose link is lost.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It resumes over the next link.
+    /// The stream resumes over the next link.
     Waits,
-    /// It is dropped, because nothing waits for it.
+    /// The stream is dropped, because nothing waits for it.
     Gone,
     /// No later link can answer it.
     Fails(SandboxError),
@@ -163,7 +162,7 @@ impl Entry {
         }
     }
 
-    /// Its fate now that its link is lost.
+    /// The stream's fate now that its link is lost.
     pub(super) fn fate(&mut self, runner: &str) -> Fate {
         if self.is_left {
             return Fate::Gone;

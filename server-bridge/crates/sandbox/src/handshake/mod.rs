@@ -1,6 +1,6 @@
 //! The handshake from the server's side, on any link, and the admission of a runner in it.
 //!
-//! A runner without the extension `sandbridge` is treated as one of xbot's; `xbot` fills in the facts it does not report.
+//! A runner without the extension `sandbridge` is treated as one of xbot's; `xbot` fills in the details that it does not report.
 
 mod admission;
 mod xbot;

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::facts::{LEGACY_PROFILE, RunnerFacts, fact};
 
-/// The facts of a runner that reports nothing but its workspace.
+/// The description of a runner that reports nothing but its workspace.
 pub(super) fn facts(register: &Register) -> RunnerFacts {
     let lacks =
         |name: &str, detail: &str| Layer { name: name.to_owned(), holds: false, detail: detail.to_owned() };

@@ -19,7 +19,7 @@ pub(super) struct Call {
     id: String,
     /// The complete message.
     pub(super) text: String,
-    /// Its share of the budget until the request has been sent.
+    /// The call's share of the budget until the request has been sent.
     pub(super) account: Option<MessageAccount>,
     answer: Waiter,
 }
@@ -120,7 +120,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Its share of the budget, to be kept as long as the data taken from it.
+    /// The answer's share of the budget, to be kept as long as the data taken from it.
     pub(super) fn into_account(self) -> MessageAccount {
         self.account
     }

@@ -41,7 +41,7 @@ pub(super) enum Standing {
     Missing,
     Stopped,
     Running,
-    /// It was frozen: nothing in it runs or answers.
+    /// The container was frozen: nothing in it runs or answers.
     Paused,
 }
 

@@ -68,7 +68,11 @@ impl Extract {
                         _ => None,
                     };
                     value = next.ok_or_else(|| {
-                        Problem::new(format!("the response has nothing at {:?} of {:?}", name, names.join(".")))
+                        Problem::new(format!(
+                            "the response has nothing at {:?} of {:?}",
+                            name,
+                            names.join(".")
+                        ))
                     })?;
                 }
                 Ok(value.clone())

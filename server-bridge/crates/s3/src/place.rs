@@ -97,7 +97,9 @@ fn bucket_and_prefix(text: &str) -> Result<(String, String)> {
     let is_part =
         |part: &str| !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_of_prefix);
     if !prefix.is_empty() && !prefix.split('/').all(is_part) {
-        return wrong("a prefix can contain only letters, digits, '.', '_' and '-', with '/' between its parts");
+        return wrong(
+            "a prefix can contain only letters, digits, '.', '_' and '-', with '/' between its parts",
+        );
     }
     Ok((bucket.to_owned(), prefix.to_owned()))
 }

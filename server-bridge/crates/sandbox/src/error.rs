@@ -205,7 +205,9 @@ pub enum ContainerError {
     #[error(transparent)]
     Place(#[from] RouteError),
     /// The user has no container yet.
-    #[error("you have no container yet; the first command creates it: sandbridge exec --on __docker__ -- true")]
+    #[error(
+        "you have no container yet; the first command creates it: sandbridge exec --on __docker__ -- true"
+    )]
     Missing,
     /// An earlier commit or import of the same user is in progress.
     #[error("a commit or import of your container is already in progress; try again when it has ended")]

@@ -62,8 +62,10 @@ impl Found {
             } else if metadata.is_file() {
                 self.file(&path, within, &metadata)?;
             } else {
-                let message =
-                    format!("{} is a link or a special file; a plugin can contain only regular files", path.display());
+                let message = format!(
+                    "{} is a link or a special file; a plugin can contain only regular files",
+                    path.display()
+                );
                 return Err(Failure::other("special_file", message));
             }
         }

@@ -100,7 +100,8 @@ impl<'a> Entry<'a> {
             return Err(ArchiveError::Method(self.name.to_owned(), "encrypted"));
         }
         let local = bytes.get(self.offset as usize..).filter(|rest| rest.starts_with(LOCAL));
-        let local = local.ok_or(ArchiveError::Damaged("an entry is not where the central directory places it"))?;
+        let local =
+            local.ok_or(ArchiveError::Damaged("an entry is not where the central directory places it"))?;
         let start = LOCAL_BYTES + usize::from(short(local, 26)?) + usize::from(short(local, 28)?);
         let packed = start.checked_add(self.packed as usize).and_then(|end| local.get(start..end));
         let packed = packed.ok_or(ArchiveError::Damaged("it ends within an entry"))?;

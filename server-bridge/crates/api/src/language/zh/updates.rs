@@ -15,7 +15,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the running program is no longer in {}", "运行中的程序已不在 {0}"),
     ("{} is read-only", "{0} 是只读的"),
-    ("the runner's user has no permission to replace files in {}: {}", "运行器的用户无权替换 {0} 中的文件：{1*}"),
+    (
+        "the runner's user has no permission to replace files in {}: {}",
+        "运行器的用户无权替换 {0} 中的文件：{1*}",
+    ),
     ("commands may write to {}, where the program is", "命令可以写入程序所在的 {0}"),
     (
         "the link is not encrypted, and anyone on the way could send another program",

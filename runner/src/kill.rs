@@ -272,7 +272,7 @@ pub fn kill_everything() -> KillOutcome {
 /// Kills every process this one started, when this one is about to end: processes being started are killed too, and
 /// nothing more can be started.
 pub(crate) fn kill_everything_for_good() -> KillOutcome {
-    // Held while a command is born: either it is found below, or there is none.
+    // The lock is held while a command is born, so every command is either found below or was never started.
     marks().is_closed = true;
     kill_everything()
 }

@@ -88,7 +88,7 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
     }
     let config = options.executor_config()?;
     let updates = UpdateConfig::new(&options.update)?;
-    // Before any thread starts, and outside of the guardian's namespaces.
+    // Done before any thread starts, and outside of the guardian's namespaces.
     let limits = group::establish(&config.bounds.limits);
     let group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
     let restart = matches!(source, Source::Server { .. }) && !options.update.on_trial;

@@ -28,7 +28,7 @@ const fn partly(variable: &'static str, home: &'static str, parts: &'static [&'s
     Toolchain { variable, home, parts, path: &["bin"], is_told: false }
 }
 
-/// In the order of PATH.
+/// The known toolchains, in the order of PATH.
 const TOOLCHAINS: &[Toolchain] = &[
     partly("", ".local", &["bin"]),
     partly("CARGO_HOME", ".cargo", &["bin", "env"]),

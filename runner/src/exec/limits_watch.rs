@@ -93,7 +93,7 @@ async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut m
         post(move || drop(paused));
         return false;
     };
-    // Before it dies, so that its exec can report the reason.
+    // Recorded before the tree dies, so that its exec can report the reason.
     let told = execs.registry.met_limit(mark, limit);
     tracing::warn!("a command was {limit}; reported to its caller: {told}");
     let end = move || {

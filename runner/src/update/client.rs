@@ -40,7 +40,7 @@ pub fn run(state_dir: &Path) -> Result<i32, Error> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                // Left by a runner that was killed.
+                // The socket was left by a runner that was killed.
                 let _ = fs::remove_file(address(&handle, &name));
             }
             Err(error) => return Err(Error::file(place.join(name))(error)),

@@ -82,7 +82,7 @@ fn a_stalled_exec_does_not_stop_another() {
         until_stalled(&mut world.peer, stalled).await;
         assert_eq!(world.shell("echo through").await.text(), "through\n");
         world.peer.cancel(stalled).await;
-        // There is no drain: the rest is dropped, and this is reported.
+        // Nothing is drained, so the rest is dropped, and this is reported.
         let outcome = world.peer.outcome(stalled).await;
         assert!(outcome.exited().cancelled && outcome.closed().dropped_bytes > 0, "{:?}", outcome.closed);
     });

@@ -32,7 +32,7 @@ pub const SESSION_BUDGET_BYTES: u64 = 16 * 1024 * 1024;
 /// A new stream's credit is at most the remaining budget divided by this.
 pub const CREDIT_SHARE: u64 = 4;
 
-/// If it is more than [`STREAM_CREDIT_BYTES`], it is at most the remaining budget divided by this.
+/// A new stream's credit above [`STREAM_CREDIT_BYTES`] is at most the remaining budget divided by this.
 pub const LARGE_CREDIT_SHARE: u64 = 16;
 
 /// The maximum number of streams that carry data (exec, file contents, directory listings) open at once on one link.

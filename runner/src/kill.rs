@@ -147,7 +147,7 @@ pub fn members(mark: Mark) -> Vec<u32> {
     processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
 }
 
-/// Those of `marks` whose trees have a living member, found in one pass over all processes.
+/// The marks among `marks` whose trees have a living member, found in one pass over all processes.
 pub(crate) fn living(marks: &[Mark]) -> HashSet<Mark> {
     let numbers: HashMap<u64, Mark> = marks.iter().filter_map(|mark| Some((mark.number?, *mark))).collect();
     let unmarked = marks.iter().filter(|mark| mark.number.is_none());

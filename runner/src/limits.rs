@@ -87,7 +87,7 @@ pub const TEMPORARY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// How much commands may store in their `/dev/shm`, in bytes; less on a machine with little memory.
 pub const SHARED_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Each of the two may use at most the machine's memory divided by this.
+/// Each of `/tmp` and `/dev/shm` may use at most the machine's memory divided by this.
 pub const TEMPORARY_MEMORY_PART: u64 = 4;
 
 /// A temporary file system may hold one file or directory per this many bytes of its size.

@@ -72,8 +72,7 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 
 /// Runs until it is stopped, or another program replaces this one.
 fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
-    // In a trial, the parent process: if that is killed, nothing else would end the trial while the server cannot be
-    // reached.
+    // In a trial, this is the parent process: if that is killed, nothing else would end the trial while the server cannot be reached.
     let parent = match options.update.on_trial {
         true => i32::try_from(std::os::unix::process::parent_id()).ok(),
         false => options.ends_with_parent,

@@ -141,7 +141,7 @@ impl ScriptedModel {
         times.iter().map(|Answered(_, came, went)| (*came, *went)).collect()
     }
 
-    /// The same times for an agent of a group, by its handle.
+    /// The times of [`ScriptedModel::times`] for an agent of a group, by its handle.
     pub fn times_of(&self, handle: &str) -> Vec<(Instant, Instant)> {
         let times = self.log.times.lock().unwrap_or_else(PoisonError::into_inner);
         let own = times.iter().filter(|Answered(agent, ..)| agent == handle);

@@ -107,7 +107,7 @@ pub struct ConfinePolicy {
     pub home: PathBuf,
     /// The name of that user.
     pub user: String,
-    /// That user's login shell.
+    /// The login shell of that user.
     pub shell: String,
     /// The user that commands become; the runner's own user, without any change, when absent.
     pub run_as: Option<Account>,

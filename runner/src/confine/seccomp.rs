@@ -66,11 +66,11 @@ pub(super) struct Filter<'a> {
 /// The System V IPC objects and POSIX message queues that commands use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ipc {
-    /// The spawner's own.
+    /// The spawner's own objects.
     Own,
-    /// Those of the container, which exists for these commands alone.
+    /// The container's objects; the container exists for these commands alone.
     OfContainer,
-    /// None: they would be the machine's.
+    /// No objects, since they would be the machine's.
     Refused,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct SocketFiles {
 }
 
 impl Bound {
-    /// Those of the network namespace that the calling thread is in.
+    /// The bound sockets of the network namespace that the calling thread is in.
     pub(super) fn here() -> Self {
         Self(fs::read("/proc/thread-self/net/unix").map(|list| names(&list)))
     }

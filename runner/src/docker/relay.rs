@@ -215,7 +215,7 @@ impl Relay<'_> {
         Ok(Started { process, link: StdioLink::new(input, output, false).map_err(unusable)? })
     }
 
-    /// Registers the container's runner with the server, as this one.
+    /// Registers the container's runner with the server, under this runner's identity.
     async fn register(&self, started: &mut Started) -> Result<WebSocketLink, Over> {
         let state_dir = &self.container.state_dir;
         let token = self

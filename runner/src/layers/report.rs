@@ -14,7 +14,7 @@ pub(crate) const SWITCHED_OFF: &str = "switched off";
 /// One layer of confinement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// One of [`layer_name`].
+    /// The layer's name, one of [`layer_name`].
     pub name: &'static str,
     /// True if the layer is in force.
     pub holds: bool,
@@ -25,7 +25,7 @@ pub struct Layer {
 /// Each layer, and whether it is in effect, in the order in which they were set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerReport {
-    /// Each layer once.
+    /// The layers; each occurs once.
     pub layers: Vec<Layer>,
     landlock_abi: u32,
 }

@@ -41,7 +41,7 @@ fn a_slow_consumer_still_gets_everything_after_the_exit() {
                 }
                 Some(Event::Message { fin: true, .. }) => break,
                 Some(_) => {}
-                // Silent for longer than the idle drain: now it drains.
+                // The exec was silent for longer than the idle drain, so the peer drains now.
                 None => world.peer.session.consumed(stream, std::mem::take(&mut undrained)),
             }
         }

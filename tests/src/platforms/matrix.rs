@@ -151,7 +151,7 @@ impl Account {
         (status, serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// The same for a request that has to succeed.
+    /// Sends a request that has to succeed; returns its answer.
     pub fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) = self.try_call(method, path, body);
         assert_eq!(status, 200, "{method} {path}: {answer}");

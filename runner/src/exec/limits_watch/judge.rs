@@ -33,8 +33,8 @@ pub(super) struct OnMachine {
 }
 
 impl OnMachine {
-    /// The lesser figures, if `other` is the machine with commands. Their processes are not part of the result where they are
-    /// known: one crowd may die while the next one grows, so that the machine never has less than both.
+    /// The smaller of both figures for each resource; `other` was measured while commands ran. The commands' processes are subtracted where their
+    /// number is known: one crowd may die while the next one grows, so that the machine is never without a crowd.
     fn least(self, other: Self) -> Self {
         Self {
             tasks: self.tasks.min(other.tasks.saturating_sub(other.own_processes)),

@@ -225,7 +225,7 @@ impl HttpTool {
         self.rendered(arguments, &|name| secrets.get(name).cloned())
     }
 
-    /// The same request as people may see it: each secret's value is replaced with its name.
+    /// The request for a call, as people may see it: each secret's value is replaced with the secret's name.
     ///
     /// # Errors
     /// [`Problem`] as for [`HttpTool::render`], except for missing secrets.

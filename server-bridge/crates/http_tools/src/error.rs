@@ -13,7 +13,7 @@ impl Problem {
         Self(text.into())
     }
 
-    /// The same problem, with its subject put before it.
+    /// This problem, with its subject put before it.
     pub(crate) fn of(self, what: &str) -> Self {
         Self(format!("{what} cannot be used: {}", self.0))
     }

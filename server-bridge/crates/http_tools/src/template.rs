@@ -56,7 +56,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The same template with its literal texts changed.
+    /// This template with its literal texts changed.
     pub(crate) fn map_texts(self, change: impl Fn(&str) -> String) -> Self {
         let change = |piece| match piece {
             Piece::Text(text) => Piece::Text(change(&text)),

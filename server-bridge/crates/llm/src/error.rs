@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// One word for programs and for the record.
+    /// The error's name, one word for programs and for the record.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Key(_) => "key",

@@ -53,7 +53,7 @@ pub enum Stop {
     ContextFull,
     /// The model, or its provider, refuses to answer.
     Refused,
-    /// Another reason, as the provider names it.
+    /// The model stopped for another reason, as the provider names it.
     Other(String),
 }
 

@@ -50,7 +50,7 @@ impl Bucket {
         Self { patience, ..self }
     }
 
-    /// The same bucket with `part` appended to the prefix.
+    /// This bucket with `part` appended to the prefix.
     #[must_use]
     pub fn below(&self, part: &str) -> Self {
         let mut place = Place::clone(&self.place);

@@ -154,7 +154,7 @@ pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
 /// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
 pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
-/// Limit on the messages of all such runners together, while they arrive, wait and leave, in bytes.
+/// Limit on the messages of all runners of xbot's dialect together, while they arrive, wait and leave, in bytes.
 pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The largest file, and the largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
@@ -163,14 +163,14 @@ pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 102
 /// The interval at which a runner of xbot's dialect is pinged.
 pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Such a runner counts as dead if neither a ping nor a pong arrived from it for this long, whatever else it sent.
+/// A runner of xbot's dialect counts as dead if neither a ping nor a pong arrived from it for this long, whatever else it sent.
 pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
 
 /// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.
 pub(crate) const XBOT_EXEC_MAX_S: u64 = 3600;
 
-/// How long after a command's time limit its answer is awaited: such a runner may wait endlessly for a descendant of the
-/// command, and a large output takes time to arrive.
+/// How long after a command's time limit its answer is awaited: a runner of xbot's dialect may wait endlessly for a descendant of the command, and a
+/// large output takes time to arrive.
 pub(crate) const XBOT_EXEC_GRACE: Duration = Duration::from_secs(30);
 
 /// How long a runner of xbot's dialect may take for any request except a command: a FIFO may block it forever.

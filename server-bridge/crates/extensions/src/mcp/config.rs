@@ -145,7 +145,7 @@ impl Spec {
         }
     }
 
-    /// The way in which it is reached, as the API names it.
+    /// The way in which the server is reached, as the API names it.
     pub(super) fn transport(&self) -> McpTransport {
         match self.launch {
             Launch::Program { .. } => McpTransport::Stdio,

@@ -160,7 +160,7 @@ where
         .is_some_and(|info| info.protocol_version.has_initialize() && info.capabilities.logging.is_some())
     {
         let level = service.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
-        // The server's log messages help people, but it also works without them.
+        // The server's log messages help people, but the connection also works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
     Ok(Connection {

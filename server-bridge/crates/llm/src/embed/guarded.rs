@@ -86,7 +86,7 @@ impl Guarded {
         Self { embedder, setting, rest }
     }
 
-    /// The same as for [`Embedder::model`].
+    /// The model's name; see [`Embedder::model`].
     #[must_use]
     pub fn model(&self) -> &str {
         self.embedder.model()

@@ -19,7 +19,7 @@ pub(crate) struct Reading {
     pub(crate) operands: String,
     /// The command's options, one for each letter.
     pub(crate) options: Vec<String>,
-    /// The same, if a word is only known when it runs.
+    /// The command with its unknown words, if any of its words is only known when it runs.
     pub(crate) open: Option<Open>,
 }
 

@@ -106,7 +106,7 @@ impl LinkHandle {
         &self.facts
     }
 
-    /// The same runner with the description from a later registration.
+    /// A handle of the same runner with the description from a later registration.
     pub(crate) fn with_facts(&self, facts: Arc<RunnerFacts>) -> Self {
         Self { facts, ..self.clone() }
     }

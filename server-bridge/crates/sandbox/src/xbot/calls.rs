@@ -50,7 +50,7 @@ impl Calls {
         (Self { shared: Arc::new(shared), has_asked: AtomicBool::new(false) }, receiver)
     }
 
-    /// The same for another job.
+    /// A sender of calls on the same link, for another job.
     pub(super) fn for_job(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), has_asked: AtomicBool::new(false) }
     }
@@ -98,7 +98,7 @@ impl Calls {
             .map_err(|_| self.broken("an answer whose body cannot be decoded"))
     }
 
-    /// The same if the body is not needed.
+    /// Checks that an answer is of this kind, if its body is not needed; fails with the runner's error if it is one.
     pub(super) fn expect(&self, answer: &Answer, kind: &str) -> Result<(), SandboxError> {
         match answer.kind.as_str() {
             "error" => Err(match serde_json::from_str::<Answered<Fault>>(&answer.text) {

@@ -85,7 +85,7 @@ impl Job {
         self.ask_with(kind, body, None).await
     }
 
-    /// The same for a request with a share of the budget.
+    /// Sends a request that is not a command's, with a share of the budget, and waits for its answer.
     pub(super) async fn ask_with<B: Serialize>(
         &self,
         kind: &str,

@@ -101,7 +101,7 @@ pub(super) struct FileInfo {
 }
 
 impl FileInfo {
-    /// The same in our form; `None` if its time is invalid.
+    /// The metadata in our form; `None` if its time is invalid.
     pub(super) fn metadata(&self) -> Option<Metadata> {
         Some(Metadata {
             kind: if self.is_dir { FileKind::Directory } else { kind_of(self.mode) },

@@ -13,7 +13,7 @@ use crate::error::RouteError;
 pub(super) struct PathMap {
     /// This server's directory and the engine's; the longest match is used.
     pairs: Vec<(PathBuf, PathBuf)>,
-    /// True if a path outside all of them is the same for the engine.
+    /// True if a path outside all these directories is the same for the engine.
     else_same: bool,
 }
 

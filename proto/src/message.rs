@@ -385,7 +385,7 @@ pub struct TreeRead {
     pub size_bytes: u64,
     /// Entries that were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
-    /// For people: how much was left out, with the first entry and its reason.
+    /// A note for people: how much was left out, with the first entry and its reason.
     pub note: Option<String>,
 }
 

@@ -264,9 +264,9 @@ pub struct Attach {
 pub struct Report {
     /// The exec to report on.
     pub exec_id: ExecId,
-    /// At most this much of the beginning of its output, in bytes; at most 128 KiB.
+    /// How much of the beginning of the exec's output to report, in bytes; at most 128 KiB.
     pub head_bytes: u32,
-    /// At most this much of the end of its output, in bytes; at most 128 KiB.
+    /// How much of the end of the exec's output to report, in bytes; at most 128 KiB.
     pub tail_bytes: u32,
 }
 
@@ -309,7 +309,7 @@ pub struct ReadFile {
     pub path: WirePath,
     /// The offset of the first byte.
     pub offset: u64,
-    /// At most this many bytes; to the end when absent.
+    /// The maximum number of bytes to send; to the end when absent.
     pub length: Option<u64>,
 }
 
@@ -400,7 +400,7 @@ pub struct Glob {
     pub path: WirePath,
     /// True to also find files that `.gitignore` excludes.
     pub ignored: bool,
-    /// At most this many results, the newest; the runner has its own limit.
+    /// The maximum number of results, the newest first; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -423,7 +423,7 @@ pub struct Grep {
     pub context_lines: u32,
     /// True to also search files that `.gitignore` excludes.
     pub ignored: bool,
-    /// At most this many matching lines; the runner has its own limit.
+    /// The maximum number of matching lines; the runner has its own limit.
     pub max_results: u32,
 }
 

@@ -58,7 +58,7 @@ pub struct Executor {
     requests: TaskTracker,
     /// Replaces this runner's own program, if it dials a server.
     pub(crate) updates: OnceCell<Rc<Updates>>,
-    /// Set once no more requests are accepted: when everything must have ended.
+    /// The time by which everything must have ended; set once no more requests are accepted.
     stop_due: Cell<Option<Instant>>,
     /// Cancelled once every command is dead.
     stopped: CancellationToken,

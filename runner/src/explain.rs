@@ -63,7 +63,7 @@ pub struct Entry {
 pub struct Explanation {
     /// The requested path, made absolute.
     pub path: PathBuf,
-    /// Without symbolic links, as far as it exists.
+    /// The path without symbolic links, as far as it exists.
     pub resolved: PathBuf,
     /// True if it exists outside of the sandbox.
     pub exists: bool,

@@ -136,7 +136,7 @@ pub const STOP_GRACE_MS: u64 = 2_000;
 /// The first pause between two checks whether a stopped tree has ended, in milliseconds; it doubles.
 pub const STOP_LOOK_MS: u64 = 5;
 
-/// The longest pause between two such checks, in milliseconds.
+/// The longest pause between two checks whether a stopped tree has ended, in milliseconds.
 pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 
 /// A container that ran this long is restarted without the pause for one that does not start, in milliseconds.
@@ -180,13 +180,13 @@ pub const TREE_LOOK_MS: u64 = 200;
 /// How much of a file is read at once, while as much is sent, in bytes.
 pub const FILE_PIECE_BYTES: usize = 256 * 1024;
 
-/// How many bytes of a file after such a piece the kernel is asked to read ahead.
+/// How many bytes of a file after the piece that is being read the kernel is asked to read ahead.
 pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
 
 /// A read of one buffer that took this long did more than copy from memory, in microseconds.
 pub const SLOW_READ_US: u64 = 150;
 
-/// How much of a file after such a read is left to other threads, in bytes.
+/// How much of a file after a slow read is left to other threads, in bytes.
 pub const SLOW_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The smallest buffer a file is read into, in bytes: sizes of growing files cannot be trusted.
@@ -311,7 +311,7 @@ pub const FAILURES_A_DOUBLING: u32 = 2;
 /// The longest pause after a failed attempt, in milliseconds; also after a refusal that needs a person.
 pub const RECONNECT_PAUSE_LIMIT_MS: u64 = 60_000;
 
-/// The longest that this pause may be set to, in seconds.
+/// The longest pause that `--reconnect-max` may set, in seconds.
 pub const RECONNECT_PAUSE_MAX_S: f64 = 24.0 * 3600.0;
 
 /// The interval at which the clocks are compared to detect that the machine slept, in milliseconds.
@@ -452,7 +452,7 @@ pub const DEFAULT_MEMORY_PART: (u64, u64) = (3, 4);
 /// The default limit on memory is rounded down to a multiple of this, in bytes.
 pub const DEFAULT_MEMORY_STEP_BYTES: u64 = 64 * 1024 * 1024;
 
-/// By default commands may have together one in this many of the machine's processes.
+/// By default, all commands together may have one in this many of the machine's processes.
 pub const DEFAULT_PIDS_PART: u32 = 16;
 
 /// The minimum of that default, in processes.

@@ -120,7 +120,7 @@ struct Driver<'a, L> {
     sleep: SleepDetector,
     /// A ping of the runner, after the machine slept.
     probe: Option<Bytes>,
-    /// When something must have arrived, after the machine slept.
+    /// The time by which something must have arrived, after the machine slept.
     answer_due: Option<Instant>,
     /// True if the link was given something that is not flushed.
     dirty: bool,

@@ -25,7 +25,7 @@ const SET_UP: &str = r#"
     mkdir .old && pivot_root . .old && exec sh -c 'umount -l /.old && rmdir /.old && echo ready && exec sleep 3600'
 "#;
 
-/// The directories of programs on such machines.
+/// The directories of programs on machines with only busybox or a fresh Debian.
 const PATH: &str = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The user who runs a command in the root.

@@ -13,23 +13,23 @@ use crate::model;
 /// How the embedder answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// With vectors.
+    /// It answers with vectors.
     Well,
-    /// With this status, and these further headers, one per line.
+    /// It answers with this status, and these further headers, one per line.
     Refuses(u16, &'static str),
-    /// No answer at all.
+    /// It does not answer.
     Hangs,
-    /// With vectors that have this many additional numbers.
+    /// It answers with vectors that have this many additional numbers.
     Wider(usize),
-    /// With a null in each vector.
+    /// It answers with a null in each vector.
     NoNumber,
-    /// With zeros.
+    /// It answers with vectors of zeros.
     Zero,
-    /// With one vector too few.
+    /// It answers with one vector too few.
     Fewer,
-    /// With an HTML page.
+    /// It answers with an HTML page.
     Nonsense,
-    /// With zeros for texts that have this word, and vectors for others.
+    /// It answers with zeros for texts that have this word, and with vectors for others.
     ZeroFor(&'static str),
 }
 

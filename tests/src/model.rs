@@ -27,7 +27,7 @@ pub struct Asked {
 pub enum Reply {
     /// Words, in several pieces.
     Say(String),
-    /// A text, sent in pieces with this pause between them.
+    /// A text, sent in pieces with this pause between the pieces.
     Slowly(String, Duration),
     /// A text; the answer ends once the gate is open.
     Held(String, Gate),

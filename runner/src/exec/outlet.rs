@@ -201,7 +201,7 @@ impl Outlet {
         self.state.borrow_mut().met_limit.take()
     }
 
-    /// When the exec was created.
+    /// The time at which the exec was created.
     pub(super) fn born(&self) -> Instant {
         self.state.borrow().born
     }
@@ -334,7 +334,7 @@ impl State {
         });
     }
 
-    /// When to give up on a reader that cancelled and takes nothing, if there is one.
+    /// The time at which to give up on a reader that cancelled and takes nothing, if there is one.
     fn give_up_due(&self) -> Option<Instant> {
         let waits = |reader: &Reader| reader.wants_output && reader.stream.is_cancelled();
         self.gives_up_at.filter(|_| self.readers.iter().any(waits))

@@ -37,9 +37,9 @@ pub(crate) struct Host {
     pub(crate) files: Files,
     pub(crate) git_watch: Watch,
     spawner: Here,
-    /// For requests with a narrower profile than the runner's; started for the first one.
+    /// The spawners for requests with a narrower profile than the runner's; each is started for the first such request.
     narrower: Spawners,
-    /// For requests that name the privileged user.
+    /// The user and the spawners for requests that name the privileged user.
     privileged: Option<(Account, Spawners)>,
     /// Cancelled when the runner is to stop.
     pub(crate) stopping: CancellationToken,

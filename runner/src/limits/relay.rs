@@ -31,13 +31,13 @@ pub const HTTP_REQUESTS: usize = 64;
 /// The largest body of an HTTP request for the server, in bytes.
 pub const HTTP_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The longest URL of such a request, in bytes.
+/// The longest URL of an HTTP request for the server, in bytes.
 pub const HTTP_URL_BYTES: usize = 8 * 1024;
 
-/// The maximum number of headers of such a request.
+/// The maximum number of headers of an HTTP request for the server.
 pub const HTTP_HEADERS: usize = 100;
 
-/// The total size of such a request's headers, in bytes.
+/// The maximum total size of the headers of an HTTP request for the server, in bytes.
 pub const HTTP_HEADERS_BYTES: usize = 64 * 1024;
 
 /// The maximum size of the status and the headers of the response together, in bytes.

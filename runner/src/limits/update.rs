@@ -42,13 +42,13 @@ pub const UPDATE_RETURN_MS: u64 = TRIAL_MS + 30_000;
 /// How long a replaced runner keeps reading until the server has closed the link, in milliseconds.
 pub const UPDATE_LINGER_MS: u64 = 1_000;
 
-/// With `--auto-update`, the least time from one attempt to the next, in milliseconds.
+/// With `--auto-update`, the shortest time from one attempt to the next, in milliseconds.
 pub const AUTO_UPDATE_PAUSE_MS: u64 = 10 * 60 * 1_000;
 
 /// How many `sandbridge-runner update` clients one runner serves at once.
 pub const CONTROL_CONNECTIONS: usize = 8;
 
-/// The longest line on the socket between such a client and its runner, in bytes.
+/// The longest line between `sandbridge-runner update` and a runner, in bytes.
 pub const CONTROL_LINE_BYTES: usize = 4_096;
 
 /// How long a request on that socket may take to arrive, and its answer to be read, in milliseconds.

@@ -90,7 +90,7 @@ impl<'a> Scan<'a> {
 
     pub(super) fn run(mut self) {
         if self.root == Path::new("/") {
-            // Such a workspace gets no mounts either, and a search would go through file systems of every kind.
+            // A workspace that is the whole machine gets no mounts either, and a search would go through file systems of every kind.
             return self.found.gaps.push(
                 "the workspace is the whole machine, which is not searched for repositories".to_owned(),
             );

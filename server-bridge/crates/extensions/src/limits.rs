@@ -107,7 +107,7 @@ pub const MCP_SAMPLES_PER_CALL: usize = 8;
 pub const MCP_SAMPLE_TOKENS: u32 = 4096;
 /// The longest request of a server to a model, in bytes: its user sees all of it.
 pub const MCP_SAMPLE_BYTES: usize = 16 * 1024;
-/// The largest number of messages of such a request.
+/// The largest number of messages in a server's request to a model.
 pub const MCP_SAMPLE_MESSAGES: usize = 32;
 /// How long a server may take to set its log level.
 pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
@@ -275,9 +275,9 @@ pub const LOG_RESULT_BYTES: usize = 64 * 1024;
 
 /// The time limit for finding out which programs and variables that skills need are missing on a machine.
 pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
-/// How long the result of such a look-up is kept.
+/// How long the result of a look-up of programs and variables is kept.
 pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);
-/// The largest number of results that are remembered.
+/// The largest number of results of look-ups that are remembered.
 pub const NEEDS_KEPT: usize = 1_000;
 /// The largest number of programs, and of variables, that one look-up checks.
 pub const NEEDS_LOOKED_UP: usize = 200;

@@ -29,13 +29,13 @@ pub(crate) trait Wording {
 /// How a passage ends, for later additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// With a user's or a tool's text: `"}`.
+    /// It ends with a user's or a tool's text: `"}`.
     Text,
-    /// With a user's or a tool's list of parts: `]}`.
+    /// It ends with a user's or a tool's list of parts: `]}`.
     Parts,
-    /// With an empty list of parts.
+    /// It ends with an empty list of parts.
     NoParts,
-    /// With the model's own text, or without content.
+    /// It ends with the model's own text, or without content.
     Closed,
 }
 

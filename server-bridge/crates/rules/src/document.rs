@@ -48,7 +48,7 @@ pub enum ProblemKind {
     /// The entry has the wrong shape, and has no effect.
     #[error("{0}")]
     Shape(&'static str),
-    /// A key that is unknown in this place: a list under it has no effect.
+    /// The key is unknown in this place: a list under it has no effect.
     #[error("this key is not known; write `deny`, `ask` or `allow`")]
     Key,
     /// A key that occurs twice: only the last one has an effect.

@@ -10,7 +10,7 @@ use quick_xml::events::Event;
 pub struct Listed {
     /// The object's name below the listed prefix.
     pub name: String,
-    /// When it was last modified, in Unix milliseconds by the server's clock.
+    /// The time at which the object was last modified, in Unix milliseconds by the server's clock.
     pub modified_ms: i64,
 }
 

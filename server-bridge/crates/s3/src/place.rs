@@ -14,7 +14,7 @@ const DEFAULT_REGION: &str = "us-east-1";
 #[derive(Clone)]
 pub struct Place {
     pub(crate) bucket: String,
-    /// Without a `/` at either end; may be empty.
+    /// The prefix, without a `/` at either end; may be empty.
     pub(crate) prefix: String,
     pub(crate) region: String,
     pub(crate) access_key: String,

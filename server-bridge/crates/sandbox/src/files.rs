@@ -14,7 +14,7 @@ use crate::upload::Upload;
 pub struct Range {
     /// The offset of the first byte.
     pub offset: u64,
-    /// At most this many bytes; to the end when absent.
+    /// The maximum number of bytes; to the end when absent.
     pub length: Option<u64>,
 }
 

@@ -296,7 +296,7 @@ pub struct DownloadRequest {
     pub mode: Option<u32>,
     /// True if missing parent directories are made.
     pub parents: bool,
-    /// At most this many bytes; the runner has its own limit.
+    /// The maximum size of the file, in bytes; the runner has its own limit.
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,

@@ -21,7 +21,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Names and values, without those that concern the connection.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// At most 4 MiB.
+    /// The body, of at most 4 MiB.
     pub body: Bytes,
     /// The longest wait for the status and the headers of the response.
     pub timeout: Duration,

@@ -23,7 +23,7 @@ use crate::requirement::Requirement;
 pub struct RunnerState {
     /// The runner's registered name.
     pub name: String,
-    /// When this connection registered.
+    /// The time at which this connection registered.
     pub since: SystemTime,
     /// The runner's description of itself.
     pub facts: Arc<RunnerFacts>,
@@ -104,7 +104,7 @@ impl Life {
 #[derive(Debug)]
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
-    /// When users' runners were last sent away, by user key. Changed before `lives`, and read while `lives` is locked.
+    /// The times at which users' runners were last sent away, by user key. Changed before `lives`, and read while `lives` is locked.
     sent_away: Mutex<HashMap<String, Instant>>,
     events: broadcast::Sender<RunnerEvent>,
     /// The layers that a process must have to get the requests waiting for its predecessor.

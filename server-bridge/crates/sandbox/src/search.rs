@@ -19,7 +19,7 @@ pub struct GlobQuery {
     pub path: Vec<u8>,
     /// True to find what `.gitignore` files exclude, too.
     pub ignored: bool,
-    /// At most this many, the newest; the runner has its own limit.
+    /// The maximum number of results, the newest first; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct GrepQuery {
     pub context_lines: u32,
     /// True to search what `.gitignore` files exclude, too.
     pub ignored: bool,
-    /// At most this many matching lines; the runner has its own limit.
+    /// The maximum number of matching lines; the runner has its own limit.
     pub max_results: u32,
 }
 

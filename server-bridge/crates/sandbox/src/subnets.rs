@@ -19,7 +19,7 @@ pub(crate) struct Subnet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubnetPool(Subnet);
 
-/// The error for a text that is not such a range.
+/// The error for a text that is not a range of private addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "use the first address of a private IPv4 network and a prefix from /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, \

@@ -15,9 +15,9 @@ use crate::via::{Failed, Request, Via};
 /// The route. Cheap to clone.
 #[derive(Clone)]
 pub(super) enum Way {
-    /// From this server.
+    /// Requests are sent from this server.
     Server(Talker),
-    /// From a machine, and only from there: a private address is another host in another network.
+    /// Requests are sent from a machine, and only from there: a private address is another host in another network.
     Machine(Box<Via>),
 }
 

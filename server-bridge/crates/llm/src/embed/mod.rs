@@ -71,9 +71,9 @@ pub fn key_without_provider(key: &str) -> Option<&str> {
 /// An embedder, which turns texts into vectors. Cheap to clone; all clones share their state.
 #[derive(Clone, Debug)]
 pub enum Embedder {
-    /// In this process.
+    /// The built-in embedder, in this process.
     BuiltIn(Arc<BuiltIn>),
-    /// At a provider.
+    /// An embedder at a provider.
     Remote(Arc<Remote>),
 }
 

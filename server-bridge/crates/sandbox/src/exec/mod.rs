@@ -69,7 +69,7 @@ pub struct ExecOutcome {
     pub stdout_bytes: u64,
     /// Bytes it wrote to standard error, delivered or not.
     pub stderr_bytes: u64,
-    /// From its start to the exit of its own process.
+    /// The time from the command's start to the exit of its own process.
     pub duration: Duration,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Admitted {
     pub(crate) dialect: Dialect,
     /// The user it claims to serve.
     pub(crate) claimed_user: String,
-    /// When the runner's registration began.
+    /// The time at which the runner's registration began.
     pub(crate) began: Instant,
 }
 

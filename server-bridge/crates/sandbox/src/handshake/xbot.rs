@@ -55,7 +55,7 @@ pub(super) fn boot_id(register: &Register) -> BootId {
     BootId(id)
 }
 
-/// The refusal in a form that such a runner supports: it prints the message.
+/// The refusal in a form that an xbot runner supports: the runner prints the message.
 pub(super) fn refusal_text(refusal: &Refusal) -> String {
     #[derive(Serialize)]
     struct Message<'a> {

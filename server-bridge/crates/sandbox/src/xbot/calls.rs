@@ -86,7 +86,7 @@ impl Calls {
         SandboxError::Protocol { runner: self.shared.place.to_string(), what }
     }
 
-    /// The body of an answer that must be of this kind; the runner's error if it is one.
+    /// The body of an answer that must be of this kind; the runner's error if the answer is one.
     pub(super) fn body<'a, B: Deserialize<'a>>(
         &self,
         answer: &'a Answer,
@@ -98,7 +98,7 @@ impl Calls {
             .map_err(|_| self.broken("an answer whose body cannot be decoded"))
     }
 
-    /// Checks that an answer is of this kind, if its body is not needed; fails with the runner's error if it is one.
+    /// Checks that an answer is of this kind, if its body is not needed; fails with the runner's error if the answer is one.
     pub(super) fn expect(&self, answer: &Answer, kind: &str) -> Result<(), SandboxError> {
         match answer.kind.as_str() {
             "error" => Err(match serde_json::from_str::<Answered<Fault>>(&answer.text) {

@@ -149,7 +149,7 @@ fn deliver(
     .into())
 }
 
-/// Why a command did not start, from an error with few details.
+/// Finds out why a command did not start, from an error with few details.
 async fn not_started(job: &Job, exec: &request::Exec, error: SandboxError) -> SandboxError {
     let SandboxError::Remote { kind, message } = &error else { return error };
     let kind = match kind {

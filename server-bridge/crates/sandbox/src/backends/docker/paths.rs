@@ -18,12 +18,12 @@ pub(super) struct PathMap {
 }
 
 impl PathMap {
-    /// For a server on the engine's machine; configured pairs still take precedence.
+    /// The mapping for a server on the engine's machine; configured pairs still take precedence.
     pub(super) fn same(told: &[(PathBuf, PathBuf)]) -> Self {
         Self { pairs: told.to_vec(), else_same: true }
     }
 
-    /// For a server in a container with these mounts (destination and source); configured pairs take precedence.
+    /// The mapping for a server in a container with these mounts (destination and source); configured pairs take precedence.
     pub(super) fn contained(told: &[(PathBuf, PathBuf)], mounts: Vec<(PathBuf, PathBuf)>) -> Self {
         let of_its_own = |(inside, _): &(PathBuf, PathBuf)| told.iter().all(|(told, _)| told != inside);
         let mounts = mounts.into_iter().filter(of_its_own);

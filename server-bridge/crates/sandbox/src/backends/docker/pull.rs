@@ -21,7 +21,7 @@ const MIB: i64 = 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Pull(Mutex<Option<Layers>>);
 
-/// For each layer the bytes received and its size.
+/// For each layer, the number of bytes received and the size of the layer.
 type Layers = HashMap<String, (i64, i64)>;
 
 impl Pull {

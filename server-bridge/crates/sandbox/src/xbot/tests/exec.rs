@@ -1,4 +1,4 @@
-//! Commands: the requests to such a runner, and the handling of its answers.
+//! Commands: the requests to an xbot runner, and the handling of its answers.
 
 use std::time::Duration;
 

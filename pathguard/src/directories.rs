@@ -14,7 +14,7 @@ use crate::{Error, Kind, Result, Root, path};
 impl Root {
     /// Creates a directory and any missing parents; an existing one is fine and keeps its mode.
     ///
-    /// `mode` is less the umask; set-user-id, set-group-id and sticky bits are stripped.
+    /// `mode` is reduced by the umask; set-user-id, set-group-id and sticky bits are stripped.
     ///
     /// # Errors
     /// `EscapesRoot` (nothing was created outside), `NotADirectory`, `AlreadyExists` for a dangling symbolic link,

@@ -45,7 +45,7 @@ pub enum Error {
     /// The path is invalid for the operation; the text has the reason.
     #[error("invalid path: {0}")]
     InvalidPath(&'static str),
-    /// The file has more than one hard link and [`HardLinks::Refuse`](crate::HardLinks::Refuse) holds.
+    /// The file has more than one hard link and [`HardLinks::Refuse`](crate::HardLinks::Refuse) is in effect.
     #[error("the file has more than one hard link, which this workspace refuses")]
     HardLinked,
     /// The file system or the quota is full, or the file would be too large.

@@ -22,9 +22,9 @@ pub enum Kind {
 pub struct Metadata {
     /// The kind: file, directory, link or special file.
     pub kind: Kind,
-    /// Its size in bytes; for a symbolic link the length of its target.
+    /// The file's size in bytes; for a symbolic link the length of its target.
     pub size_bytes: u64,
-    /// Its permission bits with set-user-id, set-group-id and sticky (at most `0o7777`).
+    /// The file's permission bits with set-user-id, set-group-id and sticky (at most `0o7777`).
     pub mode: u32,
     /// When its content last changed.
     pub modified: SystemTime,
@@ -36,7 +36,7 @@ pub struct Metadata {
     pub group_id: u32,
     /// The device it is on; with `inode` its identity.
     pub device: u64,
-    /// Its inode number on that device.
+    /// The file's inode number on that device.
     pub inode: u64,
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Split<'path> {
     pub(crate) parent: &'path Path,
     /// The last component: never empty, `.` or with a slash; it may be `..`.
     pub(crate) name: &'path OsStr,
-    /// The path ended in `/` or `/.`: only a directory is meant.
+    /// True if the path ended in `/` or `/.`, so that it must name a directory.
     pub(crate) must_be_directory: bool,
 }
 

@@ -19,7 +19,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Lets only regular files through.
+    /// Accepts only regular files.
     pub(crate) fn of(file: File, hard_links: HardLinks) -> Result<Self> {
         let metadata = regular(&file)?;
         if metadata.hard_links > 1 && hard_links == HardLinks::Refuse {
@@ -52,7 +52,7 @@ fn regular(file: &File) -> Result<Metadata> {
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name: bytes, not always UTF-8; never `.` or `..`.
+    /// The entry's name: bytes, not always UTF-8; never `.` or `..`.
     pub name: OsString,
     /// Metadata of the entry itself: a symbolic link is not followed.
     pub metadata: Metadata,

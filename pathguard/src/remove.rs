@@ -26,8 +26,7 @@ impl Root {
 
     /// Removes a path with everything below it; a missing one is fine.
     ///
-    /// Uses a bounded number of descriptors however deep the tree is, and goes on if others add or remove
-    /// entries meanwhile.
+    /// Uses a bounded number of descriptors however deep the tree is, and continues if others add or remove entries meanwhile.
     ///
     /// # Errors
     /// The same as for [`Root::remove`]; `DirectoryNotEmpty` if others kept adding entries. Part of the tree may have been removed.

@@ -23,7 +23,7 @@ pub enum HardLinks {
     /// Read it: package managers and git share files by hard links.
     #[default]
     Allow,
-    /// Answer [`Error::HardLinked`].
+    /// Fail with [`Error::HardLinked`].
     Refuse,
 }
 
@@ -40,8 +40,8 @@ pub struct Root {
 pub struct Protected {
     /// Directories that must stay in place; their content may change. Absolute, without symbolic links.
     pub in_place: Vec<PathBuf>,
-    /// Those in which nothing may be created or removed: inside them only the content of `in_place` directories may change.
-    /// Absolute, without symbolic links.
+    /// Directories in which nothing may be created or removed: inside them only the content of `in_place` directories may change. Absolute, without
+    /// symbolic links.
     pub closed: Vec<PathBuf>,
     /// Files and trees that must stay unchanged, or stay missing. Absolute, without symbolic links.
     pub as_it_is: Vec<PathBuf>,
@@ -89,7 +89,7 @@ impl Root {
         Ok(Self { shared, hard_links: HardLinks::default(), protected: None })
     }
 
-    /// The same root with paths that may only be read.
+    /// This root with paths that may only be read.
     ///
     /// The place of a change is determined by the kernel's path of its directory, not by the spelling in a request.
     #[must_use]
@@ -98,7 +98,7 @@ impl Root {
         Self { protected: (!is_empty).then(|| Arc::new(protected)), ..self }
     }
 
-    /// The same root without protected paths, for changes that its owner makes to these itself.
+    /// This root without protected paths, for changes that the root's owner itself makes to those.
     #[must_use]
     pub fn without_protected(&self) -> Self {
         Self { protected: None, ..self.clone() }
@@ -116,7 +116,7 @@ impl Root {
         if is_protected { Err(Error::Protected) } else { Ok(()) }
     }
 
-    /// The same root with another policy for hard links.
+    /// This root with another policy for hard links.
     #[must_use]
     pub fn with_hard_links(self, hard_links: HardLinks) -> Self {
         Self { hard_links, ..self }

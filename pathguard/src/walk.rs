@@ -59,7 +59,7 @@ pub struct Visit {
     pub path: OsString,
     /// The number of directories between it and the first one; 0 for an entry of that one.
     pub depth: usize,
-    /// Its metadata; a symbolic link is not followed.
+    /// The entry's metadata; a symbolic link is not followed.
     pub metadata: Metadata,
 }
 
@@ -170,7 +170,7 @@ impl Root {
     /// Starts a walk through everything below a directory, following symbolic links to it below the root.
     ///
     /// # Errors
-    /// The same as for [`Root::read_dir`]; the iterator yields the errors of reading, and goes on after them.
+    /// The same as for [`Root::read_dir`]; the iterator yields the errors of reading, and continues after them.
     pub fn walk(&self, path: impl AsRef<Path>) -> Result<Walk> {
         Walk::through(self.open_dir(path)?, self.hard_links)
     }

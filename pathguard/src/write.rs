@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! create_file ─► PendingFile ── write… ──► commit: fsync file, name it, rename over the target, fsync directory
-//!                     └──────── drop ────► the temporary file is gone, the target untouched
+//!                     └──────── drop ────► the temporary file is removed, the target unchanged
 //! ```
 //! The directory of the target is held open from the start, so it cannot be swapped in between, and the last name is
 //! replaced rather than followed. Until `commit` the file has no name at all where the file system can do that
@@ -26,8 +26,8 @@ use crate::{Error, Kind, Metadata, Result, Root, path};
 /// How a file is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CreateOptions {
-    /// Its permission bits, set exactly; set-user-id, set-group-id and sticky bits are stripped. Without it
-    /// an existing file's are kept, and a new file gets `0o644` less the umask.
+    /// The file's permission bits, set exactly; set-user-id, set-group-id and sticky bits are stripped. Without it an existing file's are kept, and a
+    /// new file gets `0o644` reduced by the umask.
     pub mode: Option<u32>,
     /// True if missing folders on the way are created.
     pub parents: bool,
@@ -45,8 +45,8 @@ pub struct PendingFile {
 impl PendingFile {
     /// Makes the content durable and visible under its name, replacing an existing file.
     ///
-    /// Returns the facts of the new file. After an error the old file is untouched, except that an error of
-    /// the very last step (the directory's fsync) may leave the new one in place.
+    /// Returns the metadata of the new file. After an error the old file is untouched, except that an error of the very last step (the directory's
+    /// fsync) may leave the new one in place.
     ///
     /// # Errors
     /// `NoSpace`, `IsADirectory` if a directory took the name meanwhile, `NotFound` if the directory was

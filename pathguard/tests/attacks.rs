@@ -7,10 +7,10 @@ mod support;
 use support::corpus::cases;
 use support::{again, possible_cases, questions};
 
-/// The fewest attacks of the corpus, without questions about the outside.
+/// The minimum number of attacks in the corpus, without questions about the outside.
 const ATTACKS_MIN: usize = 80;
 
-/// The fewest questions that a program without a guard answers.
+/// The minimum number of questions that a program without a guard answers.
 const ANSWERED_MIN: usize = 80;
 
 #[test]

@@ -357,7 +357,7 @@ fn remove_all_copes_with_others_removing_and_adding() {
 fn a_replaced_files_owner_is_kept() {
     let arena = Arena::new(&[Plant::File("f")]);
     let root = root_of(&arena);
-    // A user who may not give files away keeps them.
+    // A user without permission to give files away keeps them.
     let _ = std::os::unix::fs::chown(arena.root().join("f"), Some(12_345), Some(12_345));
     let before = root.stat("f").unwrap();
     let after = write(&root, "f", b"new", CreateOptions::default());

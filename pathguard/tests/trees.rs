@@ -210,7 +210,7 @@ fn a_mirror_removes_what_the_archive_has_not_and_changes_kinds() {
     assert!(to.join("was-file/now").exists());
 }
 
-/// Each is refused, with an error about this entry, and changes nothing outside.
+/// Each archive is refused, with an error about the named entry, and changes nothing outside.
 #[test]
 fn hostile_archives_are_refused_and_touch_nothing_outside() {
     let long_name = format!("d/{}", "n".repeat(256));

@@ -22,7 +22,7 @@ pub fn encode<T: Encode>(value: &T) -> Result<Vec<u8>, WireError> {
         return Err(WireError::new(
             ErrorKind::TooLarge,
             format!(
-                "a request or message holds at most {MAX_CONTROL_BYTES} bytes; this one has {}",
+                "a request or message can have at most {MAX_CONTROL_BYTES} bytes; this one has {}",
                 bytes.len()
             ),
         ));

@@ -64,13 +64,13 @@ error_kinds! {
     8 SpecialFile "special_file",
     /// A name or path is too long.
     9 NameTooLong "name_too_long",
-    /// More symlinks than the limit.
+    /// The path leads through more symlinks than the limit.
     10 TooManySymlinks "too_many_symlinks",
-    /// A path with a NUL byte, or empty.
+    /// The path is empty or contains a NUL byte.
     11 InvalidPath "invalid_path",
     /// The file has several names and the policy refuses that.
     12 HardLinked "hard_linked",
-    /// No space or quota left.
+    /// There is no space or quota left.
     13 NoSpace "no_space",
     /// The file system or profile is read-only.
     14 ReadOnly "read_only",
@@ -90,29 +90,29 @@ error_kinds! {
     25 Expired "expired",
     /// The runner restarted or was unreachable for too long; the command's outcome is unknown.
     26 Lost "lost",
-    /// No exec of that id.
+    /// No exec has that id.
     27 NoSuchExec "no_such_exec",
     /// The request was cancelled.
     28 Cancelled "cancelled",
     /// It is not known whether the request took effect.
     29 Ambiguous "ambiguous",
-    /// A condition (`if_match`) did not hold.
+    /// A condition (`if_match`) was not met.
     30 PreconditionFailed "precondition_failed",
     /// A newer stream reads this exec's output now.
     31 Detached "detached",
     /// The request type is unknown.
     40 UnknownRequest "unknown_request",
-    /// The body does not decode, or its values are invalid.
+    /// The body cannot be decoded, or its values are invalid.
     41 InvalidBody "invalid_body",
     /// Too much is in flight; try again later.
     42 Busy "busy",
     /// This runner cannot do that.
     43 Unsupported "unsupported",
-    /// Larger than a limit.
+    /// Something is larger than its limit.
     44 TooLarge "too_large",
     /// The runner is shutting down.
     45 ShuttingDown "shutting_down",
-    /// A fault of the peer itself.
+    /// An internal error of the peer.
     46 Internal "internal",
 }
 

@@ -134,7 +134,7 @@ impl Header {
         Channel::from_flags(self.flags)
     }
 
-    /// True if the sender's last frame on the stream is this one.
+    /// True if this is the sender's last frame on the stream.
     pub fn is_fin(&self) -> bool {
         self.flags & FLAG_FIN != 0
     }
@@ -161,13 +161,13 @@ impl Header {
 /// Invalid framing; the link is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Fewer than 16 bytes.
+    /// The frame has fewer than 16 bytes.
     #[error("a frame of {0} bytes is shorter than its header")]
     Short(usize),
-    /// A first byte no kind has.
+    /// The first byte is not the number of any kind.
     #[error("unknown frame kind {0}")]
     UnknownKind(u8),
-    /// Larger than its kind allows.
+    /// The frame is larger than its kind allows.
     #[error("a frame of {0} bytes is too large for its kind")]
     TooLarge(usize),
 }

@@ -26,10 +26,10 @@ pub enum Handshake {
     Attach {},
     /// The runner introduces itself.
     Register {
-        /// Repeats the body's, for xbot's dialect; the token decides who the user is.
+        /// The body's user id, repeated for xbot's dialect; the token decides who the user is.
         #[serde(default)]
         user_id: String,
-        /// Identity and facts.
+        /// The runner's identity and description.
         body: Box<Register>,
     },
     /// The server accepts.
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Register {
     }
 }
 
-/// The facts that a Sandbridge runner announces.
+/// What a Sandbridge runner announces about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The protocol versions it speaks.
@@ -112,7 +112,7 @@ pub struct Facts {
     pub landlock_abi: u32,
     /// How whole trees are killed on this machine.
     pub kill_tier: String,
-    /// The layers of confinement, each with true if it holds.
+    /// The layers of confinement, each with true if it is in effect.
     #[serde(default)]
     pub layers: Vec<Layer>,
     /// The users that commands run as, if that is not just the runner's own user.
@@ -156,11 +156,11 @@ impl VersionRange {
 /// One layer of confinement as probed on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
-    /// Its name, such as `landlock`.
+    /// The layer's name, such as `landlock`.
     pub name: String,
-    /// True if it holds.
+    /// True if the layer is in effect.
     pub holds: bool,
-    /// A description, or the reason why it does not hold.
+    /// A description, or the reason why the layer is not in effect.
     #[serde(default)]
     pub detail: String,
 }
@@ -168,7 +168,7 @@ pub struct Layer {
 /// The body of an acceptance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterOk {
-    /// `ok`.
+    /// Always `ok`.
     pub status: String,
     /// Parameters of the extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,7 +186,7 @@ pub struct Accepted {
     pub epoch: Epoch,
     /// A random value that the runner repeats in `ready`.
     pub nonce: Nonce,
-    /// In answer to a one-time token: the runner's permanent token, to be stored before `ready` and used from then on.
+    /// In exchange for a one-time token: the runner's permanent token, to be stored before `ready` and used from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// The server's version, which is also that of the runner that it hands out.
@@ -277,13 +277,13 @@ impl RefusalReason {
     }
 }
 
-/// A text frame that is not a handshake.
+/// The error for a text frame that is not a handshake.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// Larger than 64 KiB.
-    #[error("a handshake holds at most {MAX_HANDSHAKE_BYTES} bytes; this one has {0}")]
+    /// The frame is larger than 64 KiB.
+    #[error("a handshake can have at most {MAX_HANDSHAKE_BYTES} bytes; this one has {0}")]
     TooLarge(usize),
-    /// Not the JSON of any handshake.
+    /// The text is not the JSON of any handshake.
     #[error("not a handshake: {0}")]
     Malformed(#[from] serde_json::Error),
 }

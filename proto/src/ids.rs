@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{Decode, Encode};
 
-/// Text that is not 32 hexadecimal digits.
+/// The error for a text that is not 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an id is 32 hexadecimal digits")]
+#[error("an id must be 32 hexadecimal digits")]
 pub struct InvalidId;
 
 macro_rules! id128 {

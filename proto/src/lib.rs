@@ -19,8 +19,8 @@
 //! | [`version`] | comparing versions |
 //! | [`ids`], [`path`], [`limits`] | newtypes and numbers |
 //!
-//! A new request type goes to [`request`] (its struct, one line in the table), its answer to [`message`], and
-//! a row each to `PROTOCOL.md`. A shipped struct never changes: a new field is a new type number.
+//! A new request type goes to [`request`] (its struct, one line in the table), its answer goes to [`message`], and each of them needs a row in
+//! `PROTOCOL.md`. A shipped struct never changes: a new field is a new type number.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod codec;

@@ -81,17 +81,17 @@ messages! {
     10 FileOpened, "The file that is being streamed.";
     11 FileRead, "The file was streamed.";
     12 FileWritten, "The file is on disk under its name.";
-    13 Metadata, "Facts about a path.";
+    13 Metadata, "Metadata of a path.";
     14 DirRead, "The directory was listed.";
     15 GlobDone, "The paths were found.";
     16 GrepDone, "The lines were found.";
     17 TreeRead, "The tree was streamed.";
     18 TreeWritten, "The tree is on disk.";
-    19 Resolved, "Where a path leads.";
-    30 LlmHeaders, "How the LLM endpoint answers.";
-    31 LlmDone, "The LLM endpoint's answer is complete.";
-    32 HttpHeaders, "How the host of an HTTP request answers.";
-    33 HttpDone, "The answer to an HTTP request is complete.";
+    19 Resolved, "The target of a path.";
+    30 LlmHeaders, "The status and headers of the LLM endpoint's response.";
+    31 LlmDone, "The LLM endpoint's response is complete.";
+    32 HttpHeaders, "The status and headers of the response to an HTTP request.";
+    33 HttpDone, "The response to an HTTP request is complete.";
 }
 
 /// The request succeeded; there is no further result.
@@ -260,7 +260,7 @@ pub struct Resolved {
 pub struct DirEntry {
     /// The name, any bytes but NUL and slash.
     pub name: Vec<u8>,
-    /// Its kind, symlinks not followed.
+    /// The entry's kind, symlinks not followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -300,7 +300,7 @@ pub enum Truncation {
 pub struct GlobEntry {
     /// The request's path joined with the path below it, as other requests accept it.
     pub path: Vec<u8>,
-    /// Its kind, symlinks not followed.
+    /// The file's kind, symlinks not followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -329,11 +329,11 @@ pub struct GlobDone {
 /// One matching line, or one near a match.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepLine {
-    /// Its number in the file, from 1.
+    /// The line's number in the file, from 1.
     pub number: u64,
     /// True if it matches; else it is context.
     pub is_match: bool,
-    /// True if `text` is only a part of it: the part where the match begins.
+    /// True if `text` is only a part of the line: the part where the match begins.
     pub is_cut: bool,
     /// The line without its end, any bytes.
     pub text: Vec<u8>,
@@ -358,15 +358,15 @@ pub struct GrepBatch {
 /// The lines were found.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct GrepDone {
-    /// Matching lines sent.
+    /// The number of matching lines sent.
     pub matches: u64,
-    /// Files they are in.
+    /// The number of files that contain these lines.
     pub files: u64,
-    /// Files searched, those included.
+    /// The number of files searched, including those without a match.
     pub searched: u64,
-    /// Files left out because they are binary, from the point where that was noticed.
+    /// The number of files that were left out because they are binary, from the point where that was noticed.
     pub binary: u64,
-    /// Files and directories left out because they could not be read.
+    /// The number of files and directories that were left out because they could not be read.
     pub unreadable: u64,
     /// The reason why there may be more than was sent; the first of several.
     pub truncated: Option<Truncation>,
@@ -385,7 +385,7 @@ pub struct TreeRead {
     pub size_bytes: u64,
     /// Entries that were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
-    /// For people: how much was left out, with the first entry and its reason.
+    /// A note for people: how much was left out, with the first entry and its reason.
     pub note: Option<String>,
 }
 
@@ -404,23 +404,23 @@ pub struct TreeWritten {
     pub removed: u64,
 }
 
-/// The status and headers of the LLM endpoint's answer; the body follows.
+/// The status and headers of the LLM endpoint's response; the body follows.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LlmHeaders {
-    /// The HTTP status, of an error too.
+    /// The HTTP status, which may be that of an error.
     pub status: u16,
     /// Names in lower case and values, without those that concern one connection or contain secrets.
     pub headers: Vec<(String, String)>,
 }
 
-/// The LLM endpoint's answer is complete.
+/// The LLM endpoint's response is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct LlmDone {
-    /// Bytes of its body.
+    /// The size of the response's body, in bytes.
     pub bytes: u64,
 }
 
-/// The status and headers of the answer to an HTTP request; the body follows.
+/// The status and headers of the response to an HTTP request; the body follows.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct HttpHeaders {
     /// The HTTP status, which may be that of an error or a redirect.
@@ -429,9 +429,9 @@ pub struct HttpHeaders {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
-/// The answer to an HTTP request is complete.
+/// The response to an HTTP request is complete.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct HttpDone {
-    /// Bytes of its body.
+    /// The size of the response's body, in bytes.
     pub bytes: u64,
 }

@@ -24,7 +24,7 @@ pub use worktree::{
 pub trait RequestType: Encode + Decode<()> + Into<Request> {
     /// The number on the wire.
     const TYPE: u16;
-    /// True if DATA frames follow in either direction; such streams are capped at 128 a link.
+    /// True if DATA frames follow in either direction; such streams are capped at 128 per link.
     const CARRIES_DATA: bool;
     /// The message that ends the stream when the request succeeded.
     type Response: message::MessageType;
@@ -97,7 +97,7 @@ requests! {
     6 Resize -> Done, false, "Changes the size of an exec's terminal.";
     10 ReadFile -> FileRead, true, "Reads a file, or a range of it.";
     11 WriteFile -> FileWritten, true, "Writes a whole file: temporary file, fsync, rename.";
-    12 Stat -> Metadata, false, "Facts about a path, symlinks followed.";
+    12 Stat -> Metadata, false, "Requests metadata of a path, symlinks followed.";
     13 ReadDir -> DirRead, true, "Lists a directory.";
     14 MkdirAll -> Done, false, "Makes a directory and its parents.";
     15 Remove -> Done, false, "Removes a file, a symlink or an empty directory.";
@@ -108,7 +108,7 @@ requests! {
     20 ReadTree -> TreeRead, true, "Reads a directory with all that is in it, as a tar archive.";
     21 WriteTree -> TreeWritten, true, "Fills a directory from a tar archive.";
     22 Download -> FileWritten, false, "Fetches a URL into a file.";
-    23 Resolve -> Resolved, false, "Where a path leads, and what is there.";
+    23 Resolve -> Resolved, false, "Resolves a path, and reports the file there.";
     24 WriteResolved -> FileWritten, true, "Writes a whole file where a resolved path leads, if nothing changed there.";
     25 DownloadResolved -> FileWritten, false, "Fetches a URL into a file where a resolved path leads, if nothing changed there.";
     26 Update -> Done, false, "Replaces the runner's program by the one that the server hands out.";
@@ -187,7 +187,7 @@ pub struct Pty {
 /// from offset 0 does.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Exec {
-    /// Chosen by the originator; the same id with the same request attaches, with another one is a conflict.
+    /// Chosen by the originator; the same id with the same request attaches; with another request it is a conflict.
     pub exec_id: ExecId,
     /// The program or the shell line to run.
     pub command: Command,
@@ -264,9 +264,9 @@ pub struct Attach {
 pub struct Report {
     /// The exec to report on.
     pub exec_id: ExecId,
-    /// At most this much of the beginning of its output, in bytes; at most 128 KiB.
+    /// How much of the beginning of the exec's output to report, in bytes; at most 128 KiB.
     pub head_bytes: u32,
-    /// At most this much of the end of its output, in bytes; at most 128 KiB.
+    /// How much of the end of the exec's output to report, in bytes; at most 128 KiB.
     pub tail_bytes: u32,
 }
 
@@ -309,7 +309,7 @@ pub struct ReadFile {
     pub path: WirePath,
     /// The offset of the first byte.
     pub offset: u64,
-    /// At most this many bytes; to the end when absent.
+    /// The maximum number of bytes to send; to the end when absent.
     pub length: Option<u64>,
 }
 
@@ -400,7 +400,7 @@ pub struct Glob {
     pub path: WirePath,
     /// True to also find files that `.gitignore` excludes.
     pub ignored: bool,
-    /// At most this many results, the newest; the runner has a limit of its own.
+    /// The maximum number of results, the newest first; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -419,11 +419,11 @@ pub struct Grep {
     pub include: Option<String>,
     /// True if upper and lower case are the same.
     pub ignore_case: bool,
-    /// How many lines around each matching one are sent too; the runner has a limit of its own.
+    /// How many lines around each match are sent too; the runner has its own limit.
     pub context_lines: u32,
     /// True to also search files that `.gitignore` excludes.
     pub ignored: bool,
-    /// At most this many matching lines; the runner has a limit of its own.
+    /// The maximum number of matching lines; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -440,9 +440,9 @@ pub struct ReadTree {
 
 /// Fills a directory from the tar archive in the DATA that follows, until END.
 ///
-/// Each file is complete or absent. A stream that fails, is cancelled or loses its link leaves the earlier entries; the
-/// failure's description has their numbers. Hard links, devices, FIFOs, sparse files, absolute paths, `..`, and links that
-/// lead out of the tree end it. Permission bits are set exactly, less set-user-id, set-group-id and sticky.
+/// Each file is complete or absent. A stream that fails, is cancelled or loses its link leaves the earlier entries; the failure's description
+/// contains their counts. Hard links, devices, FIFOs, sparse files, absolute paths, `..`, and links that lead out of the tree end it. Permission bits
+/// are set exactly, except set-user-id, set-group-id and sticky.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct WriteTree {
     /// Identifies this change permanently; it is not made again if sent again.
@@ -455,9 +455,9 @@ pub struct WriteTree {
 
 /// Fetches a URL into a file, which gets its name when it is complete.
 ///
-/// The runner itself connects, from its own network; a private address fails with `sandbox_denied`, unless the machine's user
-/// named the host. At most 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on
-/// their usual ports too); one to another origin fails with its address. The download goes on if the link is lost.
+/// The runner itself connects, from its own network; a private address fails with `sandbox_denied`, unless the machine's user named the host. At most
+/// 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on their default ports too); one to another
+/// origin fails with its address. The download continues if the link is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Download {
     /// Identifies this change permanently; it is not made again if sent again.
@@ -470,7 +470,7 @@ pub struct Download {
     pub mode: Option<u32>,
     /// True if missing parent directories are made.
     pub parents: bool,
-    /// Fails with `too_large` beyond this many bytes; the runner has a limit of its own.
+    /// Fails with `too_large` beyond this many bytes; the runner has its own limit.
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,

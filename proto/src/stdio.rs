@@ -19,10 +19,10 @@ pub const ENVELOPE_BYTES: usize = 13;
 /// First byte outside ASCII and UTF-8 (0xF5 starts no character), then `SB1`.
 const MARKER: [u8; 4] = [0xf5, b'S', b'B', b'1'];
 
-/// The most that may be skipped in search of the first marker, in bytes: half a frame may remain from an old attacher.
+/// How much may be skipped in search of the first marker, in bytes: half a frame may remain from an old attacher.
 const MAX_SKIPPED_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
-/// The most that may be checksummed in search of the first envelope, in bytes: overlapping false heads are expensive.
+/// How much may be checksummed in search of the first envelope, in bytes: overlapping false heads are expensive.
 const MAX_CHECKED_BYTES: usize = 32 * MAX_FRAME_BYTES;
 
 /// The content of an envelope.
@@ -34,7 +34,7 @@ pub enum Payload {
     Binary(Bytes),
 }
 
-/// A byte stream without envelopes.
+/// The error for a byte stream that does not consist of envelopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StdioError {
     /// Something else is where an envelope must begin, or its checksum is wrong.
@@ -144,7 +144,7 @@ impl Reader {
         self.within_bounds()
     }
 
-    /// An error when the search for the first envelope has gone on for too long.
+    /// Fails if the search for the first envelope has examined too much.
     fn within_bounds(&self) -> Result<(), StdioError> {
         let gives_up = self.skipped_bytes > MAX_SKIPPED_BYTES || self.checked_bytes > MAX_CHECKED_BYTES;
         if gives_up { Err(StdioError::OutOfSync) } else { Ok(()) }

@@ -1,9 +1,8 @@
 //! The machine's users that commands run as, read from `/etc/passwd` and `/etc/group`.
 //!
-//! A runner started by root can run commands as an ordinary user ([`RunAs::default`]), and can let requests name a second
-//! one ([`RunAs::privileged`]). The child itself changes user, between its birth and its program (`sys::spawn`). File
-//! operations act as the default user too (`Account::acting`), so that files created by them belong to that user, and
-//! files that the user may not touch stay untouched.
+//! A runner started by root can run commands as an ordinary user ([`RunAs::default`]), and can let requests name a second one
+//! ([`RunAs::privileged`]). The child itself changes user, between its birth and its program (`sys::spawn`). File operations act as the default user
+//! too (`Account::acting`), so that files created by them belong to that user, and files that the user has no permission to touch stay untouched.
 
 use std::fmt;
 use std::fs;

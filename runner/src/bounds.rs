@@ -24,7 +24,7 @@ pub(crate) const NAME_SERVER_PORT: u16 = 53;
 pub struct Bounds {
     /// The networks that commands may reach.
     pub network: Network,
-    /// The resources they may use.
+    /// The resources that commands may use.
     pub limits: Limits,
     /// Hosts, in the form of a URL's host, that the runner downloads from even if their addresses belong to this machine or
     /// its network.
@@ -37,10 +37,9 @@ pub struct Bounds {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// The kind of network they have.
+    /// The kind of network that commands have.
     pub reach: Reach,
-    /// The TCP ports they may connect to; empty means all. With a list, UDP is refused unless it contains 53: name servers
-    /// need it.
+    /// The TCP ports that commands may connect to; empty means all. With a list, UDP is refused unless it contains 53: name servers need it.
     pub ports: Vec<u16>,
 }
 

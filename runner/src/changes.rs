@@ -1,6 +1,6 @@
 //! Changes to files, each made once even if the request is repeated.
 //!
-//! A request whose link was lost is sent again with the same id; the remembered answer is then sent once more.
+//! A request whose link was lost is sent again with the same id; the remembered answer is then sent again.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};

@@ -58,9 +58,9 @@ pub struct Executor {
     requests: TaskTracker,
     /// Replaces this runner's own program, if it dials a server.
     pub(crate) updates: OnceCell<Rc<Updates>>,
-    /// Set once no more requests are accepted: when everything must have ended.
+    /// The time by which everything must have ended; set once no more requests are accepted.
     stop_due: Cell<Option<Instant>>,
-    /// Every command is dead.
+    /// Cancelled once every command is dead.
     stopped: CancellationToken,
 }
 
@@ -123,7 +123,7 @@ impl Executor {
         Ok(executor)
     }
 
-    /// The layers of confinement that hold for commands.
+    /// The layers of confinement that are in effect for commands.
     pub fn report(&self) -> &LayerReport {
         self.host.report()
     }
@@ -239,7 +239,7 @@ impl Executor {
         let _ = tokio::time::timeout_at(self.stop_due(), self.execs.end_all()).await;
     }
 
-    /// When everything must have ended, from the first call on.
+    /// The time by which everything must have ended, fixed by the first call.
     pub(crate) fn stop_due(&self) -> Instant {
         let due = self.stop_due.get().unwrap_or_else(|| Instant::now() + Duration::from_millis(SHUTDOWN_MS));
         self.stop_due.set(Some(due));
@@ -277,7 +277,7 @@ impl Executor {
         self.requests.spawn_local(async move { stream.finish(work.await) });
     }
 
-    /// Reaps orphans and reports the trees that are gone, some time after processes ended.
+    /// Reaps orphans and reports the trees that have ended, some time after processes ended.
     async fn reap(self: Rc<Self>, mut signals: Signal) {
         let mut forget = tokio::time::interval(Duration::from_millis(FORGET_LOOK_MS));
         loop {

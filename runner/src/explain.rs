@@ -63,7 +63,7 @@ pub struct Entry {
 pub struct Explanation {
     /// The requested path, made absolute.
     pub path: PathBuf,
-    /// Without symbolic links, as far as it exists.
+    /// The path without symbolic links, as far as it exists.
     pub resolved: PathBuf,
     /// True if it exists outside of the sandbox.
     pub exists: bool,
@@ -136,9 +136,9 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     let home_access = if policy.home_is_writable(profile, own_root) { "rwx" } else { "rx" };
     if own_root && !policy.home_in_workspace() {
         let why = if policy.throws_home_away(profile, own_root) {
-            "commands have a home of their own here, which holds only settings and is thrown away after each command"
+            "commands have their own home here, which holds only settings and is thrown away after each command"
         } else {
-            "commands have a home of their own here: what the user keeps in it is hidden from them"
+            "commands have their own home here: what the user keeps in it is hidden from them"
         };
         add(vec![policy.home.clone()], Rule::Home, home_access, why);
     }

@@ -55,7 +55,7 @@ pub struct GuardConfig {
     pub left_out: LeftOut,
 }
 
-/// The guardian's facts for the runner.
+/// The guardian's information for the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerContext {
     /// The means by which everything that the runner started is found when the runner ends.

@@ -21,7 +21,7 @@ const CAPABILITIES: &[&str] = &[
     WORKTREE_CAPABILITY,
 ];
 
-/// Likewise, if the runner has an LLM endpoint.
+/// The capability of a runner that has an LLM endpoint.
 const LLM: &str = "llm";
 
 /// This runner's identity, for as long as its process lives.
@@ -35,7 +35,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Collects the facts of an executor and the machine.
+    /// Collects the details of an executor and the machine.
     pub fn of(executor: &Executor, name: Option<&str>, tier: KillTier) -> Self {
         let machine = rustix::system::uname();
         let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();

@@ -66,7 +66,7 @@ struct Marks {
     key: MarkKey,
     next: u64,
     enforced: bool,
-    /// Nothing new may be started.
+    /// True if nothing new may be started.
     is_closed: bool,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn await_child(pid: u32) {
     lock(&AWAITED).insert(pid);
 }
 
-/// The child was reaped, or is not awaited any more: from now on it is an orphan like any other.
+/// Records that a child was reaped, or is not awaited any more: from now on it is an orphan like any other.
 pub(crate) fn forget_child(pid: u32) {
     lock(&AWAITED).remove(&pid);
 }
@@ -147,7 +147,7 @@ pub fn members(mark: Mark) -> Vec<u32> {
     processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
 }
 
-/// Those of `marks` whose trees have a living member, found in one pass over all processes.
+/// The marks among `marks` whose trees have a living member, found in one pass over all processes.
 pub(crate) fn living(marks: &[Mark]) -> HashSet<Mark> {
     let numbers: HashMap<u64, Mark> = marks.iter().filter_map(|mark| Some((mark.number?, *mark))).collect();
     let unmarked = marks.iter().filter(|mark| mark.number.is_none());
@@ -185,8 +185,8 @@ pub fn kill_tree(mark: Mark) -> KillOutcome {
     kill_until_gone(&|| members(mark), &|pid| is_member(pid, mark))
 }
 
-/// While this lives all processes of commands are stopped, so that a crowd takes no processor time from the code that
-/// examines and ends it. Jobs that their shell had stopped also continue afterwards.
+/// While this exists, all processes of commands are stopped, so that a crowd takes no processor time from the code that examines and ends it. Jobs
+/// that their shell had stopped also continue afterwards.
 #[derive(Debug)]
 pub(crate) struct Paused {
     holds: bool,
@@ -238,7 +238,7 @@ fn stop_crowd(mark: Mark) {
     }
 }
 
-/// While this lives the calling thread has priority over a crowd that wants every processor, if permitted.
+/// While this exists, the calling thread has priority over a crowd that wants every processor, if permitted.
 pub(crate) struct Urgent {
     usual: Option<i32>,
 }
@@ -272,7 +272,7 @@ pub fn kill_everything() -> KillOutcome {
 /// Kills every process this one started, when this one is about to end: processes being started are killed too, and
 /// nothing more can be started.
 pub(crate) fn kill_everything_for_good() -> KillOutcome {
-    // Held while a command is born: either it is found below, or there is none.
+    // The lock is held while a command is born, so every command is either found below or was never started.
     marks().is_closed = true;
     kill_everything()
 }

@@ -19,7 +19,7 @@
 //! | **The link** | |
 //! | [`connect`] | staying connected; `clock` notices a machine that slept |
 //! | [`serve`] | the loop that owns a link; `stream` is shared with the tasks |
-//! | [`identity`] | the facts it registers with |
+//! | [`identity`] | the details that it registers with |
 //! | [`link`] | WebSocket, standard streams, memory; the registration |
 //! | **Requests** | |
 //! | [`executor`] | starts everything and hands out requests; **a new request type** gets its arm there |

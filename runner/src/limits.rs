@@ -38,7 +38,7 @@ pub const KILL_PASS_MS: u64 = 100;
 /// [`CONNECT_TIMEOUT_MS`].
 pub const NAME_ANSWER_MS: u64 = 4_000;
 
-/// The longest answer of a proxy before its tunnel begins, in bytes.
+/// The longest response of a proxy before its tunnel begins, in bytes.
 pub const PROXY_ANSWER_BYTES: usize = 64 * 1024;
 
 /// How many processes one killing pass holds a handle to at the same time.
@@ -56,7 +56,7 @@ pub const WORKTREES_SWEPT: usize = 64;
 /// How much of a `HEAD` is read, in bytes; git reads as much.
 pub const GIT_HEAD_BYTES: u64 = 255;
 
-/// How often repositories are checked while a command runs, in milliseconds.
+/// The interval at which repositories are checked while a command runs, in milliseconds.
 pub const GIT_LOOK_MS: u64 = 2_000;
 
 /// How many directories of the workspace are searched for git repositories, the nearest first; and as many again of those
@@ -81,13 +81,13 @@ pub const GIT_MODULE_DEPTH: usize = 6;
 /// The largest `.git` file that is read, in bytes.
 pub const GIT_LINK_BYTES: u64 = 8 * 1024;
 
-/// The most that commands may store in their `/tmp`, in bytes; less on a machine with little memory.
+/// How much commands may store in their `/tmp`, in bytes; less on a machine with little memory.
 pub const TEMPORARY_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The most that commands may store in their `/dev/shm`, in bytes; less on a machine with little memory.
+/// How much commands may store in their `/dev/shm`, in bytes; less on a machine with little memory.
 pub const SHARED_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Each of the two may use at most the machine's memory divided by this.
+/// Each of `/tmp` and `/dev/shm` may use at most the machine's memory divided by this.
 pub const TEMPORARY_MEMORY_PART: u64 = 4;
 
 /// A temporary file system may hold one file or directory per this many bytes of its size.
@@ -133,10 +133,10 @@ pub const GUARDIAN_IDLE_MS: u64 = 3_600_000;
 /// How long a command may take to end by itself after TERM before its tree is killed, in milliseconds.
 pub const STOP_GRACE_MS: u64 = 2_000;
 
-/// The first pause between two checks whether a stopped tree is gone, in milliseconds; it doubles.
+/// The first pause between two checks whether a stopped tree has ended, in milliseconds; it doubles.
 pub const STOP_LOOK_MS: u64 = 5;
 
-/// The longest pause between two such checks, in milliseconds.
+/// The longest pause between two checks whether a stopped tree has ended, in milliseconds.
 pub const STOP_LOOK_LIMIT_MS: u64 = 100;
 
 /// A container that ran this long is restarted without the pause for one that does not start, in milliseconds.
@@ -155,7 +155,7 @@ pub const DRAIN_LIMIT_MS: u64 = 5_000;
 /// A cancelled exec whose output is not taken gives up the rest after this long, in milliseconds.
 pub const CANCELLED_OUTPUT_MS: u64 = 2_000;
 
-/// How often one pipe is read in a row before others get a turn.
+/// How many times one pipe is read in a row before others get a turn.
 pub const READS_PER_TURN: usize = 8;
 
 /// The size of the pipe of a command that writes a lot, in bytes: it can keep writing while earlier output is sent.
@@ -180,13 +180,13 @@ pub const TREE_LOOK_MS: u64 = 200;
 /// How much of a file is read at once, while as much is sent, in bytes.
 pub const FILE_PIECE_BYTES: usize = 256 * 1024;
 
-/// How many bytes of a file after such a piece the kernel is asked to read ahead.
+/// How many bytes of a file after the piece that is being read the kernel is asked to read ahead.
 pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
 
 /// A read of one buffer that took this long did more than copy from memory, in microseconds.
 pub const SLOW_READ_US: u64 = 150;
 
-/// How much of a file after such a read is left to other threads, in bytes.
+/// How much of a file after a slow read is left to other threads, in bytes.
 pub const SLOW_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The smallest buffer a file is read into, in bytes: sizes of growing files cannot be trusted.
@@ -261,7 +261,7 @@ pub const DOWNLOAD_REDIRECTS: usize = 10;
 /// How long a download waits for more data, in milliseconds.
 pub const DOWNLOAD_IDLE_MS: u64 = 60_000;
 
-/// Threads for file operations and killing, in addition to the one that runs everything else.
+/// The number of threads for file operations and killing, in addition to the one that runs everything else.
 pub const BLOCKING_THREADS: usize = 4;
 
 /// How many frames are taken from the link in one turn before their responses are sent.
@@ -311,10 +311,10 @@ pub const FAILURES_A_DOUBLING: u32 = 2;
 /// The longest pause after a failed attempt, in milliseconds; also after a refusal that needs a person.
 pub const RECONNECT_PAUSE_LIMIT_MS: u64 = 60_000;
 
-/// The longest that this pause may be set to, in seconds.
+/// The longest pause that `--reconnect-max` may set, in seconds.
 pub const RECONNECT_PAUSE_MAX_S: f64 = 24.0 * 3600.0;
 
-/// How often the clocks are compared to detect that the machine slept, in milliseconds.
+/// The interval at which the clocks are compared to detect that the machine slept, in milliseconds.
 pub const SLEEP_LOOK_MS: u64 = 5_000;
 
 /// Time without this process running that counts as a sleep, in milliseconds.
@@ -333,7 +333,7 @@ pub const SHUTDOWN_MS: u64 = 4_000;
 /// How long the user's own container may take until the runner in it answers, in milliseconds.
 pub const CONTAINER_START_MS: u64 = 60_000;
 
-/// How often reading the standard input of a container's init process is retried after its end, in milliseconds.
+/// The interval at which reading the standard input of a container's init process is retried after the input ended, in milliseconds.
 pub const STDIN_RETRY_MS: u64 = 250;
 
 /// The largest certificate or token file that is read, in bytes.
@@ -351,13 +351,13 @@ pub const LOG_PIECES: usize = 4_096;
 /// Small writes of one channel are gathered into pieces of this size, in bytes.
 pub const LOG_GATHERED_BYTES: usize = 4 * 1024;
 
-/// Output moved to disk at once, in bytes.
+/// How much output is moved to disk at once, in bytes.
 pub const SPOOL_SLOT_BYTES: usize = 64 * 1024;
 
 /// The limit on the output of one exec on disk, in bytes; beyond it the oldest is dropped.
 pub const SPOOL_EXEC_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long creating the file for it may take before the output is dropped instead, in milliseconds.
+/// How long creating the file for an exec's output may take before the output is dropped instead, in milliseconds.
 pub const SPOOL_OPEN_MS: u64 = 1_000;
 
 /// The limit on the output of all execs together on disk, in bytes.
@@ -381,13 +381,13 @@ pub const RETAINED_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 /// How long the id of a removed result is remembered, in milliseconds.
 pub const TOMBSTONE_KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// The maximum number of ids that are remembered this way.
+/// The maximum number of ids of removed results that are remembered.
 pub const TOMBSTONES: usize = 100_000;
 
 /// The maximum number of answers of changes that are kept for repeated requests.
 pub const KEPT_ANSWERS: usize = 4_096;
 
-/// How often expired results are looked for, in milliseconds.
+/// The interval at which expired results are looked for, in milliseconds.
 pub const FORGET_LOOK_MS: u64 = 60_000;
 
 // The resources of commands.
@@ -398,7 +398,7 @@ pub const MEMORY_BYTES_LEAST: u64 = 16 * 1024 * 1024;
 /// The fewest processes that may be set for the commands of a runner.
 pub const PIDS_LEAST: u32 = 8;
 
-/// How often running commands are checked for a limit, in milliseconds.
+/// The interval at which running commands are checked for a limit, in milliseconds.
 pub const LIMITS_LOOK_MS: u64 = 200;
 
 /// The longest pause between two checks, in milliseconds.
@@ -422,7 +422,7 @@ pub const COUNTED_LOOKS: u32 = 10;
 /// of the limit on them.
 pub const COUNTED_LOOKS_CROWD: u32 = 100;
 
-/// See [`COUNTED_LOOKS_CROWD`].
+/// One part in this many of the limit on processes: see [`COUNTED_LOOKS_CROWD`].
 pub const FEW_PROCESSES_PART: u64 = 4;
 
 /// A tree is only ended for all commands' memory if it takes at least one part in this many of it.
@@ -449,10 +449,10 @@ pub const FULL_BYTES: u64 = 64 * 1024;
 /// The share of the machine's memory that commands may use together by default: 3 in 4.
 pub const DEFAULT_MEMORY_PART: (u64, u64) = (3, 4);
 
-/// The result is rounded down to a multiple of this, in bytes.
+/// The default limit on memory is rounded down to a multiple of this, in bytes.
 pub const DEFAULT_MEMORY_STEP_BYTES: u64 = 64 * 1024 * 1024;
 
-/// By default commands may have together one in this many of the machine's processes.
+/// By default, all commands together may have one in this many of the machine's processes.
 pub const DEFAULT_PIDS_PART: u32 = 16;
 
 /// The minimum of that default, in processes.

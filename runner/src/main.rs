@@ -72,8 +72,7 @@ fn dispatch(cli: Cli, token: Option<String>) -> anyhow::Result<i32> {
 
 /// Runs until it is stopped, or another program replaces this one.
 fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
-    // In a trial, the parent process: if that is killed, nothing else would end the trial while the server cannot be
-    // reached.
+    // In a trial, this is the parent process: if that is killed, nothing else would end the trial while the server cannot be reached.
     let parent = match options.update.on_trial {
         true => i32::try_from(std::os::unix::process::parent_id()).ok(),
         false => options.ends_with_parent,
@@ -88,7 +87,7 @@ fn run(options: &Options, token: Option<String>) -> anyhow::Result<i32> {
     }
     let config = options.executor_config()?;
     let updates = UpdateConfig::new(&options.update)?;
-    // Before any thread starts, and outside of the guardian's namespaces.
+    // Done before any thread starts, and outside of the guardian's namespaces.
     let limits = group::establish(&config.bounds.limits);
     let group = limits.map_err(|error| runner::Error::Usage(error.to_string()))?;
     let restart = matches!(source, Source::Server { .. }) && !options.update.on_trial;

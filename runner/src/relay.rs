@@ -1,4 +1,4 @@
-//! The common part of requests that the runner sends for the server: receiving their bodies, passing on answers, and stopping them.
+//! The common part of requests that the runner sends for the server: receiving their bodies, passing on responses, and stopping them.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) async fn body(stream: &StreamHandle, bounds: BodyBounds) -> Result<Ve
     loop {
         while let Some(piece) = stream.take_data() {
             if body.len() + piece.len() > most_bytes {
-                let text = format!("a request to {whom} may have at most {most_bytes} bytes; send less");
+                let text = format!("a request to {whom} can have at most {most_bytes} bytes; send less");
                 return Err(WireError::new(ErrorKind::TooLarge, text));
             }
             body.extend_from_slice(&piece);
@@ -49,7 +49,7 @@ pub(crate) async fn body(stream: &StreamHandle, bounds: BodyBounds) -> Result<Ve
     }
 }
 
-/// Passes on a piece of an answer, as the stream's credit allows.
+/// Passes on a piece of a response, as the stream's credit allows.
 pub(crate) async fn pass_on(stream: &StreamHandle, piece: &Bytes) -> Result<(), Stopped> {
     for part in piece.chunks(MAX_DATA_BYTES) {
         stream.send_data(Channel::Main, DataBuf::copy_from(part)).await?;

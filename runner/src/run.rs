@@ -68,7 +68,7 @@ async fn live(
 ) -> Result<i32, Error> {
     let listen = |kind| signal(kind).map_err(Error::system("listen for signals"));
     let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    // Taken before anything could print to the frames' streams. As a container's init process it outlives its clients.
+    // The streams are taken before anything could print to them. As a container's init process it outlives its clients.
     let stdio = match source {
         Source::Stdio { ends_with_input } => {
             let reopens = tier == KillTier::ContainerInit && !ends_with_input;

@@ -43,8 +43,8 @@ pub enum Ended {
 
 /// Serves one registered link until it ends or `shutdown` is cancelled.
 ///
-/// Work that was started on it goes on when the link ends. At a shutdown the commands are ended, and attached clients get
-/// their results before the link is closed; see [`Executor::stop`].
+/// Work that was started on it continues when the link ends. At a shutdown the commands are ended, and attached clients get their results before the
+/// link is closed; see [`Executor::stop`].
 ///
 /// Must run where tasks may be spawned with `tokio::task::spawn_local`.
 pub async fn serve<L: Link>(link: L, executor: &Rc<Executor>, shutdown: &CancellationToken) -> Ended {
@@ -120,7 +120,7 @@ struct Driver<'a, L> {
     sleep: SleepDetector,
     /// A ping of the runner, after the machine slept.
     probe: Option<Bytes>,
-    /// When something must have arrived, after the machine slept.
+    /// The time by which something must have arrived, after the machine slept.
     answer_due: Option<Instant>,
     /// True if the link was given something that is not flushed.
     dirty: bool,

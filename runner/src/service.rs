@@ -67,7 +67,7 @@ pub fn install(options: &Options, token: Option<String>, print: bool) -> Result<
             "--without is for trying something out: a service runs with every layer".to_owned(),
         ));
     }
-    // Mistakes are reported now, and not by a service that ends.
+    // Mistakes in the options are reported now, instead of by a service that cannot start.
     options.container()?;
     // A token file in the state directory stays in place: it may already contain the replacement of a one-time token.
     let token_file = match token {

@@ -8,7 +8,7 @@ use crate::limits::{FULL_BYTES, LOW_DISK_BYTES, LOW_DISK_PART};
 /// The space of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Space {
-    /// Its total size.
+    /// The file system's total size.
     pub(crate) size: Bytes,
     /// Free space for an ordinary user.
     pub(crate) left: Bytes,

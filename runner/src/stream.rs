@@ -129,7 +129,7 @@ impl Connection {
         });
     }
 
-    /// The link is gone: there will be no more answers.
+    /// Records that the link has ended: there will be no more answers.
     pub(crate) fn lose(&self) {
         self.session.borrow_mut().drain();
         for inbox in self.inboxes.borrow().values() {
@@ -187,7 +187,7 @@ impl Inbox {
     }
 }
 
-/// The work on a stream is to be given up: it was cancelled, or its link is gone.
+/// The work on a stream is to be given up: it was cancelled, or its link has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
@@ -252,7 +252,7 @@ impl StreamHandle {
         body
     }
 
-    /// Sends all of `bytes` as credit comes in.
+    /// Sends all of `bytes` as credit arrives.
     pub(crate) async fn send_data(&self, channel: Channel, mut bytes: DataBuf) -> Result<(), Stopped> {
         while !bytes.is_empty() {
             let room = self.room(1).await?;
@@ -318,7 +318,7 @@ impl StreamHandle {
         self.inbox.left.get()
     }
 
-    /// True if the link is gone, so that nothing can be sent.
+    /// True if the link has ended, so that nothing can be sent.
     pub(crate) fn is_lost(&self) -> bool {
         self.inbox.lost.get()
     }

@@ -173,7 +173,7 @@ pub(crate) const FORK_USER_NAMESPACE: i32 = FORK_PID_NAMESPACE | libc::CLONE_NEW
 
 /// Forks the calling process into new namespaces; `None` in the child.
 ///
-/// Refuses if the process has more than one thread: with one thread the child may go on as if nothing had happened.
+/// Refuses if the process has more than one thread: with one thread the child can continue as if nothing had happened.
 pub(crate) fn fork(namespaces: i32) -> io::Result<Option<u32>> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::other("the guardian must be started before any thread"));
@@ -204,8 +204,8 @@ pub(crate) fn hold_signals(hold: bool) -> io::Result<()> {
     Ok(if hold { set.thread_block() } else { set.thread_unblock() }?)
 }
 
-/// While it lives, the thread that made it is notified of children that end. Otherwise the signal stays pending, if every
-/// thread of the process blocks it ([`hold_child_signal`]).
+/// While it exists, the thread that made it is notified of children that end. Otherwise the signal stays pending, if every thread of the process
+/// blocks it ([`hold_child_signal`]).
 #[derive(Debug)]
 pub(crate) struct ChildSignal {
     _stays: PhantomData<*const ()>,

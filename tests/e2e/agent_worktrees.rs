@@ -208,7 +208,7 @@ fn the_tool_makes_lists_and_removes_worktrees_and_refuses_invalid_names() {
     assert!(results[0].contains("on laptop, on the new branch sandbridge/topic"), "{results:?}");
     assert!(results[1].contains("branch sandbridge/topic could not be made"), "{results:?}");
     for result in &results[2..6] {
-        assert!(result.contains("a name of 1 to 64 letters"), "{results:?}");
+        assert!(result.contains("name must have 1 to 64 letters"), "{results:?}");
     }
     assert!(results[6].contains("sandbridge/taken could not be made"), "{results:?}");
     assert!(results[7].contains("there is no worktree nothing"), "{results:?}");

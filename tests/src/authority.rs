@@ -11,7 +11,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Creates one, and a certificate for a server with this name, which is also valid for this machine.
+    /// Creates an authority, and a certificate for a server with this name, which is also valid for this machine.
     pub fn new(name: &str) -> Self {
         let directory = TempDir::with_prefix("sandbridge-authority-").unwrap();
         let names = format!("subjectAltName=DNS:{name},IP:127.0.0.1");
@@ -29,7 +29,7 @@ impl Authority {
         Self { directory }
     }
 
-    /// Its own certificate, for clients that trust it.
+    /// The authority's own certificate, for clients that trust it.
     pub fn certificate(&self) -> PathBuf {
         self.directory.path().join("ca.pem")
     }

@@ -14,9 +14,9 @@ use tempfile::TempDir;
 use crate::server::{Output, run};
 use crate::{eventually, process};
 
-/// The user and group of `dev`, an ordinary user.
+/// The user id and group id of `dev`, an ordinary user.
 const DEV: u32 = 4711;
-/// Time for the root to be set up.
+/// How long setting up the root may take.
 const SET_UP_WITHIN: Duration = Duration::from_secs(60);
 
 /// Makes this the process's root, then waits: it is the first process in there.
@@ -25,7 +25,7 @@ const SET_UP: &str = r#"
     mkdir .old && pivot_root . .old && exec sh -c 'umount -l /.old && rmdir /.old && echo ready && exec sleep 3600'
 "#;
 
-/// The directories of programs on such machines.
+/// The directories of programs on machines with only busybox or a fresh Debian.
 const PATH: &str = "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The user who runs a command in the root.
@@ -63,7 +63,7 @@ pub struct BareRoot {
 }
 
 impl BareRoot {
-    /// Creates one from busybox, with two users who have a project each.
+    /// Creates a root from busybox, with two users who have a project each.
     pub fn new() -> Self {
         let directory = TempDir::with_prefix("sandbridge-root-").unwrap();
         let root = directory.path();

@@ -37,8 +37,8 @@ pub fn runner_static() -> PathBuf {
     }
 }
 
-/// A program to be run by the user who owns a directory: unchanged if that is the current user; otherwise a copy in the
-/// directory, since that user may not read the build directory.
+/// A program to be run by the user who owns a directory: unchanged if that is the current user; otherwise a copy in the directory, since that user
+/// may have no permission to read the build directory.
 pub fn for_owner_of(directory: &Path, program: &Path) -> PathBuf {
     if owner_of(directory).is_none() {
         return program.to_owned();

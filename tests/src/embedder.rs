@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 
 use crate::model;
 
-/// The way in which it answers.
+/// How the embedder answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// With vectors.
+    /// It answers with vectors.
     Well,
-    /// With this status, and these further headers, a line each.
+    /// It answers with this status, and these further headers, one per line.
     Refuses(u16, &'static str),
-    /// No answer at all.
+    /// It does not answer.
     Hangs,
-    /// With vectors that have this many additional numbers.
+    /// It answers with vectors that have this many additional numbers.
     Wider(usize),
-    /// With a null in each vector.
+    /// It answers with a null in each vector.
     NoNumber,
-    /// With zeros.
+    /// It answers with vectors of zeros.
     Zero,
-    /// With one vector too few.
+    /// It answers with one vector too few.
     Fewer,
-    /// With an HTML page.
+    /// It answers with an HTML page.
     Nonsense,
-    /// With zeros for texts that have this word, and vectors for others.
+    /// It answers with zeros for texts that have this word, and with vectors for others.
     ZeroFor(&'static str),
 }
 
@@ -67,7 +67,7 @@ impl ScriptedEmbedder {
         Self { url, state }
     }
 
-    /// Its base URL.
+    /// The embedder's base URL.
     pub fn url(&self) -> &str {
         &self.url
     }

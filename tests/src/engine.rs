@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::docker::IMAGE;
 use crate::{eventually, process};
 
-/// Time for an engine to answer after its start; it first ends the processes that a killed predecessor left.
+/// How long an engine may take to answer after its start; it first ends the processes that a killed predecessor left.
 const START_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A running `dockerd` with separate files, socket and containerd, and no network.
@@ -20,7 +20,7 @@ pub struct OwnEngine {
 }
 
 impl OwnEngine {
-    /// Starts it with the image that the container tests use; with `live_restore` its containers outlive it.
+    /// Starts an engine with the image that the container tests use; with `live_restore` its containers outlive it.
     pub fn start(live_restore: bool) -> Self {
         let directory = TempDir::with_prefix("sandbridge-engine-").unwrap();
         let process = spawn(directory.path(), live_restore);
@@ -33,24 +33,24 @@ impl OwnEngine {
         engine
     }
 
-    /// The path of its socket.
+    /// The path of the engine's socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("docker.sock")
     }
 
-    /// Ends it without a shutdown.
+    /// Ends the engine without a shutdown.
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Starts it again after it was killed; returns once it answers.
+    /// Starts the engine again after it was killed; returns once it answers.
     pub fn start_again(&mut self) {
         self.process = spawn(self.directory.path(), self.live_restore);
         self.wait();
     }
 
-    /// Runs the docker CLI with it; `None` when that fails.
+    /// Runs the docker CLI with this engine; `None` when that fails.
     pub fn docker(&self, arguments: &[&str]) -> Option<String> {
         let output = self.docker_command(arguments).stdin(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -8,7 +8,7 @@ use ureq::http::Response;
 
 use crate::server::{PASSWORD, Server};
 
-/// The public answer at an address, as text.
+/// The response at an address that needs no login, as text.
 pub fn text(url: &str) -> String {
     ureq::get(url).call().unwrap().into_body().read_to_string().unwrap()
 }
@@ -67,7 +67,7 @@ impl Client {
         Self { agent, base: format!("{url}/api/v1"), token: token.to_owned(), cookie: String::new() }
     }
 
-    /// A program with this key.
+    /// A client with this token.
     pub fn with_token(server: &Server, token: &str) -> Self {
         Self { token: token.to_owned(), ..Self::anonymous(server) }
     }
@@ -82,7 +82,7 @@ impl Client {
         &self.token
     }
 
-    /// A request without a body.
+    /// Sends a request without a body; returns the response.
     pub fn call(&self, method: &str, path: &str) -> Answer {
         self.send(method, path, b"")
     }
@@ -95,17 +95,17 @@ impl Client {
         Answer::read(self.agent.run(request.body(()).unwrap()).unwrap())
     }
 
-    /// A request with a body; JSON unless it goes to a file.
+    /// Sends a request with a body, which is JSON unless it goes to a file.
     pub fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
         self.send_with(method, path, &[], body)
     }
 
-    /// A request with a body and more headers.
+    /// Sends a request with a body and more headers.
     pub fn send_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         self.try_send_with(method, path, headers, body).unwrap()
     }
 
-    /// The answer, unless the connection fails before its end.
+    /// Sends a request; returns the response, unless the connection fails before its end.
     pub fn try_send(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer, ureq::Error> {
         self.try_send_with(method, path, &[], body)
     }

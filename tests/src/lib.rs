@@ -1,4 +1,4 @@
-//! The harness of the end-to-end tests: real servers, runners, containers and browsers, each in a directory of its own.
+//! The harness of the end-to-end tests: real servers, runners, containers and browsers, each in its own directory.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -25,7 +25,7 @@
 //! | [`wait`] | waiting for something to become true, with a deadline |
 //!
 //! The tests themselves are one binary, `e2e/main.rs`. They need what `scripts/test` sets up.
-#![allow(clippy::unwrap_used, reason = "a harness that cannot go on panics")]
+#![allow(clippy::unwrap_used, reason = "a harness that cannot continue panics")]
 
 pub mod authority;
 pub mod bare_root;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub struct Asked {
     /// The path: `/v1/chat/completions` or `/v1/messages`.
     pub path: String,
-    /// The request's headers, names in lower case, a line each.
+    /// The request's headers, names in lower case, one per line.
     pub headers: String,
     /// The body as received, byte for byte.
     pub raw: String,
@@ -27,7 +27,7 @@ pub struct Asked {
 pub enum Reply {
     /// Words, in several pieces.
     Say(String),
-    /// A text, sent in pieces with this pause between them.
+    /// A text, sent in pieces with this pause between the pieces.
     Slowly(String, Duration),
     /// A text; the answer ends once the gate is open.
     Held(String, Gate),
@@ -41,12 +41,12 @@ pub enum Reply {
     Break(String),
 }
 
-/// Holds answers back until it is opened. Clones are the same.
+/// Holds answers back until it is opened. All clones are the same gate.
 #[derive(Clone, Debug, Default)]
 pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
 impl Gate {
-    /// Opens it for good.
+    /// Opens the gate permanently.
     pub fn open(&self) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.0.1.notify_all();
@@ -69,18 +69,18 @@ pub struct ScriptedModel {
 /// A scripted model's other behaviour.
 #[derive(Clone, Copy, Debug)]
 pub struct Habits {
-    /// It records all requests; for long conversations that is too much.
+    /// True if it records all requests, which is too much for long conversations.
     pub remembers: bool,
-    /// It reports the real size of a request, four bytes a token; otherwise it always reports a hundred.
+    /// True if it reports the real size of a request, four bytes per token; otherwise it always reports a hundred.
     pub counts: bool,
-    /// It pauses before the end of an answer, like a model that writes word by word: the reader has read everything before.
+    /// True if it pauses before the end of an answer, like a model that writes word by word: the reader has read everything before.
     pub pauses: bool,
 }
 
 /// The models that it lists.
 pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 
-/// The length of that pause.
+/// The length of the pause before the end of an answer.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// An answer: the handle of the agent that gave it, when the request had arrived completely, and when the answer had been sent.
@@ -125,7 +125,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Its base URL.
+    /// The model's base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -141,7 +141,7 @@ impl ScriptedModel {
         times.iter().map(|Answered(_, came, went)| (*came, *went)).collect()
     }
 
-    /// The same times for an agent of a group, by its handle.
+    /// The times of [`ScriptedModel::times`] for an agent of a group, by its handle.
     pub fn times_of(&self, handle: &str) -> Vec<(Instant, Instant)> {
         let times = self.log.times.lock().unwrap_or_else(PoisonError::into_inner);
         let own = times.iter().filter(|Answered(agent, ..)| agent == handle);
@@ -176,7 +176,7 @@ impl Asked {
         blocks.map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// The handle of the agent of a group that is asked; empty if none is.
+    /// The handle of the group's agent that is asked; empty if no agent of a group is asked.
     pub fn agent(&self) -> String {
         let system = if self.path == "/v1/chat/completions" {
             self.body["messages"][0]["content"].as_str()
@@ -235,7 +235,7 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
         }
         let tokens = if habits.counts { asked.raw.len() as u64 / 4 } else { 100 };
         let reply = (script.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
-        // The client may be gone, and that may be intended.
+        // The client may have disconnected on purpose.
         let written = write(&mut writer, &asked, reply, habits, tokens);
         log.times.lock().unwrap_or_else(PoisonError::into_inner).push(Answered(
             asked.agent(),
@@ -279,7 +279,7 @@ pub(crate) fn read(reader: &mut impl BufRead) -> Option<Raw> {
     Some(Raw { path, headers: headers_small, body })
 }
 
-/// The list of models, as each of the two interfaces has it.
+/// The list of models, in the form of either interface.
 fn write_models(writer: &mut TcpStream, raw: &Raw) -> std::io::Result<()> {
     let body = if raw.headers.contains("anthropic-version: ") {
         let model = |id: &str| json!({"type": "model", "id": id, "display_name": id, "created_at": "2025-01-01T00:00:00Z"});

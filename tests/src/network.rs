@@ -1,4 +1,4 @@
-//! A network of its own: a machine in it reaches a server through one proxy, and nothing outside reaches what listens there.
+//! A separate network: a machine in it reaches a server through one proxy, and nothing outside reaches what listens there.
 //!
 //! ```text
 //!   the test's network: server ◀── proxy: its socket listens in the other network ──▶ runner, and services on that network's loopback

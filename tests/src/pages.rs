@@ -12,7 +12,7 @@ pub enum Page {
     Is(&'static str, Vec<u8>),
     /// The request itself, as JSON: `{"request": …}`.
     Echo,
-    /// A body that claims to be packed in this way.
+    /// A body that claims to be compressed in this way.
     Packed(&'static str, Vec<u8>),
     /// A redirect to another place.
     Moved(String),
@@ -40,7 +40,7 @@ impl Pages {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (answer, log) = (answer.clone(), log.clone());
-                // The client may go away, and that may be intended.
+                // The client may disconnect on purpose.
                 thread::spawn(move || drop(serve(stream.unwrap(), &*answer, &log)));
             }
         });

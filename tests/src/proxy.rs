@@ -25,11 +25,11 @@ const WRITE_LOOK: Duration = Duration::from_millis(50);
 pub enum Fate {
     /// Both sides get a reset (RST); undelivered data is lost.
     Reset,
-    /// Both sides get an end (FIN), wherever in a frame that is.
+    /// Both sides get an end (FIN), possibly in the middle of a frame.
     End,
     /// This many more bytes of the server, or of the program, pass, then it is reset: mostly in the middle of a frame.
     Truncate {
-        /// How many bytes.
+        /// The number of bytes that still pass.
         bytes: usize,
         /// True if the server's bytes are counted, false for the program's.
         from_server: bool,
@@ -210,7 +210,7 @@ impl Connection {
         if lock(&self.gate).is_reset {
             return;
         }
-        // One that has already ended cannot be ended again.
+        // A side that has already ended cannot be ended again.
         let _ = self.program.shutdown(Shutdown::Both);
         let _ = self.server.shutdown(Shutdown::Both);
     }

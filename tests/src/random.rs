@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// How often something is repeated: the value of the environment variable, or a small number.
+/// How many times something is repeated: the value of the environment variable, or a small number.
 pub fn count(variable: &str, few: u64) -> u64 {
     std::env::var(variable).map_or(few, |count| count.parse().unwrap())
 }

@@ -83,7 +83,7 @@ impl Server {
         Self::start_on_with(database, options, &[])
     }
 
-    /// Like the function without `_with`, with variables in its environment.
+    /// Like [`Server::start_on`], with these variables in the server's environment.
     pub fn start_on_with(database: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         keep_in(home.path(), database.to_owned());
@@ -95,7 +95,7 @@ impl Server {
         Self::start_logged_on_with(database, options, &[])
     }
 
-    /// Like the function without `_with`, with variables in its environment.
+    /// Like [`Server::start_logged_on`], with these variables in the server's environment.
     pub fn start_logged_on_with(database: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         std::fs::write(home.path().join(LOG), "").unwrap();
@@ -155,7 +155,7 @@ impl Server {
         self.restart_with(options, &[]);
     }
 
-    /// Like the function without `_with`, with variables in its environment.
+    /// Like [`Server::restart`], with these variables in the server's environment.
     pub fn restart_with(&mut self, options: &[&str], variables: &[(&str, &str)]) {
         process::terminate(&mut self.process);
         let address = self.url.trim_start_matches("http://").to_owned();
@@ -190,7 +190,7 @@ impl Drop for Server {
     }
 }
 
-/// A user with a client of their own.
+/// A user with their own client.
 pub struct Person {
     /// The user's name.
     pub name: String,
@@ -244,7 +244,7 @@ impl Person {
         self.json(&["runner", "add", name, "--permanent", "--json"])["token"].as_str().unwrap().to_owned()
     }
 
-    /// True if the runner is connected. Asked for often, so without a process where the server does not encrypt.
+    /// True if the runner is connected. It is often called, so it starts no process if the server does not encrypt.
     pub fn is_online(&self, runner: &str) -> bool {
         let list = match &self.authority {
             Some(_) => self.json(&["runner", "list", "--json"]),

@@ -56,12 +56,12 @@ impl ThirdParty {
         server
     }
 
-    /// Its base URL.
+    /// The server's base URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its output so far.
+    /// The server's output so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
     }

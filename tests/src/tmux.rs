@@ -25,7 +25,7 @@ impl Tmux {
         let tmux = Self { directory: TempDir::with_prefix("sandbridge-tmux-").unwrap() };
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let size = ["-x", &columns, "-y", &rows];
-        // The first text is waited for, so that nothing is typed before the shell reads.
+        // Waits for the first text, so that nothing is typed before the shell reads.
         tmux.call(&[&["-f", "/dev/null", "new-session", "-d"][..], &size, &["env", "PS1=$ ", "sh"]].concat());
         tmux.sees("$");
         tmux
@@ -61,7 +61,7 @@ impl Tmux {
         self.call(&["paste-buffer", "-p", "-r"]);
     }
 
-    /// Gives the terminal another size.
+    /// Changes the size of the terminal.
     pub fn resizes(&self, columns: u16, rows: u16) {
         self.call(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
     }
@@ -99,8 +99,8 @@ impl Tmux {
         screen
     }
 
-    /// Leaves the chat that is on the screen: Ctrl+C cancels what is running, so that is waited for first, and `y` counts only once
-    /// the question has been visible for a moment.
+    /// Leaves the chat that is on the screen: Ctrl+C cancels what is running, so this waits for it first, and `y` counts only once the question has
+    /// been visible for a moment.
     pub fn leaves_chat(&self) {
         self.loses("Esc cancels");
         self.press(&["C-c"]);
@@ -127,7 +127,7 @@ impl Tmux {
         });
     }
 
-    /// A fact about the terminal, by its name in tmux, such as `alternate_on`.
+    /// A property of the terminal, by its name in tmux, such as `alternate_on`.
     pub fn fact(&self, name: &str) -> String {
         self.call(&["display-message", "-p", &format!("#{{{name}}}")]).trim().to_owned()
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// The shortest pause between two checks of a condition.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
-/// The longest one.
+/// The longest pause between two checks of a condition.
 const MAX_PAUSE: Duration = Duration::from_millis(250);
 
 /// Waits until `probe` returns a value. The pause between two calls is as long as a call: a probe that starts a process leaves half of

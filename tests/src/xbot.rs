@@ -22,10 +22,10 @@ use tungstenite::{Message, WebSocket};
 
 use crate::{Person, Server, eventually};
 
-/// How often reading the socket is interrupted for sending.
+/// The interval at which reading the socket is interrupted for sending.
 const TURN: Duration = Duration::from_millis(5);
 
-/// How long it may take to be online.
+/// How long the stand-in may take to be online.
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A connected stand-in; it disconnects when this is dropped.
@@ -57,7 +57,7 @@ impl XbotRunner {
         runner
     }
 
-    /// Its workspace on disk.
+    /// The stand-in's workspace on disk.
     pub fn workspace(&self) -> &Path {
         self.workspace.path()
     }

@@ -16,11 +16,11 @@ use crate::{Error, Kind, Result};
 pub struct Entry {
     /// A file, a directory or a symbolic link.
     pub kind: Kind,
-    /// Its path below the archive's top: names joined by `/`, without `.` and `..`; empty for the top itself.
+    /// The entry's path below the archive's top: names joined by `/`, without `.` and `..`; empty for the top itself.
     pub path: Vec<u8>,
     /// The target of a link, which does not leave the tree; else empty.
     pub link: Vec<u8>,
-    /// Its permission bits (at most `0o777`).
+    /// The entry's permission bits (at most `0o777`).
     pub mode: u32,
     /// The size of a file's content, in bytes; else 0.
     pub size_bytes: u64,
@@ -109,7 +109,7 @@ impl Reader {
         pushed.map_err(|error| TreeError::new(error, &self.entry))
     }
 
-    /// Ends the archive; returns its own remark, which names what its maker left out.
+    /// Ends the archive; returns its comment, which names the entries that its creator left out.
     ///
     /// # Errors
     /// `Archive` if it ended early.

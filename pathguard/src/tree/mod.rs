@@ -45,7 +45,7 @@ pub struct TreeReport {
     pub removed: u64,
     /// Entries that could not be packed and were left out: special files, links that lead out, unreadable files.
     pub skipped: u64,
-    /// The first of these with its reason, or the archive's own remark at its end.
+    /// The first of the skipped entries with its reason, or the comment at the archive's end.
     pub note: Option<String>,
 }
 

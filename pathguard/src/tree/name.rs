@@ -39,8 +39,8 @@ pub(super) fn joined(components: &[OsString]) -> Vec<u8> {
 
 /// True if a link in a directory `depth` levels below the top stays in the tree, whatever its other entries are.
 ///
-/// It may climb only at its beginning and no further than the top: its directory is a real one, so that this is reliable.
-/// From there on it goes down, through links that fulfil the same condition.
+/// The link may climb only at its beginning and no further than the top: its directory is a real one, so that this is reliable. From there on it goes
+/// down, through links that fulfil the same condition.
 pub(super) fn stays_inside(target: &[u8], depth: usize) -> bool {
     if target.is_empty() || target[0] == b'/' || target.contains(&0) || target.len() >= PATH_SIZE_BYTES {
         return false;

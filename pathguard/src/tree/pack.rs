@@ -13,8 +13,8 @@ use crate::{Error, Kind, Metadata, Result, Root, Visit, Walk};
 
 /// An archive of everything below a directory, made while it is read; the directory itself is its first entry.
 ///
-/// Links are kept, not followed. Entries that an archive cannot contain are left out and counted in [`TreeReport::skipped`];
-/// a remark at the archive's end mentions them. Modes are kept except for set-user-id, set-group-id and sticky.
+/// Links are kept, not followed. Entries that an archive cannot contain are left out and counted in [`TreeReport::skipped`]; a comment at the
+/// archive's end mentions them. Modes are kept except for set-user-id, set-group-id and sticky.
 ///
 /// ```
 /// # let from = tempfile::tempdir()?;

@@ -39,7 +39,7 @@ pub(super) struct Parser {
     padding: usize,
     records: Records,
     zero_blocks: usize,
-    /// The archive's own header.
+    /// The comment in the archive's own header.
     pub(super) comment: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl Parser {
         let text = || body.strip_suffix(b"\0").unwrap_or(&body).to_vec();
         match flag {
             Flag::Records => return self.records.read(&body, &mut self.comment),
-            // Only its remark matters: names and sizes for all entries are meaningless.
+            // Only its comment matters: names and sizes for all entries are meaningless.
             Flag::GlobalRecords => return Records::default().read(&body, &mut self.comment),
             Flag::LongName => self.records.path = Some(text()),
             Flag::LongLink => self.records.link = Some(text()),

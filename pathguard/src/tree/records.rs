@@ -2,7 +2,7 @@
 
 use crate::{Error, Result};
 
-/// The facts about an entry from the records in front of it.
+/// The properties of an entry that the records in front of it contain.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     pub(super) path: Option<Vec<u8>>,
@@ -11,7 +11,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Parses pax records; the archive's own remark is stored in `comment`.
+    /// Parses pax records; the archive's own comment is stored in `comment`.
     pub(super) fn read(&mut self, body: &[u8], comment: &mut Option<String>) -> Result<()> {
         let mut rest = body;
         while !rest.is_empty() {

@@ -22,11 +22,11 @@ pub struct UnpackOptions {
     pub durable: bool,
 }
 
-/// Fills a directory from an archive that comes in pieces.
+/// Fills a directory from an archive that arrives in pieces.
 ///
-/// Each file is complete or absent: dropping this at any time leaves the earlier entries and nothing half-written. Existing
-/// entries of the directory stay, except files and links of the same name, which are replaced. Permission bits are set
-/// exactly, less set-user-id, set-group-id and sticky; owners and times are not kept.
+/// Each file is complete or absent: dropping this at any time leaves the earlier entries and nothing half-written. Existing entries of the directory
+/// stay, except files and links of the same name, which are replaced. Permission bits are set exactly, except set-user-id, set-group-id and sticky;
+/// owners and times are not kept.
 #[derive(Debug)]
 pub struct Unpacker {
     parser: Parser,

@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// A user id that no other user has.
 const ORDINARY: u32 = 54_321;
-/// Set in the other process.
+/// The environment variable that is set in the other process.
 const AGAIN: &str = "PATHGUARD_TEST_AGAIN";
 
 /// True if this is the other process.

@@ -128,12 +128,12 @@ fn unpack(
     Ok(String::new())
 }
 
-/// An error before the first entry.
+/// An error about the archive as a whole, before its first entry.
 fn whole(error: Error) -> TreeError {
     TreeError { error, entry: Vec::new() }
 }
 
-/// A size that only the secret has reveals it as its content would.
+/// Marks a size that only the secret has, because it reveals the secret as its content would.
 pub(crate) fn seen_size(size_bytes: u64) -> String {
     if size_bytes == SECRET_SIZE_BYTES { OUTSIDE_MARK.to_owned() } else { size_bytes.to_string() }
 }

@@ -178,7 +178,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Runs every race through the guard; `None` is for their default length.
+/// Runs every race through the guard; `None` means their default length.
 pub(crate) fn run_races(duration_ms: Option<u64>) {
     let given = std::env::var("SANDBRIDGE_RACE_MS").ok().map(|text| text.parse().unwrap());
     let duration = Duration::from_millis(given.or(duration_ms).unwrap_or(RACE_DEFAULT_MS));

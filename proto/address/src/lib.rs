@@ -83,9 +83,9 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_documentation();
     let is_reserved = match first {
         0 | 240.. => true,
-        // Shared with a provider's other customers.
+        // Addresses shared with a provider's other customers.
         100 => second & 0xc0 == 64,
-        // For protocols, and for network benchmarks.
+        // The blocks for protocols, and for network benchmarks.
         192 => (second, third) == (0, 0),
         198 => second & 0xfe == 18,
         // Azure's platform, which only answers its own machines.

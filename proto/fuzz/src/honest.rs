@@ -53,7 +53,7 @@ struct Flow {
 #[derive(Debug)]
 struct Stream {
     request: Request,
-    /// One for each side.
+    /// The data sent by each side.
     flows: [Flow; 2],
     /// True if the server's data may be dropped: a resumed stream waits for its offset.
     input_is_placed: bool,

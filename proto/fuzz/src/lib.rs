@@ -69,7 +69,7 @@ fn originator(opened: u8) -> Session {
     let now = Instant::now();
     let mut session = Session::new(Side::Originator, now);
     for number in 0..opened % 8 {
-        session.open(&request(number, 0)).expect("seven requests are no crowd");
+        session.open(&request(number, 0)).expect("seven requests are within the limits");
     }
     while session.poll_transmit(now).is_some() {}
     session

@@ -43,7 +43,7 @@ pub enum WorktreeAction {
 }
 
 /// The rule of [`is_worktree_name`], in words.
-pub const WORKTREE_NAME_RULE: &str = "a worktree has a name of 1 to 64 letters, digits, `.`, `_` and `-` that begins with a letter or a digit, has no `..` in it, and does not end with `.` or `.lock`";
+pub const WORKTREE_NAME_RULE: &str = "a worktree's name must have 1 to 64 letters, digits, `.`, `_` and `-`, begin with a letter or a digit, contain no `..`, and not end with `.` or `.lock`";
 
 /// True if a worktree may have a name: 1 to 64 letters, digits, `.`, `_` and `-` of ASCII, beginning with a letter or a digit,
 /// and a valid part of a branch's name for git (no `..`, no `.` or `.lock` at its end).

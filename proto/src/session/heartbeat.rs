@@ -11,7 +11,7 @@ use crate::session::{Close, CloseCode};
 pub(super) struct Heartbeat {
     last_received: Instant,
     last_sent: Instant,
-    /// At most one ping and one pong wait to be sent, however many are due.
+    /// True if a ping waits to be sent: at most one ping and one pong wait, however many are due.
     ping: bool,
     pong: Option<u64>,
 }

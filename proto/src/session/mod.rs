@@ -11,7 +11,7 @@
 //! ```
 //! - Only ping, pong, credit, cancel and ack overtake. Everything else keeps its stream's order, and ready streams
 //!   take turns, one frame each.
-//! - Late frames on a stream that is gone are dropped: they crossed its end on the way.
+//! - Late frames on a stream that has ended are dropped: they crossed its end on the way.
 //! - A wrong offset, more data than credit, or an unused stream closes the link: the peer's bookkeeping is broken.
 //! - A request that cannot be understood is answered with FAIL on its own stream; the link lives.
 
@@ -65,10 +65,10 @@ pub enum Event {
         stream: StreamId,
         /// The decoded message.
         message: Message,
-        /// True if the stream is gone now.
+        /// True if the stream has ended with this message.
         fin: bool,
     },
-    /// The request failed and the stream is gone (originator only).
+    /// The request failed and the stream has ended (originator only).
     Failed(StreamId, WireError),
     /// Data arrived; report it with [`Session::consumed`] once it was drained.
     Data(StreamId, Channel, Bytes),
@@ -184,7 +184,7 @@ impl Session {
         self.acks.push_back(exec_id);
     }
 
-    /// Sends a message on a stream; `fin` ends it (executor only). If the stream is gone it is dropped.
+    /// Sends a message on a stream; `fin` ends it (executor only). If the stream has ended, the message is dropped.
     ///
     /// Fails when the message does not fit a frame.
     pub fn message(&mut self, id: StreamId, message: &Message, fin: bool) -> Result<(), WireError> {
@@ -199,17 +199,17 @@ impl Session {
         Ok(())
     }
 
-    /// Ends a stream with an error (executor only). On a stream that is gone it is dropped.
+    /// Ends a stream with an error (executor only). If the stream has ended already, the error is dropped.
     pub fn fail(&mut self, id: StreamId, error: &WireError) {
         self.push(id, Outgoing::Last(Header::new(Kind::Fail, id).frame(&error.encode())));
     }
 
-    /// How many bytes [`Session::data`] accepts now: the remaining credit, 0 on a stream that is gone.
+    /// How many bytes [`Session::data`] accepts now: the remaining credit, 0 if the stream has ended.
     pub fn writable(&self, id: StreamId) -> usize {
         self.streams.get(&id).map_or(0, Stream::writable)
     }
 
-    /// How much undrained data the peer may have in flight on the stream; 0 on a stream that is gone.
+    /// How much undrained data the peer may have in flight on the stream; 0 if the stream has ended.
     pub fn window(&self, id: StreamId) -> usize {
         let window = self.streams.get(&id).map_or(0, Stream::window);
         usize::try_from(window).unwrap_or(usize::MAX)
@@ -220,11 +220,11 @@ impl Session {
         self.streams.contains_key(&id)
     }
 
-    /// Queues data; at most [`Session::writable`] and [`MAX_DATA_BYTES`] bytes. On a stream that is gone it is dropped.
-    /// Returns the bytes as a part of their frame, for a caller that has to keep them, without a copy.
+    /// Queues data; at most [`Session::writable`] and [`MAX_DATA_BYTES`] bytes. If the stream has ended, the data is dropped. Returns the bytes as a
+    /// part of their frame, for a caller that has to keep them, without a copy.
     ///
     /// # Panics
-    /// When more is given than that: the caller did not ask first.
+    /// If there are more bytes than that.
     pub fn data(&mut self, id: StreamId, channel: Channel, bytes: DataBuf) -> Bytes {
         let Some(stream) = self.streams.get_mut(&id).filter(|_| !bytes.is_empty()) else {
             return bytes.into_bytes();
@@ -235,7 +235,7 @@ impl Session {
         body
     }
 
-    /// Ends a channel. On a stream that is gone it is dropped.
+    /// Ends a channel. Does nothing if the stream has ended.
     pub fn end(&mut self, id: StreamId, channel: Channel) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.push_end(id, channel);

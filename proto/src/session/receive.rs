@@ -32,7 +32,7 @@ impl Session {
                 Ok(self.streams.contains_key(&id).then_some(event))
             }
             Kind::Ack => {
-                let id = body[..].try_into().map_err(|_| broken("an ack holds 16 bytes"))?;
+                let id = body[..].try_into().map_err(|_| broken("an ack must have 16 bytes"))?;
                 Ok(Some(Event::Acknowledged(ExecId(id))))
             }
             Kind::Ping => {
@@ -119,7 +119,7 @@ impl Session {
         match header.kind {
             Kind::End => Ok(Some(Event::End(id, channel))),
             Kind::Gap => {
-                let bytes = body[..].try_into().map_err(|_| broken("a gap holds 8 bytes"))?;
+                let bytes = body[..].try_into().map_err(|_| broken("a gap must have 8 bytes"))?;
                 let dropped = u64::from_le_bytes(bytes);
                 stream.received_gap(dropped).map_err(broken)?;
                 Ok(Some(Event::Gap(id, channel, dropped)))

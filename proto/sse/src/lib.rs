@@ -1,8 +1,7 @@
 //! Parses server-sent events from bytes, as the HTML standard defines them; only the data of each event.
 //!
-//! The server reads models' answers with it, and `sandbridge mcp` the answers of the server's MCP endpoint. Written here,
-//! since existing libraries scan an unfinished line again with every piece of it: a call with 10 MB of arguments would take
-//! minutes.
+//! The server reads models' answers with it, and `sandbridge mcp` the responses of the server's MCP endpoint. Written here, since existing libraries
+//! scan an unfinished line again with every piece of it: a call with 10 MB of arguments would take minutes.
 //!
 //! - [`Events`]: the whole interface
 #![cfg_attr(test, allow(clippy::unwrap_used))]

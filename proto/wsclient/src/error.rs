@@ -19,17 +19,17 @@ pub enum Error {
     /// The connection broke.
     #[error(transparent)]
     Io(io::Error),
-    /// The other end's answer is not HTTP, or its head is longer than [`crate::HEAD_BYTES`].
-    #[error("the answer cannot be read: {0}")]
+    /// The other end's response is not HTTP, or its head is longer than [`crate::HEAD_BYTES`].
+    #[error("the response cannot be read: {0}")]
     Http(String),
     /// The other end switched protocols, but not to the requested WebSocket.
-    #[error("the answer does not open a WebSocket: {0}")]
+    #[error("the response does not open a WebSocket: {0}")]
     NotAWebSocket(&'static str),
     /// The other end answered with another status.
     #[error("{0}")]
     Refused(Refusal),
-    /// There was no complete answer within this time.
-    #[error("no answer within {} s", .0.as_secs())]
+    /// There was no complete response within this time.
+    #[error("no response within {} s", .0.as_secs())]
     Late(Duration),
 }
 
@@ -37,7 +37,7 @@ impl Error {
     /// Converts an error of hyper, with its innermost cause, which is the most specific.
     pub(crate) fn from_hyper(error: hyper::Error) -> Self {
         if error.is_incomplete_message() {
-            let closed = "the connection was closed before there was an answer";
+            let closed = "the connection was closed before a response arrived";
             return Self::Io(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
         }
         let is_http = error.is_parse();
@@ -52,10 +52,10 @@ impl Error {
     }
 }
 
-/// An answer that opens no WebSocket.
+/// A response that opens no WebSocket.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The HTTP status of the answer.
+    /// The HTTP status of the response.
     pub status: StatusCode,
     /// The value of `Retry-After`, if it has one.
     pub retry_after: Option<String>,

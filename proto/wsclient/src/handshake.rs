@@ -1,4 +1,4 @@
-//! The request for a WebSocket and its answer, as RFC 6455 defines them (section 4.1).
+//! The request for a WebSocket and the response to it, as RFC 6455 defines them (section 4.1).
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -21,16 +21,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::error::{Error, Refusal};
 use crate::resumed::Resumed;
 
-/// The longest head of an answer: its status line and all header lines, in bytes.
+/// The longest head of a response: its status line and all header lines, in bytes.
 pub const HEAD_BYTES: usize = 64 * 1024;
 
 /// More header lines than fit into [`HEAD_BYTES`]: the shortest has four bytes.
 pub const HEAD_LINES: usize = HEAD_BYTES / 4;
 
-/// The most that is read of a refusal's body, in bytes.
+/// How much of a refusal's body is read, in bytes.
 const BODY_BYTES: usize = 16 * 1024;
 
-/// How long a refusal's body is waited for, once its status is known.
+/// How long to wait for a refusal's body once its status is known.
 const BODY_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The suffix that RFC 6455 adds to the key before it is hashed.
@@ -45,7 +45,7 @@ pub struct Ask<'a> {
     pub path: &'a str,
     /// A token that is sent as `Authorization: Bearer`.
     pub bearer: Option<&'a str>,
-    /// How long the answer may take, its last header line included.
+    /// How long the response may take, including its last header line.
     pub patience: Duration,
 }
 
@@ -86,7 +86,7 @@ fn request(ask: &Ask<'_>, key: &str) -> Result<Request<String>, Error> {
     request.body(String::new()).map_err(|error| Error::Request(error.to_string()))
 }
 
-/// Checks that an answer with status 101 opens the WebSocket requested with this key.
+/// Checks that a response with status 101 opens the WebSocket requested with this key.
 fn check(headers: &HeaderMap, key: &str) -> Result<(), Error> {
     let names = |header, wanted: &str| {
         let values = headers.get_all(header).iter().filter_map(|value| value.to_str().ok());

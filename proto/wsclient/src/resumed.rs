@@ -7,8 +7,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A connection that begins with bytes that were read earlier: a server's first frames may arrive in one piece with its
-/// answer.
+/// A connection that begins with bytes that were read earlier: a server's first frames may arrive in one piece with its response.
 #[derive(Debug)]
 pub struct Resumed<S> {
     ahead: Bytes,

@@ -30,7 +30,7 @@ fn switching(accept: &str) -> String {
     )
 }
 
-/// Opens a WebSocket with a server that answers this; it stays open until the client is done.
+/// Opens a WebSocket with a server that sends this response; it stays open until the client is done.
 async fn open_at(answer: impl FnOnce(&str) -> Vec<u8>) -> Result<Resumed<DuplexStream>, Error> {
     let (client, mut server) = tokio::io::duplex(1 << 20);
     let ask = Ask { authority: "host:1", path: "/path?a=b", bearer: Some("token"), patience: PATIENCE };

@@ -18,7 +18,7 @@ pub struct HttpHost {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Host {
-    /// In lower case, without a dot at its end.
+    /// The name in lower case, without a dot at its end.
     Name(String),
     Address(IpAddr),
 }

@@ -15,7 +15,7 @@ use crate::limits::POLICY_FILE_BYTES;
 /// The default path of the file, below the user's configuration directory.
 const DEFAULT_PATH: &str = "sandbridge/runner.toml";
 
-/// Its keys; all are optional.
+/// The policy file's keys; all are optional.
 #[derive(Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PolicyFile {

@@ -13,9 +13,9 @@
 //! | a `.git` that is a file | names the place of the repository |
 //! | `worktrees`, `modules` | new entries would have their own `commondir` or hooks: none can be created; existing ones stay writable |
 //!
-//! The same for each submodule and linked worktree that a repository keeps, for what a `.git` file or a `commondir` leads to,
-//! and for repositories below the workspace's top, bare ones included. A directory that looks like a bare repository does not affect its own `.git`,
-//! which git looks at first: the scan goes on below it. A command may change anything that it created itself, including a repository.
+//! The same for each submodule and linked worktree that a repository keeps, for what a `.git` file or a `commondir` leads to, and for repositories
+//! below the workspace's top, bare ones included. A directory that looks like a bare repository does not affect its own `.git`, which git looks at
+//! first: the scan continues below it. A command may change anything that it created itself, including a repository.
 
 mod scan;
 #[cfg(test)]
@@ -94,8 +94,8 @@ pub(super) fn report(
     }
     let is_held = held.is_ok();
     let mut detail = match held {
-        Ok(0) => "no repository was in the workspace at the start".to_owned(),
-        Ok(count) => format!("hooks and configuration are read-only (repositories at the start: {count})"),
+        Ok(0) => "no repository was in the workspace at startup".to_owned(),
+        Ok(count) => format!("hooks and configuration are read-only (repositories at startup: {count})"),
         Err(why) => why,
     };
     if !policy.git_refuses_bare {

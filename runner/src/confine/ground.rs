@@ -24,7 +24,7 @@ use crate::sys;
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(super) profile: Profile,
-    /// The layers that hold for the profile's other commands.
+    /// The layers that are in effect for the profile's other commands.
     pub(super) report: LayerReport,
     /// The layers among them that are set up once.
     pub(super) base: LayerReport,

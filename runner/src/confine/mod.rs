@@ -13,7 +13,7 @@
 //! 5. `capabilities`: root keeps only what package managers and `su` need;
 //! 6. `seccomp`: last, since it forbids the calls that set up the other layers.
 //!
-//! A command with a terminal gets a thread of its own, which starts from a copy of 2: see `ground`.
+//! A command with a terminal gets its own thread, which starts from a copy of 2: see `ground`.
 //!
 //! A layer can be left out on purpose ([`crate::layers::LeftOut`]); then it is reported like one that the machine lacks.
 //!
@@ -66,7 +66,7 @@ pub(crate) mod trees {
     pub(crate) use super::policy::{DEVICES, ETC_ENTRIES, SYS_TREES, SYSTEM_TREES};
 }
 
-/// The result of confining a thread: the HOME of its commands, and the layers that hold.
+/// The result of confining a thread: the HOME of its commands, and the layers that are in effect.
 pub(crate) struct Confined {
     pub(crate) home: PathBuf,
     pub(crate) path: Vec<PathBuf>,
@@ -77,7 +77,7 @@ pub(crate) struct Confined {
     pub(crate) ground: Ground,
 }
 
-/// Confines the calling thread permanently and reports the layers that hold.
+/// Confines the calling thread permanently and reports the layers that are in effect.
 ///
 /// `key` lets the thread mark and signal the processes it starts.
 ///
@@ -222,10 +222,10 @@ fn layers_of_process() -> LayerReport {
     report
 }
 
-/// If memory is limited, makes shared memory go with the programs that use it: a kill does not free it otherwise.
+/// If memory is limited, makes the kernel free shared memory together with the programs that use it: a kill does not free it otherwise.
 fn forget_shared_memory() {
     if group::memory().is_some() {
-        // On some kernels an unprivileged runner may not do this; then such memory counts until the runner ends.
+        // On some kernels an unprivileged runner has no permission to do this; then such memory counts until the runner ends.
         let _ = std::fs::write("/proc/sys/kernel/shm_rmid_forced", "1");
     }
 }

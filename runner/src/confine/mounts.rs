@@ -50,8 +50,8 @@ pub(super) enum Entry {
 
 /// Moves the calling thread into its own root.
 ///
-/// Only the first steps may find that the machine cannot do this at all, and commands have no influence on those. Any later
-/// failure is an error: going on would give commands the machine's own tree.
+/// Only the first steps may find that the machine cannot do this at all, and commands have no influence on those. Any later failure is an error:
+/// continuing would give commands the machine's own tree.
 ///
 /// # Errors
 /// The root could not be built; the message names the step. The thread must not start anything.
@@ -151,7 +151,7 @@ fn own_namespace() -> io::Result<()> {
     sys::unshare_mounts()?;
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     rustix::mount::mount_change("/", downstream)?;
-    // Never attached: it only shows that this kernel has the calls that everything below uses.
+    // This file system is never attached: it only shows that this kernel has the calls that everything below uses.
     let trial = file_system("tmpfs", &[("mode", "0755")])?;
     sys::mount_attributes(trial.as_fd(), libc::MOUNT_ATTR_RDONLY, false)
 }
@@ -234,7 +234,7 @@ fn clone_tree(source: &Path, target: &Path, attributes: u64) -> io::Result<Tree>
     })?;
     sys::mount_attributes(mount.as_fd(), attributes, true)?;
     if attributes & libc::MOUNT_ATTR_RDONLY != 0 {
-        // Only for speed, and refused if the machine's mounts are not this user's to change.
+        // This is only for speed, and is refused if the machine's mounts are not this user's to change.
         let _ = sys::mount_attributes(mount.as_fd(), libc::MOUNT_ATTR_NOATIME, true);
     }
     Ok(Tree { mount, target: target.to_owned(), is_directory: source.is_dir(), is_inside: false })

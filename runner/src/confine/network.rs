@@ -55,7 +55,7 @@ pub(super) fn enter(network: &Network) -> io::Result<()> {
 /// Adds the effective network rules to the report, once all of the thread's layers are set up.
 ///
 /// # Errors
-/// A requested rule does not hold.
+/// A requested rule is not in effect.
 pub(super) fn report(network: &Network, report: &mut LayerReport) -> io::Result<()> {
     let Network { reach, ports } = network;
     let by_filter = *reach == Reach::None || !ports.is_empty();

@@ -27,8 +27,8 @@ use crate::sys;
 /// The file system whose files are terminals; all others hold no devices.
 pub(super) const TERMINALS: &str = "devpts";
 
-/// For trees that commands can only read. Without the second flag, every path through a link in it would be walked the slow
-/// way, to record an access time that cannot be written.
+/// The mount attributes of trees that commands can only read. Without the second flag, every path through a link in it would be walked the slow way,
+/// to record an access time that cannot be written.
 const STILL: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOATIME;
 
 /// The parts of a repository that are directories.

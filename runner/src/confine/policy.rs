@@ -95,7 +95,7 @@ pub(crate) const SYS_TREES: &[&str] = &["/sys/devices/system", "/sys/fs/cgroup",
 pub(crate) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// The facts about the commands' user and directories; from the runner's configuration, never from a request.
+/// The commands' user, directories and limits; from the runner's configuration, never from a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfinePolicy {
     /// The directory commands work in; absolute, without symbolic links.
@@ -107,7 +107,7 @@ pub struct ConfinePolicy {
     pub home: PathBuf,
     /// The name of that user.
     pub user: String,
-    /// That user's login shell.
+    /// The login shell of that user.
     pub shell: String,
     /// The user that commands become; the runner's own user, without any change, when absent.
     pub run_as: Option<Account>,

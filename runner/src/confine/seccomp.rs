@@ -1,8 +1,8 @@
 //! The filter of system calls: it refuses those that no command needs, and those used in sandbox escapes.
 //!
-//! Refused calls fail with EPERM, as they do for an ordinary user, so programs take their usual fallbacks; `clone3` fails
-//! with ENOSYS, since its flags are in memory where a filter cannot look, and every C library then uses `clone`. Only the runner,
-//! which has the key, starts commands with it: in their control group.
+//! Refused calls fail with EPERM, as they do for an ordinary user, so programs use their normal fallbacks; `clone3` fails with ENOSYS, since its
+//! flags are in memory where a filter cannot look, and every C library then uses `clone`. Only the runner, which has the key, starts commands with
+//! it: in their control group.
 //!
 //! **The runner is out of reach.** Landlock's scope refuses signals to the runner's first thread. The thread that starts
 //! commands, however, is in their Landlock domain, and a signal to any thread reaches the whole process; so every call
@@ -66,11 +66,11 @@ pub(super) struct Filter<'a> {
 /// The System V IPC objects and POSIX message queues that commands use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ipc {
-    /// The spawner's own.
+    /// The spawner's own objects.
     Own,
-    /// Those of the container, which exists for these commands alone.
+    /// The container's objects; the container exists for these commands alone.
     OfContainer,
-    /// None: they would be the machine's.
+    /// No objects, since they would be the machine's.
     Refused,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct SocketFiles {
 }
 
 impl Bound {
-    /// Those of the network namespace that the calling thread is in.
+    /// The bound sockets of the network namespace that the calling thread is in.
     pub(super) fn here() -> Self {
         Self(fs::read("/proc/thread-self/net/unix").map(|list| names(&list)))
     }
@@ -186,7 +186,7 @@ pub(super) fn report(shut: Result<usize, String>, report: &mut LayerReport) {
     let later = "a socket that a service makes later is reachable until the next start";
     match shut {
         Ok(count) => {
-            report.add(layer_name::SOCKET_FILES, true, format!("closed at the start: {count}; {later}"));
+            report.add(layer_name::SOCKET_FILES, true, format!("closed at startup: {count}; {later}"));
         }
         Err(why) => report.add(layer_name::SOCKET_FILES, false, why),
     }

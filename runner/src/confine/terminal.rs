@@ -66,7 +66,7 @@ impl OpenTerminal {
         Ok(Self { master, slave, path })
     }
 
-    /// Its path in the view of the thread that opened it.
+    /// The terminal's path in the view of the thread that opened it.
     pub(super) fn path(&self) -> PathBuf {
         OsStr::from_bytes(self.path.to_bytes()).into()
     }

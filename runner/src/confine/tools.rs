@@ -9,11 +9,11 @@ use super::policy::{ConfinePolicy, SYSTEM_TREES};
 struct Toolchain {
     /// The variable that names its place, if there is one.
     variable: &'static str,
-    /// Its place otherwise, below HOME; none if empty.
+    /// The toolchain's place otherwise, below HOME; none if empty.
     home: &'static str,
-    /// Its directories that commands see; the empty path means all of it. Never those with credentials or caches.
+    /// The toolchain's directories that commands see; the empty path means all of it. Never those with credentials or caches.
     parts: &'static [&'static str],
-    /// Its directories that belong on PATH.
+    /// The toolchain's directories that belong on PATH.
     path: &'static [&'static str],
     /// True if its programs need the variable to find it when HOME differs.
     is_told: bool,
@@ -28,7 +28,7 @@ const fn partly(variable: &'static str, home: &'static str, parts: &'static [&'s
     Toolchain { variable, home, parts, path: &["bin"], is_told: false }
 }
 
-/// In the order of PATH.
+/// The known toolchains, in the order of PATH.
 const TOOLCHAINS: &[Toolchain] = &[
     partly("", ".local", &["bin"]),
     partly("CARGO_HOME", ".cargo", &["bin", "env"]),

@@ -6,7 +6,7 @@ use proto::limits::MAX_RETURN_PAUSE;
 
 use crate::limits::{BRIEF_LINK_MS, BRIEF_LINKS, FAILURES_A_DOUBLING, RECONNECT_PAUSE_MS, RETURN_PAUSE_MS};
 
-/// The facts that the next pause depends on.
+/// The state that the next pause depends on.
 #[derive(Debug)]
 pub(crate) struct Pauses {
     failures: u32,

@@ -1,8 +1,8 @@
 //! Docker mode: commands run in a container on this machine instead of directly.
 //!
-//! This process keeps the token and the link to the server. The container's first process is the static runner, reached over
-//! the standard streams of `docker run`; frames are passed on between the two, and only this machine's own facts are added
-//! to the registration: the token, the name, and the use of a container.
+//! This process keeps the token and the link to the server. The container's first process is the static runner, reached over the standard streams of
+//! `docker run`; frames are passed on between the two, and only this machine's own details are added to the registration: the token, the name, and
+//! the use of a container.
 //!
 //! ```text
 //! server ◀── WebSocket: token ──▶ this process ◀── standard streams ──▶ docker run ◀──▶ runner in the container

@@ -1,4 +1,4 @@
-//! Passing frames on between the server and the runner in the container.
+//! Passes frames on between the server and the runner in the container.
 //!
 //! ```text
 //! start container ─▶ connect ─▶ attach, register for it ─▶ pass on ──link lost──▶ pause ─▶ connect (commands keep running)
@@ -58,7 +58,7 @@ struct Started {
 impl Started {
     fn signal(&self, with: Signal) {
         if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended; its number is not reused before it is waited for.
+            // The process may have ended; its id is not reused before it is reaped.
             let _ = rustix::process::kill_process(pid, with);
         }
     }
@@ -215,7 +215,7 @@ impl Relay<'_> {
         Ok(Started { process, link: StdioLink::new(input, output, false).map_err(unusable)? })
     }
 
-    /// Registers the container's runner with the server, as this one.
+    /// Registers the container's runner with the server, under this runner's identity.
     async fn register(&self, started: &mut Started) -> Result<WebSocketLink, Over> {
         let state_dir = &self.container.state_dir;
         let token = self
@@ -223,7 +223,7 @@ impl Relay<'_> {
             .read(state_dir)
             .await
             .map_err(|error| Over::Refused(format!("the token cannot be read: {error}")))?;
-        // Done first, so that a container that does not start does not appear as a runner that comes and goes.
+        // Done first, so that a container that does not start does not appear as a runner that connects and disconnects again and again.
         let register = timeout(Duration::from_millis(CONTAINER_START_MS), introduced(&mut started.link));
         let mut register = register
             .await
@@ -263,7 +263,7 @@ impl Relay<'_> {
         }
     }
 
-    /// The server's answer for the container's runner, which never sees a token.
+    /// The server's response for the container's runner, which never sees a token.
     async fn accepted(&self, answer: &str, shown: &str) -> Result<String, Over> {
         match Handshake::from_text(answer) {
             Ok(Handshake::RegisterOk { mut body }) => {
@@ -281,12 +281,12 @@ impl Relay<'_> {
                 body.message
             ))),
             Ok(Handshake::Error { body }) => Err(Over::Server(body.message)),
-            _ => Err(Over::Server("the server's answer is not a registration".to_owned())),
+            _ => Err(Over::Server("the server's response is not a registration".to_owned())),
         }
     }
 }
 
-/// Asks the container's runner for its registration; frames meant for an earlier link come first and are dropped.
+/// Asks the container's runner for its registration; frames meant for an earlier link arrive first and are dropped.
 async fn introduced(link: &mut StdioLink) -> Result<Register, LinkError> {
     link.forget_unsent();
     link.send_text(Handshake::Attach {}.to_text()).await?;

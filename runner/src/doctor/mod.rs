@@ -18,7 +18,7 @@ use crate::spawn::{SpawnError, Spawner};
 pub struct Diagnosis {
     /// The profile it is about.
     pub profile: Profile,
-    /// The layers and whether they hold.
+    /// The layers, and whether they are in effect.
     pub report: LayerReport,
     /// The rights of commands to paths.
     pub entries: Vec<Entry>,
@@ -37,7 +37,7 @@ pub struct Fact {
     pub detail: String,
 }
 
-/// Confines a temporary thread, and reports the layers that held.
+/// Confines a temporary thread, and reports the layers that were in effect.
 ///
 /// # Errors
 /// The workspace cannot be opened, or no thread can be started.
@@ -136,7 +136,7 @@ impl Diagnosis {
     }
 }
 
-/// The report as lines for a terminal: the layers that hold, those that do not, and what to do about them.
+/// The report as lines for a terminal: the layers that are in effect, those that are not, and what to do about them.
 pub fn render(report: &LayerReport) -> String {
     let mut text = String::new();
     for layer in &report.layers {

@@ -86,7 +86,7 @@ impl OpenPlaces {
     }
 }
 
-/// Without `.` and `..`, lexically.
+/// The path without `.` and `..`, resolved lexically.
 fn normal(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut path, component| {
         match component {

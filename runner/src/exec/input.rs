@@ -1,4 +1,4 @@
-//! From the peer to the command's standard input.
+//! Passes data from the peer to the command's standard input.
 //!
 //! A terminal's input cannot be closed while it is in use. There the end of the input is typed, as a person would: with the
 //! character for it (Ctrl-D, unless the command chose another), twice after an incomplete line.

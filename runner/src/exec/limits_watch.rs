@@ -1,4 +1,4 @@
-//! The limits watch: notices that commands met a limit of all of them together, and ends the tree that is to blame.
+//! The limits watch: notices that commands reached a limit on all of them together, and ends the tree that is to blame.
 //!
 //! The kernel only refuses: a crowd of processes at its limit would leave no room for the next command. What the kernel counts of a control
 //! group is read from open files; without one, processes are counted here. Without running commands it does nothing.
@@ -68,7 +68,7 @@ fn living_trees(execs: &Execs) -> Vec<Mark> {
     execs.registry.marks().chain(execs.trees.marks()).filter(|mark| seen.insert(*mark)).collect()
 }
 
-/// Counts, and ends a tree that met a limit; returns true if one did.
+/// Counts, and ends a tree that reached a limit; returns true if one did.
 async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut machine::Reserve) -> bool {
     let mut paused = None;
     let mut usage = None;
@@ -93,7 +93,7 @@ async fn look(execs: &Execs, bounds: &Bounds, signs: &mut Signs, reserve: &mut m
         post(move || drop(paused));
         return false;
     };
-    // Before it dies, so that its exec can report the reason.
+    // Recorded before the tree dies, so that its exec can report the reason.
     let told = execs.registry.met_limit(mark, limit);
     tracing::warn!("a command was {limit}; reported to its caller: {told}");
     let end = move || {

@@ -4,8 +4,8 @@
 //!   dropped │ put away in the spool │ in memory
 //!  0 ───────┴start──────────────────┴──────────end
 //! ```
-//! The newest is in memory. Output above [`LOG_MEMORY_BYTES`] there, or [`LOG_PIECES`] pieces, is moved to the spool; if
-//! that is full the oldest is dropped, which a reader notices because its offset is before `start`.
+//! The newest output is in memory. Output above [`LOG_MEMORY_BYTES`] there, or [`LOG_PIECES`] pieces, is moved to the spool; if that is full the
+//! oldest is dropped, which a reader notices because its offset is before `start`.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -139,7 +139,7 @@ impl Log {
         }
     }
 
-    /// Drops the oldest beyond this many bytes.
+    /// Drops the oldest output beyond this many bytes.
     pub(super) fn limit(&mut self, bytes: u64) {
         self.trim_to(self.end.saturating_sub(bytes));
     }

@@ -1,11 +1,11 @@
-//! The limit of all commands together that a command was ended for.
+//! The limit on all commands together for which a command was ended.
 
 use std::fmt;
 
 use crate::bounds::Bytes;
 use crate::group;
 
-/// A limit that a tree was ended for.
+/// A limit for which a tree was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetLimit {
     /// This many processes and threads of all commands.

@@ -13,7 +13,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `execs` | all of a runner, and their shared state |
+//! | `execs` | all execs of a runner, and their shared state |
 //! | `start` | from a request to a process |
 //! | `running` | the task of one exec: waits for everything at once |
 //! | [`outlet`], `reader` | from the output to the attached clients: credit, replay, news |
@@ -21,7 +21,7 @@
 //! | `output` | a pipe to the outlet: cap, the order of reads |
 //! | `input` | the peer to the command's standard input |
 //! | `stop` | TERM, grace, KILL |
-//! | `limits_watch`, `met_limit` | ends a tree that met a limit of all commands together |
+//! | `limits_watch`, `met_limit` | ends a tree that reached a limit on all commands together |
 //! | `terminal` | execs with a terminal |
 //! | `registry` | the exec of each id, the kept results, the used ids |
 //! | `tree` | the trees that outlived their exec |

@@ -1,7 +1,6 @@
 //! A command's output on its way: into the [`Log`], and from there to the attached clients.
 //!
-//! An exec does not depend on links. Streams attach, read from an offset on as their credit allows, and leave; the exec goes
-//! on.
+//! An exec does not depend on links. Streams attach, read from an offset on as their credit allows, and leave; the exec continues.
 //!
 //! ```text
 //!  pipe ─▶ push ─▶ log ─┬─▶ reader (cursor, stream) ─▶ peer        what a reader drained is trimmed,
@@ -57,7 +56,7 @@ struct State {
     gives_up_at: Option<Instant>,
     input_taken: u64,
     is_cancelled: bool,
-    /// The limit it is ended for, until that was reported.
+    /// The limit for which the command is ended, until that was reported.
     met_limit: Option<MetLimit>,
     is_forgotten: bool,
 }
@@ -153,7 +152,7 @@ impl Outlet {
         self.state.borrow_mut().push(channel, bytes);
     }
 
-    /// Sends what can be sent, and drops readers whose link is gone.
+    /// Sends what can be sent, and drops readers whose link has ended.
     pub(super) fn pump(&self) {
         self.state.borrow_mut().pump();
     }
@@ -170,7 +169,7 @@ impl Outlet {
         state.pump();
     }
 
-    /// The exec is complete, or did not start: nothing will be pushed any more.
+    /// Records that the exec is complete, or did not start: nothing more will be pushed.
     pub(super) fn end(&self, ended: Result<ExecStreamsClosed, WireError>) {
         let mut state = self.state.borrow_mut();
         state.ended = Some(ended);
@@ -202,7 +201,7 @@ impl Outlet {
         self.state.borrow_mut().met_limit.take()
     }
 
-    /// When the exec was created.
+    /// The time at which the exec was created.
     pub(super) fn born(&self) -> Instant {
         self.state.borrow().born
     }
@@ -211,7 +210,7 @@ impl Outlet {
         self.state.borrow().retain
     }
 
-    /// The result will not be requested any more.
+    /// Records that the result will not be requested any more.
     pub(super) fn forget(&self) {
         let mut state = self.state.borrow_mut();
         state.is_forgotten = true;
@@ -335,7 +334,7 @@ impl State {
         });
     }
 
-    /// When to give up on a reader that cancelled and takes nothing, if there is one.
+    /// The time at which to give up on a reader that cancelled and takes nothing, if there is one.
     fn give_up_due(&self) -> Option<Instant> {
         let waits = |reader: &Reader| reader.wants_output && reader.stream.is_cancelled();
         self.gives_up_at.filter(|_| self.readers.iter().any(waits))

@@ -1,4 +1,4 @@
-//! From one of the command's output pipes to the [`Outlet`].
+//! Passes data from one of the command's output pipes to the [`Outlet`].
 //!
 //! The pipe is read as far as the outlet has room; without room it fills, and the command waits.
 
@@ -45,7 +45,7 @@ impl Scratch {
 pub(super) struct Account {
     /// How much more may be sent in total.
     pub(super) allowance: Option<u64>,
-    /// Bytes that were not sent for that reason.
+    /// Bytes that were not sent because of the allowance.
     pub(super) dropped_bytes: u64,
 }
 
@@ -58,9 +58,9 @@ impl Account {
 /// The outcome of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Turn {
-    /// Bytes were read from the pipe.
+    /// True if bytes were read from the pipe.
     pub(super) moved: bool,
-    /// There may be data to read, but no room for it.
+    /// True if there may be data to read, but no room for it.
     pub(super) blocked: bool,
 }
 
@@ -175,7 +175,7 @@ impl Output {
         turn
     }
 
-    /// Reads and discards until every writer is gone, so that none is affected by a closed pipe.
+    /// Reads and discards until every writer has closed the pipe, so that none is affected by a closed pipe.
     pub(super) async fn discard(&mut self, scratch: &Scratch) {
         while self.pipe.is_some() {
             self.readable().await;
@@ -210,7 +210,7 @@ impl Output {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The last writer is gone.
+                // The last writer has closed the pipe.
                 Ok(_) | Err(_) => {
                     self.pipe = None;
                     return None;

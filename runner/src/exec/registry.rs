@@ -101,21 +101,21 @@ impl Registry {
         }
     }
 
-    /// The command's process exists.
+    /// Records that the command's process exists.
     pub(super) fn started(&self, exec_id: ExecId, mark: Mark) {
         if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
             known.mark = Some(mark);
         }
     }
 
-    /// The last process of an exec has ended.
+    /// Records that the last process of an exec has ended.
     pub(crate) fn tree_gone(&self, exec_id: ExecId) {
         if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
             known.mark = None;
         }
     }
 
-    /// No more output will come: the result is kept from now on.
+    /// Records that no more output will come: the result is kept from now on.
     pub(super) fn completed(&self, exec_id: ExecId) {
         if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
             known.completed = Some(Instant::now());
@@ -134,7 +134,7 @@ impl Registry {
         }
     }
 
-    /// The result was acknowledged: it is removed. An incomplete exec has none.
+    /// Removes a result that was acknowledged. An incomplete exec has no result.
     pub(crate) fn acknowledge(&self, exec_id: ExecId) {
         let mut known = self.known.borrow_mut();
         if known.get(&exec_id).is_some_and(|known| known.completed.is_some())
@@ -169,18 +169,18 @@ impl Registry {
         self.known.borrow().values().filter(|known| known.completed.is_none()).count()
     }
 
-    /// The tree of an exec, if it has started and is not gone.
+    /// The tree of an exec, if it has started and has not ended.
     pub(crate) fn mark(&self, exec_id: ExecId) -> Option<Mark> {
         self.known.borrow().get(&exec_id)?.mark
     }
 
-    /// The trees of execs that are still remembered and not gone.
+    /// The trees of execs that are still remembered and have not ended.
     pub(crate) fn marks(&self) -> impl Iterator<Item = Mark> {
         let marks: Vec<Mark> = self.known.borrow().values().filter_map(|known| known.mark).collect();
         marks.into_iter()
     }
 
-    /// A tree is ended for a limit; returns true if an incomplete exec will report it.
+    /// Records that a tree is ended for a limit; returns true if an incomplete exec will report that.
     pub(super) fn met_limit(&self, mark: Mark, limit: MetLimit) -> bool {
         let known = self.known.borrow();
         let exec = known.values().find(|known| known.mark == Some(mark) && known.completed.is_none());

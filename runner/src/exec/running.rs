@@ -49,22 +49,22 @@ pub(super) struct Running {
     confined: bool,
     /// The directory it runs in, unless under a profile narrower than the runner's.
     directory: Option<PathBuf>,
-    /// The kernel's counts when this one started.
+    /// The kernel's counts when this command started.
     met: Met,
-    /// The limit it is ended for.
+    /// The limit for which the command is ended.
     met_limit: Option<MetLimit>,
     /// A line about the shortage seen when it failed; the last line of its output.
     shortage: Option<String>,
     started: Instant,
-    /// When a running command no longer counts as short; `None` once that was acted on, or it ended.
+    /// The time after which a running command no longer counts as short; `None` once that was acted on, or it ended.
     settled_at: Option<Instant>,
-    /// Counts it as young until then: if many start at once, each takes longer to count as short.
+    /// Counts the command as young until then: if many start at once, each takes longer to count as short.
     young: Option<Rc<()>>,
     /// True once the start was reported.
     is_announced: bool,
-    /// When the workspace's repositories are checked next.
+    /// The time at which the workspace's repositories are checked next.
     git_due: Instant,
-    /// When the time limit expires.
+    /// The time at which the time limit expires.
     due: Option<Instant>,
     drain: Option<Drain>,
 }
@@ -72,7 +72,7 @@ pub(super) struct Running {
 /// The time between the command's end and the exec's completion.
 struct Drain {
     ended: Instant,
-    /// When data last arrived, or could not be sent.
+    /// The time at which data last arrived, or could not be sent.
     stirred: Instant,
     /// The time since which there has been no credit.
     blocked: Option<Instant>,
@@ -130,7 +130,7 @@ impl Running {
     /// Runs the exec, and the processes it left, to their end.
     ///
     /// # Errors
-    /// Its program never ran; nothing was reported.
+    /// The command's program never ran; nothing was reported.
     pub(super) async fn run(mut self) -> io::Result<()> {
         self.pump();
         let mut has_ended = self.wait().await;
@@ -388,7 +388,7 @@ impl Drain {
         self.blocked = turn.blocked.then(|| self.blocked.unwrap_or(now));
     }
 
-    /// When the output counts as silent.
+    /// The time from which the output counts as silent.
     fn silent_at(&self) -> Instant {
         self.stirred + Duration::from_millis(DRAIN_IDLE_MS)
     }

@@ -66,7 +66,7 @@ impl Budget {
     }
 }
 
-/// One exec's file.
+/// The file with one exec's output.
 #[derive(Debug)]
 pub(super) struct Spool {
     file: Option<File>,

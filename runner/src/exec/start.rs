@@ -1,4 +1,4 @@
-//! From a request to a command's process, or to the error.
+//! Turns a request into a command's process, or into an error.
 
 use std::rc::Rc;
 
@@ -121,7 +121,7 @@ fn spawn_error(error: &SpawnError, profile: Profile, policy: &ConfinePolicy) -> 
         (Some(user), SpawnError::Directory(pathguard::Error::PermissionDenied)) => WireError::new(
             kind,
             format!(
-                "{error}: {user}, the user that commands run as, may not enter it; on the machine: chown -R {user}: WORKSPACE"
+                "{error}: {user}, the user that commands run as, has no permission to enter it; on the machine: chown -R {user}: WORKSPACE"
             ),
         ),
         _ => WireError::new(kind, error),

@@ -1,6 +1,6 @@
 //! Ending a command before its time: TERM to its whole tree, some grace, then KILL until nothing is left.
 //!
-//! Programs in a terminal first learn that the terminal is gone, as when a window is closed: interactive shells ignore TERM.
+//! Programs in a terminal first get a hangup, as when a window is closed: interactive shells ignore TERM.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -49,12 +49,12 @@ impl Stop {
         self.cause
     }
 
-    /// True if the tree is being ended and not gone yet.
+    /// True if the tree is being ended and has not ended yet.
     pub(super) fn is_under_way(&self) -> bool {
         self.work.is_some()
     }
 
-    /// Continues with it; returns when the tree is gone. Waits forever if nothing is being ended.
+    /// Continues to end the tree; returns when the tree has ended. Waits forever if nothing is being ended.
     pub(super) async fn progress(&mut self) {
         match &mut self.work {
             Some(work) => work.await,

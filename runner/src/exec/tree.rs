@@ -1,4 +1,4 @@
-//! The trees that outlived their exec, until they are gone.
+//! The process trees that outlived their exec, until they have ended.
 //!
 //! The last process of a tree is always a child of this one (the reaper of orphans), so its end raises SIGCHLD; the code that gets
 //! that calls [`TreeWatch::look`].
@@ -19,7 +19,7 @@ use crate::kill::{self, Mark};
 use crate::limits::TREE_LOOK_MS;
 use crate::sys;
 
-/// The trees that are not known to be gone.
+/// The trees that are not known to have ended.
 #[derive(Debug, Default)]
 pub(crate) struct TreeWatch {
     trees: RefCell<Vec<Tree>>,
@@ -37,8 +37,8 @@ pub(super) struct Tree {
 }
 
 impl TreeWatch {
-    /// Watches the tree of a complete exec. Most are gone by then; this is reported a moment later: together with others,
-    /// and without delaying the peer's next request.
+    /// Watches the tree of a complete exec. Most have ended by then; this is reported a moment later: together with others, and without delaying the
+    /// peer's next request.
     pub(super) fn add(&self, tree: Tree) {
         self.trees.borrow_mut().push(tree);
         self.put_off(Duration::ZERO);
@@ -71,13 +71,13 @@ impl TreeWatch {
         self.trees.borrow().is_empty()
     }
 
-    /// Calls `gone` with the execs whose trees are gone. Call this after processes ended.
+    /// Calls `gone` with the execs whose trees have ended. Call this after processes ended.
     pub(super) async fn look(&self, gone: impl Fn(ExecId)) {
         let pause = Duration::from_millis(TREE_LOOK_MS);
         if self.is_empty() {
             return self.due.set(None);
         }
-        // The usual case, at the cost of one system call: no exec runs and no process was left.
+        // The common case, at the cost of one system call: no exec runs and no process was left.
         if has_no_children() {
             self.due.set(None);
             return self.trees.take().iter().for_each(|tree| gone(tree.exec_id));
@@ -101,8 +101,8 @@ impl TreeWatch {
         });
     }
 
-    /// True if no tree is watched. If one system call shows that all are gone, `gone` is called with each; the result is
-    /// then true at the next call.
+    /// True if no tree is watched. If one system call shows that all have ended, `gone` is called with each; the result is then true at the next
+    /// call.
     pub(super) fn settle(&self, gone: impl Fn(ExecId)) -> bool {
         if self.is_empty() {
             return true;

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::layers::{LeftOut, Profile};
 use crate::llm::LlmConfig;
 
-/// The configuration of an executor; from the runner's own, never from a request.
+/// The configuration of an executor; from the runner's own configuration, never from a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutorConfig {
     /// The directory of commands and file operations.
@@ -33,7 +33,7 @@ pub struct ExecutorConfig {
 }
 
 impl ExecutorConfig {
-    /// One workspace in this profile, with default settings.
+    /// A configuration for one workspace under this profile, with default settings.
     pub fn new(workspace: PathBuf, state_dir: PathBuf, profile: Profile) -> Self {
         let (allowances, run_as, left_out, bounds, is_for_others) = Default::default();
         Self { workspace, state_dir, profile, allowances, llm: None, run_as, left_out, bounds, is_for_others }

@@ -36,7 +36,7 @@ pub(super) fn create(
     options: CreateOptions,
     present: Present,
 ) -> Result<PendingFile, WireError> {
-    // Before a folder is created somewhere else.
+    // Checked before a folder could be created somewhere else.
     if root.resolve(path).map_err(path_error)?.path != path {
         return Err(elsewhere());
     }

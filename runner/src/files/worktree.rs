@@ -1,8 +1,8 @@
 //! Making and removing linked worktrees of git repositories.
 //!
-//! Commands cannot do this: nothing can be created in `.git/worktrees`, since what is there may name a configuration that the
-//! user's own git obeys, and the mounts that hold it in place cannot be removed either. The files that make a worktree are few
-//! and documented (gitrepository-layout), so the runner writes them itself and starts no git:
+//! Commands cannot do this: nothing can be created in `.git/worktrees`, since what is there may name a configuration that the user's own git obeys,
+//! and the mounts that protect it cannot be removed either. The files that make a worktree are few and documented (gitrepository-layout), so the
+//! runner writes them itself and starts no git:
 //!
 //! | file | content |
 //! |---|---|

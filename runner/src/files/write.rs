@@ -48,7 +48,7 @@ pub(super) async fn write(
         if let Some(present) = present {
             resolved::check(&root, &growing.pending, path(&request.path), present)?;
         }
-        // Held until the answer is sent: freeing a large file's memory takes as long as writing some of it.
+        // The replaced file is held open until the answer is sent: freeing a large file's memory takes as long as writing some of it.
         let replaced = root.open_file(path(&request.path)).ok();
         let committed = match present {
             Some(Present::Nothing) => growing.pending.commit_new().map_err(resolved::taken),
@@ -146,7 +146,7 @@ fn too_large_to_compare() -> WireError {
 /// A file on its way to the disk.
 struct Growing {
     pending: PendingFile,
-    /// Its size.
+    /// The size of the file so far, in bytes.
     bytes: u64,
     /// How much of it the disk has already been asked to write.
     begun: u64,

@@ -1,4 +1,4 @@
-//! Events that the kernel counts when a group meets its limit; and closing a group for a moment.
+//! Events that the kernel counts when a group reaches its limit; and closing a group for a moment.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,12 +13,12 @@ const KILLS: &str = "oom_kill ";
 /// The kernel's count of processes that it did not start.
 const REFUSED: &str = "max ";
 
-/// How often the limits were met since the group was made.
+/// How many times the limits were reached since the group was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Met {
     /// Processes and threads that were not started.
     pub(crate) refused: u64,
-    /// Processes that were killed for want of memory.
+    /// Processes that were killed for lack of memory.
     pub(crate) kills: u64,
 }
 

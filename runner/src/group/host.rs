@@ -51,11 +51,11 @@ pub(super) struct Place {
     pub(super) version: Version,
     pub(super) parent: PathBuf,
     pub(super) controllers: Vec<Controller>,
-    /// The parent contains only this process, which has to move away before its groups can have controllers.
+    /// True if the parent contains only this process, which has to move away before its groups can have controllers.
     steps_aside: bool,
 }
 
-/// The kernel's facts about this process and its machine.
+/// The kernel's information about this process and its machine.
 pub(super) struct Host {
     /// `/proc/self/mountinfo`.
     mounts: String,
@@ -171,7 +171,7 @@ fn second_version(own: &Path, controllers: Vec<Controller>) -> Result<Place, Gro
         return Ok(place(parent, false));
     }
     Err(GroupError::Unavailable(format!(
-        "limits for all commands together (--memory, --pids, --cpus) need a control group, and this user may not make one in \
+        "limits for all commands together (--memory, --pids, --cpus) need a control group, and this user has no permission to make one in \
          {}. Start \
          the runner as a service (install-service), or with: systemd-run --user --scope -p Delegate=yes sandbridge-runner …",
         own.display()

@@ -358,7 +358,7 @@ pub(crate) fn counts_refused() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_refused())
 }
 
-/// While this lives commands cannot start anything new, if a means allows that.
+/// While this exists, commands cannot start anything new, if a means allows that.
 #[derive(Debug)]
 pub(crate) struct Closed(());
 

@@ -43,7 +43,7 @@ impl Outside {
     /// Makes sure that the number outside is unchanged, and restores it if it is not.
     ///
     /// # Errors
-    /// It had changed: namespaces do not have their own numbers here.
+    /// The number had changed: namespaces do not have their own numbers here.
     pub(crate) fn check(self) -> io::Result<()> {
         if largest()? == self.0 {
             return Ok(());

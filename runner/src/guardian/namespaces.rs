@@ -14,7 +14,7 @@ use crate::kill::{self, KillTier};
 /// The stack of the thread that waits for the guardian's end, in bytes.
 const WATCHER_STACK_BYTES: usize = 64 * 1024;
 
-/// The exit code of a runner whose guardian is gone, as if SIGKILL had reached it.
+/// The exit code of a runner whose guardian has ended, as if SIGKILL had reached it.
 const ORPHANED_EXIT_CODE: i32 = 137;
 
 /// Sets up the calling process, just forked, for its tier.
@@ -30,7 +30,7 @@ pub(super) fn enter(tier: KillTier, ids: Ids, alive: &OwnedFd) -> io::Result<()>
     }
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if is_closed(alive)? {
-        return Err(io::Error::other("the guardian is gone"));
+        return Err(io::Error::other("the guardian has ended"));
     }
     rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -63,7 +63,7 @@ fn is_closed(alive: &OwnedFd) -> io::Result<bool> {
     Ok(rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
 }
 
-/// Starts a thread that kills everything and ends this process once the guardian is gone.
+/// Starts a thread that kills everything and ends this process once the guardian has ended.
 pub(super) fn die_with_guardian(alive: OwnedFd) -> io::Result<()> {
     let wait = move || {
         // The guardian never writes: whatever the call returns, the pipe has ended.

@@ -15,13 +15,13 @@ pub(crate) struct Files {
     pub(crate) disk: Disk,
 }
 
-/// Runs blocking work on a thread for that, with the rights of the user that commands run as: files created through the
-/// runner are theirs, and files that they may not read are not read for them.
+/// Runs blocking work on a thread for that, with the rights of the user that commands run as: files created through the runner are theirs, and files
+/// that they have no permission to read are not read for them.
 #[derive(Debug, Clone)]
 pub(crate) struct Disk(Option<Arc<Account>>);
 
 impl Disk {
-    /// With the rights of `user`, or the runner's own if there is none.
+    /// A disk with the rights of `user`, or with the runner's own if there is none.
     pub(crate) fn of(user: Option<&Account>) -> Self {
         Self(user.map(|user| Arc::new(user.clone())))
     }

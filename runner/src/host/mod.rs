@@ -37,9 +37,9 @@ pub(crate) struct Host {
     pub(crate) files: Files,
     pub(crate) git_watch: Watch,
     spawner: Here,
-    /// For requests with a narrower profile than the runner's; started for the first one.
+    /// The spawners for requests with a narrower profile than the runner's; each is started for the first such request.
     narrower: Spawners,
-    /// For requests that name the privileged user.
+    /// The user and the spawners for requests that name the privileged user.
     privileged: Option<(Account, Spawners)>,
     /// Cancelled when the runner is to stop.
     pub(crate) stopping: CancellationToken,
@@ -51,7 +51,7 @@ impl Host {
     /// `root` is the workspace, `privileged` the user that requests may name, with the policy for its commands.
     ///
     /// # Errors
-    /// The thread cannot be confined. It must not go on then: it may be partly confined.
+    /// The thread cannot be confined. It must not continue then: it may be partly confined.
     pub(crate) fn confine(
         profile: Profile,
         root: Root,
@@ -72,7 +72,7 @@ impl Host {
         })
     }
 
-    /// The layers of confinement that hold for commands.
+    /// The layers of confinement that are in effect for commands.
     pub(crate) fn report(&self) -> &LayerReport {
         self.spawner.report()
     }
@@ -197,7 +197,7 @@ impl Host {
     }
 }
 
-/// Opens a worktree to the commands of one view, on a thread of its own: it stays in that view until it ends.
+/// Opens a worktree to the commands of one view, on a separate thread, which stays in that view until it ends.
 fn in_view(ground: &Arc<Ground>, own: &Path) -> io::Result<()> {
     let (ground, own) = (Arc::clone(ground), own.to_owned());
     let work = std::thread::Builder::new().name("worktree".to_owned()).stack_size(SPAWNER_STACK_BYTES);

@@ -38,7 +38,7 @@ use crate::stream::StreamHandle;
 pub(crate) struct Outgoing {
     allowed: Vec<HttpHost>,
     slots: Semaphore,
-    /// True if a newer program waits to replace this one, which then ends answers that are silent.
+    /// True if a newer program waits to replace this one, which then ends responses that are silent.
     is_leaving: Cell<bool>,
 }
 
@@ -133,5 +133,5 @@ async fn in_time<T>(
 /// Names only the host: the rest of a URL may be a secret.
 fn failed(target: &Uri, reason: &dyn std::fmt::Display) -> WireError {
     let host = target.authority().map_or("", |authority| authority.as_str());
-    WireError::new(ErrorKind::Io, format!("{host} gave no complete answer: {reason}"))
+    WireError::new(ErrorKind::Io, format!("{host} sent no complete response: {reason}"))
 }

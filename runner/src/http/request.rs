@@ -1,4 +1,4 @@
-//! Checks the parts of a request, and selects the headers of an answer that are passed on.
+//! Checks the parts of a request, and selects the headers of a response that are passed on.
 
 use hyper::header::{
     ACCEPT_ENCODING, CONTENT_LENGTH, Entry, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
@@ -25,7 +25,7 @@ const OF_THE_CONNECTION: [&str; 12] = [
     "upgrade",
 ];
 
-/// Headers of an answer that concern one connection.
+/// Headers of a response that concern one connection.
 const KEPT_BACK: [&str; 8] = [
     "connection",
     "keep-alive",
@@ -52,10 +52,10 @@ pub(super) fn target(url: &str) -> Result<Uri, WireError> {
         _ => return Err(invalid("the URL has to begin with http:// or https:// and a host")),
     }
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(invalid("the URL may not contain a user name or a password; use a header"));
+        return Err(invalid("the URL must not contain a user name or a password; use a header"));
     }
     if url.contains('#') {
-        return Err(invalid("the URL may not contain a fragment; leave out the # and what follows it"));
+        return Err(invalid("the URL must not contain a fragment; leave out the # and what follows it"));
     }
     // An invalid port is refused, and not replaced with the default one.
     let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -111,7 +111,7 @@ fn checked(headers: &[(String, Vec<u8>)]) -> Result<HeaderMap, WireError> {
     let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if headers.len() > HTTP_HEADERS || bytes > HTTP_HEADERS_BYTES {
         return Err(invalid(format!(
-            "a request may have at most {HTTP_HEADERS} headers, with {HTTP_HEADERS_BYTES} bytes in total"
+            "a request can have at most {HTTP_HEADERS} headers, with {HTTP_HEADERS_BYTES} bytes in total"
         )));
     }
     let mut map = HeaderMap::new();
@@ -132,7 +132,7 @@ fn checked(headers: &[(String, Vec<u8>)]) -> Result<HeaderMap, WireError> {
     Ok(map)
 }
 
-/// The headers of an answer that are passed on.
+/// The headers of a response that are passed on.
 pub(super) fn answered(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
     let is_told = |name: &HeaderName| !KEPT_BACK.contains(&name.as_str());
     let told = headers.iter().filter(|(name, _)| is_told(name));

@@ -1,4 +1,4 @@
-//! Facts about processes, from `/proc`.
+//! Information about processes, from `/proc`.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ pub(super) struct Status {
     pub(super) alive: bool,
     pub(super) parent: u32,
     pub(super) session: u32,
-    /// Its threads, the first one included.
+    /// The process's threads, the first one included.
     pub(super) threads: u32,
 }
 

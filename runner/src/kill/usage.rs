@@ -10,11 +10,11 @@ use super::{Mark, processes};
 pub(crate) struct Usage {
     /// The mark of the tree.
     pub(crate) mark: Mark,
-    /// Its processes and threads, including unreaped dead ones.
+    /// The tree's processes and threads, including unreaped dead ones.
     pub(crate) tasks: u64,
-    /// Its memory that is not backed by files, in bytes.
+    /// The tree's memory that is not backed by files, in bytes.
     pub(crate) memory_bytes: u64,
-    /// Its open files; 0 if they were not counted.
+    /// The tree's open files; 0 if they were not counted.
     pub(crate) files: u64,
 }
 

@@ -29,10 +29,10 @@ const ON_NO_NEW_PRIVS: &[&str] = &[LANDLOCK, LANDLOCK_SCOPE, SECCOMP];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(u16);
 
-/// A list of layers that cannot be left out.
+/// The error for a list of layers that cannot be left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CannotLeaveOut {
-    /// No such layer, or one that cannot be left out alone.
+    /// There is no such layer, or it cannot be left out alone.
     #[error("\"{0}\" is not a layer that can be left out: choose among {list}", list = LAYERS.join(", "))]
     Unknown(String),
     /// Another layer, which is not left out, needs this one.

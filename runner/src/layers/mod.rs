@@ -1,4 +1,4 @@
-//! Layers of confinement: their names, the profiles that ask for them, and the report of which ones hold on this machine.
+//! Layers of confinement: their names, the profiles that ask for them, and the report of which ones are in effect on this machine.
 //!
 //! Plain data: the layers are set up by [`crate::confine`], two of them by [`crate::guardian`].
 

@@ -1,4 +1,4 @@
-//! The layers and whether they hold, as a machine reports them.
+//! The layers, and whether they are in effect, as a machine reports them.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(crate) const SWITCHED_OFF: &str = "switched off";
 /// One layer of confinement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// One of [`layer_name`].
+    /// The layer's name, one of [`layer_name`].
     pub name: &'static str,
     /// True if the layer is in force.
     pub holds: bool,
@@ -22,10 +22,10 @@ pub struct Layer {
     pub detail: String,
 }
 
-/// Each layer and whether it holds, in the order they were set up.
+/// Each layer, and whether it is in effect, in the order in which they were set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerReport {
-    /// Each layer once.
+    /// The layers; each occurs once.
     pub layers: Vec<Layer>,
     landlock_abi: u32,
 }
@@ -93,8 +93,8 @@ impl LayerReport {
         self.layer(name).is_some_and(|layer| layer.holds)
     }
 
-    /// The layers that hold in `wider` and not here; those that depend on the existing files are ignored, as more files
-    /// could prevent commands from starting, and so is the one whose means may differ between users.
+    /// The layers that are in effect in `wider` and not here; those that depend on the existing files are ignored, as more files could prevent
+    /// commands from starting, and so is the one whose means may differ between users.
     pub(crate) fn lacking(&self, wider: &Self) -> Vec<&'static str> {
         let differing = [layer_name::GIT_CONFIG, layer_name::SOCKET_FILES, layer_name::LIMITS];
         let holding = wider.layers.iter().filter(|layer| layer.holds && !differing.contains(&layer.name));

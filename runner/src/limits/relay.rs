@@ -24,21 +24,20 @@ pub const LLM_ANSWER_HEADERS: usize = 100;
 /// How long the LLM endpoint may be silent, in milliseconds: a model may think for minutes before its first word.
 pub const LLM_IDLE_MS: u64 = 600_000;
 
-/// The maximum number of HTTP requests for the server in progress, including streams of events; the body of each is held
-/// in memory. A link has twice as many streams for data.
-/// twice as many streams for data.
+/// The maximum number of HTTP requests for the server in progress, including streams of events; the body of each is held in memory. A link has twice
+/// as many streams for data.
 pub const HTTP_REQUESTS: usize = 64;
 
 /// The largest body of an HTTP request for the server, in bytes.
 pub const HTTP_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// The longest URL of such a request, in bytes.
+/// The longest URL of an HTTP request for the server, in bytes.
 pub const HTTP_URL_BYTES: usize = 8 * 1024;
 
-/// The maximum number of headers of such a request.
+/// The maximum number of headers of an HTTP request for the server.
 pub const HTTP_HEADERS: usize = 100;
 
-/// The total size of such a request's headers, in bytes.
+/// The maximum total size of the headers of an HTTP request for the server, in bytes.
 pub const HTTP_HEADERS_BYTES: usize = 64 * 1024;
 
 /// The maximum size of the status and the headers of the response together, in bytes.
@@ -56,5 +55,5 @@ pub const HTTP_BODY_IDLE_MS: u64 = 60_000;
 /// The maximum number of hosts that HTTP requests may be sent to.
 pub const HTTP_ALLOWED_HOSTS: usize = 1_000;
 
-/// The silence after which an answer is ended while a newer program waits to replace this one, in milliseconds.
+/// The silence after which a response is ended while a newer program waits to replace this one, in milliseconds.
 pub const HTTP_LEAVING_LOOK_MS: u64 = 10_000;

@@ -5,7 +5,7 @@ use super::RESULT_KEPT_MS;
 /// The largest program that is downloaded, in bytes: several times the size of an unoptimised one.
 pub const UPDATE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The longest answer that is read where a SHA-256 or an error is expected, in bytes.
+/// The longest response that is read where a SHA-256 or an error is expected, in bytes.
 pub const UPDATE_ANSWER_BYTES: usize = 1_024;
 
 /// How much of an error's body is shown, in bytes.
@@ -42,19 +42,19 @@ pub const UPDATE_RETURN_MS: u64 = TRIAL_MS + 30_000;
 /// How long a replaced runner keeps reading until the server has closed the link, in milliseconds.
 pub const UPDATE_LINGER_MS: u64 = 1_000;
 
-/// With `--auto-update`, the least time from one attempt to the next, in milliseconds.
+/// With `--auto-update`, the shortest time from one attempt to the next, in milliseconds.
 pub const AUTO_UPDATE_PAUSE_MS: u64 = 10 * 60 * 1_000;
 
 /// How many `sandbridge-runner update` clients one runner serves at once.
 pub const CONTROL_CONNECTIONS: usize = 8;
 
-/// The longest line on the socket between them, in bytes.
+/// The longest line between `sandbridge-runner update` and a runner, in bytes.
 pub const CONTROL_LINE_BYTES: usize = 4_096;
 
-/// How long a request may take to arrive there, and an answer to be taken, in milliseconds.
+/// How long a request on that socket may take to arrive, and its answer to be read, in milliseconds.
 pub const CONTROL_TIMEOUT_MS: u64 = 5_000;
 
-/// How often the commands that an update waits for are counted for its clients, in milliseconds.
+/// The interval at which the commands that an update waits for are counted for its clients, in milliseconds.
 pub const CONTROL_LOOK_MS: u64 = 500;
 
 /// The longest reason for which an update failed, in bytes.

@@ -27,8 +27,8 @@ pub enum RegisterError {
     /// The server only supports this runner's older dialect.
     #[error("the server does not speak Sandbridge's protocol: update the server")]
     NoExtension,
-    /// The server answered something else.
-    #[error("the server's answer is not a registration: {0}")]
+    /// The server sent something else.
+    #[error("the server's response is not a registration: {0}")]
     Malformed(String),
     /// The server did not answer in time.
     #[error("the server did not answer within {} s", HANDSHAKE_TIMEOUT.as_secs())]

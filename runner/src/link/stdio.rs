@@ -93,7 +93,7 @@ impl StdioLink {
         }
     }
 
-    /// Drops data for a server that is gone, except for the rest of an envelope that was half sent.
+    /// Drops data for a server that has disconnected, except for the rest of an envelope that was half sent.
     pub fn forget_unsent(&mut self) {
         self.queue.truncate(usize::from(self.written > 0));
     }

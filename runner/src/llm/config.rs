@@ -181,7 +181,7 @@ pub fn base_url(url: &str) -> Result<Uri, Error> {
         || url.contains('#')
         || uri.authority().is_some_and(|it| it.as_str().contains('@'))
     {
-        return usage("it may have a host and a path only; a key goes into --llm-key-file");
+        return usage("it can have only a host and a path; a key goes into --llm-key-file");
     }
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     if uri.scheme_str() == Some("http") && address.is_ok_and(|address| !is_private(address)) {

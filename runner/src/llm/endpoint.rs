@@ -17,14 +17,14 @@ use crate::limits::{LLM_ANSWER_HEADERS, LLM_ANSWER_HEADERS_BYTES};
 use crate::net::exchange::{Exchange, HeadBounds, Whole};
 use crate::net::http::{self, connect, innermost};
 
-/// An answer whose body has not been read. Dropping this closes the connection.
+/// A response whose body has not been read. Dropping this closes the connection.
 pub(super) struct Answer<'a> {
     exchange: Exchange,
     config: &'a LlmConfig,
 }
 
 impl<'a> Answer<'a> {
-    /// Sends the request, with the key, and waits for the headers; redirects are answers like others.
+    /// Sends the request, with the key, and waits for the headers; redirects are returned like any other response.
     pub(super) async fn to(
         config: &'a LlmConfig,
         target: Uri,
@@ -45,7 +45,7 @@ impl<'a> Answer<'a> {
         Ok((Self { exchange, config }, head))
     }
 
-    /// The next piece, as it came; `None` at the end.
+    /// The next piece, as it arrived; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, WireError> {
         let next = in_time(self.config, self.exchange.next()).await?;
         next.map_err(|error| failed(self.config, &innermost(&error)))
@@ -104,5 +104,5 @@ async fn in_time<T>(config: &LlmConfig, wanted: impl Future<Output = T>) -> Resu
 
 fn failed(config: &LlmConfig, reason: &dyn Display) -> WireError {
     let host = config.base.authority().map_or("", |authority| authority.as_str());
-    WireError::new(ErrorKind::Io, format!("the LLM endpoint {host} gave no complete answer: {reason}"))
+    WireError::new(ErrorKind::Io, format!("the LLM endpoint {host} sent no complete response: {reason}"))
 }

@@ -1,7 +1,7 @@
 //! The relay to an LLM endpoint whose key only this runner holds.
 //!
-//! Only the configured host is reached, redirects are not followed, and neither the key nor the headers that hold it go back. The endpoint's
-//! answer is passed on at once, piece by piece; if the reader stops, reading from the endpoint stops too. The confined thread sends the request;
+//! Only the configured host is reached, redirects are not followed, and neither the key nor the headers that contain it are sent back. The endpoint's
+//! response is passed on at once, piece by piece; if the reader stops, reading from the endpoint stops too. The confined thread sends the request;
 //! the key comes from an unconfined one, again for each request.
 
 mod config;
@@ -52,7 +52,7 @@ async fn carry(llm: &Relay, stream: &StreamHandle, request: &Llm) -> Result<LlmD
     };
     let Ok(_slot) = llm.slots.try_acquire() else {
         let text = format!(
-            "{LLM_REQUESTS} requests to the LLM endpoint are under way; try again when one has ended"
+            "{LLM_REQUESTS} requests to the LLM endpoint are in progress; try again when one has ended"
         );
         return Err(WireError::new(ErrorKind::Busy, text));
     };

@@ -10,7 +10,7 @@ use crate::limits::{LLM_HEADER_BYTES, LLM_PATH_BYTES};
 const ALLOWED: &[&str] =
     &["accept", "anthropic-beta", "anthropic-version", "content-type", "idempotency-key", "openai-beta"];
 
-/// Headers of an answer that concern one connection or hold secrets.
+/// Headers of a response that concern one connection or hold secrets.
 const KEPT_BACK: &[&str] = &[
     "api-key",
     "authorization",
@@ -39,7 +39,7 @@ pub(super) fn target(base: &Uri, path: &str) -> Result<Uri, WireError> {
     }
     let (steps, query) = path.split_once('?').map_or((path, ""), |(steps, query)| (steps, query));
     if steps.split('/').any(|step| step == "." || step == "..") {
-        return Err(invalid("may not have . or .. in it"));
+        return Err(invalid("must not contain . or .."));
     }
     let is_plain = |text: &str, more: &str| {
         text.chars().all(|character| {
@@ -80,7 +80,7 @@ pub(super) fn headers(headers: &[(String, String)]) -> Result<HeaderMap, WireErr
     Ok(map)
 }
 
-/// The headers of an answer that are passed on. None contains the key, whatever its name.
+/// The headers of a response that are passed on. None contains the key, whatever its name.
 pub(super) fn answered(headers: &HeaderMap, key: Option<&str>) -> Vec<(String, String)> {
     let is_told = |name: &HeaderName| !KEPT_BACK.contains(&name.as_str());
     let told = headers.iter().filter(|(name, _)| is_told(name));

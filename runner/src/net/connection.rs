@@ -1,4 +1,4 @@
-//! An HTTP/1.1 connection without a task of its own: the code that waits for its answers drives it.
+//! An HTTP/1.1 connection without a separate task: the code that waits for its responses drives it.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

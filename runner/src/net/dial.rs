@@ -33,7 +33,7 @@ pub(crate) async fn look_up(host: &str, port: u16) -> io::Result<Vec<SocketAddr>
 /// Connects to the first of `addresses` that answers.
 ///
 /// # Errors
-/// None does; the error is the last one's.
+/// No address answers; the error is that of the last one.
 pub(crate) async fn connect(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut failure = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     for address in addresses {

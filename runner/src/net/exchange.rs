@@ -1,4 +1,4 @@
-//! One request over its own HTTP/1.1 connection, and its answer, piece by piece.
+//! One request over its own HTTP/1.1 connection, and the response, piece by piece.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -38,23 +38,23 @@ impl Body for Whole {
     }
 }
 
-/// The limits of an answer's status and headers.
+/// The limits on a response's status and headers.
 #[derive(Clone, Copy)]
 pub(crate) struct HeadBounds {
-    /// Status and headers together, in bytes.
+    /// The maximum size of the status and the headers together, in bytes.
     pub(crate) bytes: usize,
     /// The maximum number of headers.
     pub(crate) headers: usize,
 }
 
-/// An answer whose body has not been read. Dropping this closes the connection.
+/// A response whose body has not been read. Dropping this closes the connection.
 pub(crate) struct Exchange {
     connection: Connection,
     response: Response<Incoming>,
 }
 
 impl Exchange {
-    /// Sends the request, and waits for the headers. A redirect is an answer too, and is not followed.
+    /// Sends the request, and waits for the headers. A redirect is returned like any other response, and is not followed.
     pub(crate) async fn begin(
         socket: Box<dyn Socket>,
         request: Request<Whole>,
@@ -75,7 +75,7 @@ impl Exchange {
         &self.response
     }
 
-    /// The next piece, as it came; `None` at the end.
+    /// The next piece, as it arrived; `None` at the end.
     pub(crate) async fn next(&mut self) -> hyper::Result<Option<Bytes>> {
         let Self { connection, response } = self;
         loop {

@@ -25,9 +25,9 @@ pub(crate) trait Socket: AsyncRead + AsyncWrite + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Socket for T {}
 
-/// A host has an address that may not be used.
+/// The error for a host with an address that must not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the name leads to an address that may not be used")]
+#[error("the name leads to an address that must not be used")]
 pub(crate) struct NotReached;
 
 /// True for an address that may be connected to.
@@ -35,9 +35,9 @@ pub(crate) type Admits = Arc<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// The route to the host of a URL.
 pub(crate) enum Way {
-    /// At the permitted ones of its addresses; the others are not dialled.
+    /// Directly, at the host's permitted addresses; others are not dialled.
     Direct(Admits),
-    /// Through a proxy, which looks its name up.
+    /// Through a proxy, which looks up the host's name.
     Through(Proxy),
 }
 

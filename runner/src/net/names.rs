@@ -1,9 +1,9 @@
 //! Hosts by their names: recognising this machine, and the addresses of the others.
 //!
-//! The C library's own lookup loads modules that the machine configured for it (`nsswitch.conf`): a statically linked runner
-//! cannot load them, and crashes if their version differs. So the usual sources are read here, `/etc/hosts` and the DNS servers
-//! of `/etc/resolv.conf`; for other names, such as `printer.local`, it runs the machine's `getent`, a separate program. All of
-//! it blocks, and is for threads that see the machine's files and network.
+//! The C library's own lookup loads modules that the machine configured for it (`nsswitch.conf`): a statically linked runner cannot load them, and
+//! crashes if their version differs. So the common sources are read here, `/etc/hosts` and the DNS servers of `/etc/resolv.conf`; for other names,
+//! such as `printer.local`, it runs the machine's `getent`, a separate program. All of it blocks, and is for threads that see the machine's files and
+//! network.
 
 use std::fs;
 use std::io;
@@ -19,8 +19,8 @@ use domain::resolv::lookup::{lookup_host, search_host};
 
 use crate::limits::NAME_ANSWER_MS;
 
-/// The usual paths of `getent`. PATH is not searched: a directory in it may be in the workspace, such as an activated
-/// environment's, and this runs outside of the sandbox.
+/// The common paths of `getent`. PATH is not searched: a directory in it may be in the workspace, such as an activated environment's, and this runs
+/// outside of the sandbox.
 const GETENT: [&str; 3] = ["/usr/bin/getent", "/bin/getent", "/run/current-system/sw/bin/getent"];
 
 /// The file of names that this machine defines itself.

@@ -120,7 +120,7 @@ impl Proxy {
         let parts = upgraded.downcast::<TokioIo<TcpStream>>().map_err(|_| lost(&"another connection"))?;
         match parts.read_buf.is_empty() {
             true => Ok(parts.io.into_inner()),
-            false => Err(lost(&"it sent data after its answer")),
+            false => Err(lost(&"it sent data after its response")),
         }
     }
 }

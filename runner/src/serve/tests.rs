@@ -59,7 +59,7 @@ fn a_link_that_answers_after_a_sleep_goes_on() {
         let start = tokio::time::Instant::now();
         tokio::task::yield_now().await;
         pretend_sleep(Duration::from_secs(60 * 60));
-        // Three heartbeats' time.
+        // The time of three heartbeats.
         while seconds_since(start) < 90 {
             let due = session.next_timeout();
             tokio::select! {

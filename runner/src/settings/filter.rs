@@ -70,9 +70,9 @@ fn continues(grammar: Grammar, line: &str, next: &str) -> bool {
 /// The section that entries belong to.
 #[derive(Default)]
 struct Section {
-    /// In lower case, with a dot at the end; empty at the top.
+    /// The section's name in lower case, with a dot at the end; empty at the top.
     name: String,
-    /// As written in the file, until it is output.
+    /// The header as written in the file, until it is output.
     header: Option<String>,
     holds_secret: bool,
 }

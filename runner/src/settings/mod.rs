@@ -83,7 +83,7 @@ fn copy_all(owner: Owner<'_>, root: &Root) -> Vec<Copied> {
     let variable = |name: &str| std::env::var_os(name);
     let mut copied: Vec<Copied> =
         FILES.iter().filter_map(|file| copy_file(file, owner, root, &variable)).collect();
-    // So that `git config --global` in a command writes to it, and not to the copy.
+    // This file exists so that `git config --global` in a command writes to it, and not to the copy.
     if root.stat(".gitconfig") == Err(pathguard::Error::NotFound)
         && let Err(error) = write(root, ".gitconfig", "")
     {

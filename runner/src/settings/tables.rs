@@ -8,7 +8,7 @@ pub(super) struct SettingsFile {
     pub(super) program: &'static str,
     /// A variable that names the file, which is then the only one; may be empty.
     pub(super) variable: &'static str,
-    /// Its possible places: below HOME, or with `$NAME/` below that variable's directory.
+    /// The file's possible places: below HOME, or with `$NAME/` below that variable's directory.
     pub(super) from: &'static [&'static str],
     /// True if all of `from` apply, later ones with precedence; otherwise only the first that exists.
     pub(super) all_count: bool,

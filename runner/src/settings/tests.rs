@@ -1,4 +1,4 @@
-//! Malicious files, and what may come out of them.
+//! Malicious files, and the settings that may be taken from them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

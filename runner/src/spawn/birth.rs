@@ -61,7 +61,7 @@ impl Birth {
         self.loan.failure()
     }
 
-    /// The caller has given up.
+    /// Lets the start continue without its caller, who has given up.
     pub(super) fn leave(self) {
         if !self.loan.is_over() {
             left().push(self);

@@ -14,7 +14,7 @@ use crate::limits::START_LOOK_MS;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It returned this code, 0 to 255.
+    /// The command returned this code, 0 to 255.
     Code(i32),
     /// This signal killed it.
     Signal(i32),
@@ -38,7 +38,7 @@ impl Child {
         Self { pid, mark, handle, birth: Some(birth), exit: None }
     }
 
-    /// Waits until its program runs; after an error none does, and the process is gone.
+    /// Waits until its program runs; after an error the program does not run, and the process has ended.
     pub(super) fn wait_begun(&mut self) -> io::Result<()> {
         let Some(birth) = self.birth.take() else { return Ok(()) };
         let begun = birth.wait(self.handle.as_fd());
@@ -105,7 +105,7 @@ impl Child {
     /// Signals the first process of the command only.
     ///
     /// # Errors
-    /// Not a signal's number, or the process is gone.
+    /// The number is not a signal's, or the process has ended.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
         let signal = Signal::from_named_raw(signal).ok_or(io::ErrorKind::InvalidInput)?;
         Ok(rustix::process::pidfd_send_signal(self.handle.as_fd(), signal)?)

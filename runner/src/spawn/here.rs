@@ -23,7 +23,7 @@ impl Here {
     /// Confines the calling thread permanently; blocks for some milliseconds.
     ///
     /// # Errors
-    /// The same as for [`super::Spawner::start`]. The thread must not go on then: it may be partly confined.
+    /// The same as for [`super::Spawner::start`]. The thread must not continue then: it may be partly confined.
     pub(crate) fn confine(profile: Profile, policy: &ConfinePolicy) -> Result<Self, SpawnError> {
         start_helpers()?;
         let (place, facts) = Place::new(profile, policy)?;

@@ -22,7 +22,7 @@ struct Points {
 
 static POINTS: OnceLock<Option<Points>> = OnceLock::new();
 
-/// Facts about the children that are being born.
+/// The state of the children that are being born.
 struct Births {
     count: usize,
     /// True if this process has the points of commands.
@@ -41,7 +41,7 @@ pub(crate) fn prepare() {
     });
 }
 
-/// While this lives, newborn children are the first victims.
+/// While this exists, newborn children are the first victims.
 #[derive(Debug)]
 pub(super) struct Raised(());
 

@@ -84,7 +84,7 @@ pub struct Spawned {
     pub(crate) held: Vec<OwnedFd>,
 }
 
-/// Facts about a thread that was confined.
+/// The results of confining a thread.
 #[derive(Debug)]
 struct Facts {
     profile: Profile,
@@ -122,7 +122,7 @@ impl Spawner {
         Ok(Self { facts, orders: Some(orders), thread: Mutex::new(Some(thread)) })
     }
 
-    /// The layers of confinement that hold for this spawner's commands.
+    /// The layers of confinement that are in effect for this spawner's commands.
     pub fn report(&self) -> &LayerReport {
         &self.facts.report
     }

@@ -11,10 +11,10 @@ use crate::limits::{OPEN_FILES, USER_PROCESSES_SPARE};
 use crate::sys::ResourceLimit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How many files a process of this user may usually have open at once, as found at the start.
+/// How many files a process of this user may have open at once, as found at startup.
 static FOUND_OPEN_FILES: OnceLock<Option<u64>> = OnceLock::new();
 
-/// Lets this process open as many files as possible: each command takes a few of them. Commands keep the usual limit.
+/// Lets this process open as many files as possible: each command takes a few of them. Commands keep the limit that was found.
 pub(crate) fn raise_own() {
     let own = getrlimit(Resource::Nofile);
     FOUND_OPEN_FILES.get_or_init(|| own.current);
@@ -42,7 +42,7 @@ pub(super) fn of_commands(limits: &Limits, user: Option<&Account>) -> Vec<Resour
     all
 }
 
-/// In words, for reports.
+/// The limits in words, for reports.
 pub(super) fn describe(limits: &[ResourceLimit]) -> String {
     let open_files = limits.iter().find(|limit| limit.number == libc::RLIMIT_NOFILE);
     let size = limits.iter().find(|limit| limit.number == libc::RLIMIT_FSIZE);

@@ -1,4 +1,4 @@
-//! Starting one command on a terminal: a thread of its own, so that no other command reaches the terminal.
+//! Starts one command on a terminal, from a separate thread, so that no other command reaches the terminal.
 //!
 //! ```text
 //! caller ── request, size ──▶ thread: copy of the profile's view ▶ own terminals ▶ open one ▶ confine itself ▶ spawn
@@ -40,7 +40,7 @@ impl Terminal {
         confine::resize(&self.master, size)
     }
 
-    /// The command ended: from now on the terminal's output ends when no other process has the terminal open.
+    /// Records that the command ended: from now on the terminal's output ends when no other process has the terminal open.
     pub fn release(&self) {
         *self.slave.borrow_mut() = None;
     }

@@ -17,7 +17,7 @@ pub(super) struct Order {
     pub(super) reply: oneshot::Sender<Result<Child, SpawnError>>,
 }
 
-/// The thread's body: reports once on `ready`, then serves `orders` until every sender is gone.
+/// The thread's body: reports once on `ready`, then serves `orders` until every sender is dropped.
 pub(super) fn run(
     profile: Profile,
     policy: &ConfinePolicy,

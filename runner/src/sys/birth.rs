@@ -1,10 +1,10 @@
 //! A child from its birth until its program runs: the memory that it borrows from this process, and its own steps.
 //!
-//! Meanwhile the thread that started it goes on. So the child may do less than a signal handler may: system calls, none of them
-//! by way of the C library, whose `errno` is that thread's; and it writes only to its stack and the few numbers reserved for
-//! it. Every signal is blocked until those that have a handler are reset, so no handler can run in it.
+//! Meanwhile the thread that started it continues to run. So the child may do less than a signal handler may: system calls, none of them by way of
+//! the C library, whose `errno` is that thread's; and it writes only to its stack and the few numbers reserved for it. Every signal is blocked until
+//! those that have a handler are reset, so no handler can run in it.
 //!
-//! The kernel clears [`Loan::borrowed`] when the child has its own memory, or is gone.
+//! The kernel clears [`Loan::borrowed`] when the child has its own memory, or has ended.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::fmt;
@@ -106,7 +106,7 @@ impl Birth {
         self.loan().borrowed.load(Ordering::Acquire) == 0
     }
 
-    /// Waits until it is, for at most this long; sometimes returns early.
+    /// Waits until the start is over, for at most this long; sometimes returns early.
     pub(crate) fn wait(&self, timeout: Duration) {
         let Ok(timeout) = timeout.try_into() else { return };
         let borrowed = &self.loan().borrowed;
@@ -146,7 +146,7 @@ impl fmt::Debug for Birth {
 
 /// The child's whole life as a borrower. Its return value becomes its exit code.
 pub(super) extern "C" fn child(argument: *mut c_void) -> c_int {
-    // SAFETY: `spawn` passes a loan that stays until this process has its own memory, or is gone.
+    // SAFETY: `spawn` passes a loan that stays until this process has its own memory, or has ended.
     let loan = unsafe { &*argument.cast::<Loan>() };
     if let Err(error) = become_program(loan) {
         loan.error.store(error, Ordering::Release);
@@ -211,7 +211,7 @@ fn close_others() {
     }
 }
 
-/// In the form of a register.
+/// A value in the form of a register.
 fn number(value: c_int) -> usize {
     isize::try_from(value).map_or(usize::MAX, isize::cast_unsigned)
 }

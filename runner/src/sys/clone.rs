@@ -13,8 +13,8 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// The steps of a child until its program runs.
 pub(super) type Life = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// Starts `life` as `clone` with these flags does, in `group`, and returns the child's pid. The kernel puts the number of its
-/// handle into `handle`, and clears `borrowed` when it has a memory of its own, or is gone.
+/// Starts `life` as `clone` with these flags does, in `group`, and returns the child's pid. The kernel puts the number of its handle into `handle`,
+/// and clears `borrowed` when it has its own memory, or has ended.
 ///
 /// # Safety
 /// As for `clone`: `stack` ends at an aligned address that no other code uses, and `argument` is what `life` takes. Both, and

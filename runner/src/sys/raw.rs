@@ -1,8 +1,8 @@
-//! System calls that do not touch `errno`: it belongs to the thread whose memory a child borrows, and that thread goes on.
+//! System calls that do not touch `errno`: it belongs to the thread whose memory a child borrows, and that thread continues to run.
 
 use std::ffi::{c_int, c_long};
 
-/// True if [`call`] does not touch `errno` here; otherwise no thread may go on alongside a child that borrows its memory.
+/// True if [`call`] does not touch `errno` here; otherwise no thread may run alongside a child that borrows its memory.
 pub(super) const LEAVES_ERRNO: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 /// The highest number of an error.

@@ -52,9 +52,9 @@ pub(crate) struct ResourceLimit {
     pub(crate) most: u64,
 }
 
-/// The child may not enter its working directory, as the user it has become.
+/// The error for a child that has no permission to enter its working directory as the user it has become.
 #[derive(Debug, thiserror::Error)]
-#[error("its user may not enter the working directory")]
+#[error("its user has no permission to enter the working directory")]
 pub(crate) struct DirectoryClosed;
 
 /// A child that was started.
@@ -152,7 +152,7 @@ fn is_handled(signal: c_int) -> bool {
     }
 }
 
-/// Their addresses with a 0 at the end, as `execve` takes them.
+/// The addresses of strings, with a 0 at the end, as `execve` takes them.
 fn pointers<S: AsRef<CStr>>(strings: &[S]) -> Vec<usize> {
     strings.iter().map(|string| string.as_ref().as_ptr().expose_provenance()).chain([0]).collect()
 }

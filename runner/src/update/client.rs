@@ -40,7 +40,7 @@ pub fn run(state_dir: &Path) -> Result<i32, Error> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                // Left by a runner that was killed.
+                // The socket was left by a runner that was killed.
                 let _ = fs::remove_file(address(&handle, &name));
             }
             Err(error) => return Err(Error::file(place.join(name))(error)),
@@ -73,7 +73,7 @@ fn update(stream: UnixStream, directory: &File, name: &str) -> Result<String, St
                 let (count, version) = rest.split_once(' ').unwrap_or(("0", rest));
                 match count {
                     "0" => println!(
-                        "runner {name}: version {version} is downloaded and takes over when nothing is under way"
+                        "runner {name}: version {version} is downloaded and takes over when nothing is in progress"
                     ),
                     _ => println!(
                         "runner {name}: version {version} is downloaded and waits for running commands to end ({count})"

@@ -106,7 +106,9 @@ fn too_large() -> String {
 fn hash(text: &str) -> Result<String, String> {
     let hash = text.split_ascii_whitespace().next().unwrap_or_default();
     let is_one = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_one.then(|| hash.to_ascii_lowercase()).ok_or_else(|| "the server's answer is not a SHA-256".to_owned())
+    is_one
+        .then(|| hash.to_ascii_lowercase())
+        .ok_or_else(|| "the server's response is not a SHA-256".to_owned())
 }
 
 /// A file that is being written.
@@ -198,7 +200,7 @@ fn sweep(directory: &Path) {
     }
 }
 
-/// An answer of the server whose content is still to come.
+/// A response of the server whose content is still to come.
 struct Answer {
     connection: Connection,
     response: Response<Incoming>,
@@ -277,7 +279,7 @@ impl Answer {
         }
     }
 
-    /// Its beginning, as text.
+    /// The beginning of the response, as text.
     async fn text(mut self) -> Result<String, String> {
         let mut text = Vec::new();
         while text.len() < UPDATE_ANSWER_BYTES

@@ -1,4 +1,4 @@
-//! From the runner to its guardian: the new program to try when the runner ends for an update.
+//! Passes the new program from the runner to its guardian, which tries it when the runner ends for an update.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use rustix::fs::MemfdFlags;
 /// A program that is to replace this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// Its file: a download next to the program, or the program's own path if there already is a newer one.
+    /// The program's file: a download next to the program, or the program's own path if there already is a newer one.
     pub(crate) file: PathBuf,
     /// The path of the running program.
     pub(crate) program: PathBuf,

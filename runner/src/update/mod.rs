@@ -68,7 +68,7 @@ pub struct UpdateOptions {
 /// The configuration of updates when a runner starts; made before the guardian forks.
 #[derive(Clone, Debug)]
 pub struct UpdateConfig {
-    /// True if it updates automatically.
+    /// True if the runner updates automatically.
     pub auto: bool,
     /// True if the server may not request an update.
     pub refuses_server: bool,
@@ -114,7 +114,7 @@ impl std::fmt::Display for Failed {
 }
 
 impl UpdateConfig {
-    /// Reads the facts of this process; call this before any thread exists.
+    /// Reads the configuration of this process; call this before any thread exists.
     ///
     /// # Errors
     /// The system refuses.

@@ -63,7 +63,7 @@ pub(super) fn check(
         Err(Errno::ROFS) => return refuse(format!("{} is read-only", directory.display())),
         Err(error) => {
             return refuse(format!(
-                "the runner's user may not replace files in {}: {}",
+                "the runner's user has no permission to replace files in {}: {}",
                 directory.display(),
                 io::Error::from(error)
             ));

@@ -36,7 +36,7 @@ pub(crate) fn of(program: &Path) -> Result<String, String> {
     }
 }
 
-/// Starts it with a mark of its own, like a command, so that it is not killed together with a command.
+/// Starts it with its own mark, like a command, so that it is not killed together with a command.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let deadline = Instant::now() + Duration::from_millis(UPDATE_BUSY_MS);
     loop {

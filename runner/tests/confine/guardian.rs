@@ -58,7 +58,7 @@ impl Guarded {
         Self::bounded(script, who, "{}")
     }
 
-    /// With bounds in JSON.
+    /// A guarded runner with bounds in JSON.
     pub(crate) fn bounded(script: &str, who: Who, bounds: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().join("work");

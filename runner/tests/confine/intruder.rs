@@ -33,9 +33,9 @@ fn what_is_planted_in_the_private_home_costs_no_later_command_its_own_root() {
                     echo x > .cargo/env/full/file && mkdir .local && echo x > .local/bin && echo x > .pyenv && chmod 0 .cargo .";
     let output = finish(first.spawn_blocking(shell(planting)).unwrap());
     assert!(output.succeeded(), "{}", output.stderr);
-    // A tool that is installed where another was before.
+    // Stands for a tool that is installed where another was before.
     fs::create_dir(policy.home.join(".pyenv")).unwrap();
-    // While the first one is alive, as a narrower profile's is, and after it.
+    // Starts spawners while the first one is alive, as for a narrower profile, and after it ended.
     for again in [Profile::ReadOnly, Profile::Workspace] {
         let again = Spawner::start(again, &policy).unwrap();
         let mounted = first.report().holds(layer_name::MOUNT_NAMESPACE);

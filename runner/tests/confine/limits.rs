@@ -73,7 +73,7 @@ fn what_takes_more_than_all_may_is_killed_and_nobody_else() {
     // Files in temporary directories count, and a kill does not free them: so they must not fill it.
     let filler = bench.run("head -c 100000000 /dev/zero > /tmp/big; echo $?");
     assert_eq!(filler.stdout, "1\n", "{}", filler.stderr);
-    // Nor does it free shared memory that programs left behind.
+    // A kill does not free shared memory that programs left behind either.
     let left = bench.python("print(library.shmget(0x1234, 30 << 20, 0o1600) >= 0)");
     assert_eq!(left.stdout, "True\n", "{}", left.stderr);
     assert!(!is_root() || bench.python("print(library.shmget(0x1234, 0, 0o600))").stdout == "-1\n");

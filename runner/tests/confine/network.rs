@@ -225,7 +225,7 @@ except OSError as error: print('refused', error.errno)\" > out; mv out told"
             let bounds = format!(r#"{{"network": {{"reach": "{reach}"}}}}"#);
             let mut guarded = Guarded::bounded(&script, who, &bounds);
             let Some(line) = guarded.try_line() else {
-                // Neither privileges nor a user namespace: refused, by a runner that reports it and ends.
+                // Without privileges and without a user namespace, the runner refuses the policy, reports that and ends.
                 assert_eq!(
                     (reach, guarded.guardian.wait().unwrap().code()),
                     ("loopback", Some(1)),

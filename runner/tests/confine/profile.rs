@@ -45,7 +45,7 @@ fn the_minimum_holds_and_every_layer_is_reported_once() {
     assert!(text.contains("landlock") && text.contains("Commands are confined."), "{text}");
 }
 
-/// Otherwise a path through a link would be walked the slow way each time.
+/// If access times were kept, the kernel would walk a path through a link the slow way each time.
 #[test]
 fn what_can_only_be_read_keeps_no_times_of_access() {
     let bench = workspace();

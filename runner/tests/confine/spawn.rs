@@ -1,4 +1,4 @@
-//! How commands start: environment, descriptors, sessions, streams, and errors at the start.
+//! How commands start: environment, descriptors, sessions, streams, and errors at startup.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ fn only_the_three_streams_are_open() {
     let leaked = rustix::io::dup(std::io::stderr()).unwrap();
     let output = bench.run("ls /proc/self/fd");
     drop(leaked);
-    // 3 is the directory being listed.
+    // Descriptor 3 is the directory being listed.
     assert_eq!(output.stdout.split_whitespace().collect::<Vec<_>>(), ["0", "1", "2", "3"]);
 }
 

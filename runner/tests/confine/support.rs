@@ -47,7 +47,7 @@ impl Bench {
         Self::try_bounded(profile, Bounds::default()).unwrap()
     }
 
-    /// With bounds, which this machine may not support.
+    /// A bench with bounds, which this machine may not support.
     pub(crate) fn try_bounded(profile: Profile, bounds: Bounds) -> Result<Self, SpawnError> {
         let directory = tempfile::tempdir().unwrap();
         let workspace = directory.path().join("work");

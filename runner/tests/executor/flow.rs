@@ -41,7 +41,7 @@ fn a_slow_consumer_still_gets_everything_after_the_exit() {
                 }
                 Some(Event::Message { fin: true, .. }) => break,
                 Some(_) => {}
-                // Silent for longer than the idle drain: now it drains.
+                // The exec was silent for longer than the idle drain, so the peer drains now.
                 None => world.peer.session.consumed(stream, std::mem::take(&mut undrained)),
             }
         }
@@ -82,7 +82,7 @@ fn a_stalled_exec_does_not_stop_another() {
         until_stalled(&mut world.peer, stalled).await;
         assert_eq!(world.shell("echo through").await.text(), "through\n");
         world.peer.cancel(stalled).await;
-        // There is no drain: the rest is dropped, and this is reported.
+        // Nothing is drained, so the rest is dropped, and this is reported.
         let outcome = world.peer.outcome(stalled).await;
         assert!(outcome.exited().cancelled && outcome.closed().dropped_bytes > 0, "{:?}", outcome.closed);
     });

@@ -89,7 +89,7 @@ fn read_request(socket: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Fails once the client is gone.
+/// Fails once the client has disconnected.
 fn answer(
     socket: &mut TcpStream,
     path: &str,

@@ -12,7 +12,7 @@
 //! | `llm` | the relay to an LLM endpoint |
 //! | `search` | by name and by content |
 //! | `attacks` | the attack corpus of `pathguard`, against requests on whole trees |
-//! | `start` | refusals at the start |
+//! | `start` | refusals at startup |
 //! | `terminal` | execs with a terminal |
 //! | `worktree` | linked worktrees of git repositories |
 //! | `link` | unknown requests, lost links, shutdown |

@@ -78,7 +78,7 @@ fn what_was_written_before_an_error_is_told() {
         let from = tempfile::tempdir().unwrap();
         std::fs::write(from.path().join("file"), "x").unwrap();
         let archive = packed(from.path());
-        // Without its end, and with extra data after it.
+        // One archive without its end, and one with extra data after it.
         let whole = &archive[..archive.len() - 1024];
         let broken = [whole, &[b'x'; 512]].concat();
         for (archive, told) in [(whole, "it ends early"), (&broken, "checksum")] {

@@ -39,7 +39,7 @@ fn a_sleeper_in_the_background_neither_hangs_the_exec_nor_is_hurt() {
 fn a_descendant_that_writes_after_the_exec_is_complete_is_not_hurt() {
     World::run(async |world| {
         let line = "(read go <fifo; for n in $(seq 2000); do echo filler-filler-filler-$n; done; touch alive) & echo x";
-        // Not by a program: the executor in this process reaps its dead children.
+        // The FIFO is not created by a program, because the executor in this process reaps dead children.
         let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
         rustix::fs::mknodat(rustix::fs::CWD, world.path("fifo"), kind, mode, 0).unwrap();
         let request = shell(line);

@@ -208,7 +208,7 @@ pub(crate) struct Peer {
     events: VecDeque<Event>,
     /// True if data is reported as drained when it arrives.
     pub(crate) consumes: bool,
-    /// Execs whose tree is gone.
+    /// Execs whose tree has ended.
     pub(crate) gone: Vec<ExecId>,
 }
 
@@ -284,7 +284,7 @@ impl Peer {
         self.flush().await;
     }
 
-    /// Waits until the last process of an exec is gone.
+    /// Waits until the last process of an exec has ended.
     pub(crate) async fn tree_gone(&mut self, exec_id: ExecId) {
         let wait = async {
             while !self.gone.contains(&exec_id) {
@@ -351,7 +351,7 @@ impl Peer {
         self.answer(stream).await
     }
 
-    /// Sends all of `bytes` as credit comes in.
+    /// Sends all of `bytes` as credit arrives.
     pub(crate) async fn upload(&mut self, stream: StreamId, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.session.is_open(stream) {
             let room = self.session.writable(stream).min(bytes.len()).min(proto::limits::MAX_DATA_BYTES);
@@ -399,7 +399,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     })
 }
 
-/// Waits until a condition holds.
+/// Waits until a condition is true.
 pub(crate) async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !condition() {

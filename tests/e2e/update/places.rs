@@ -116,6 +116,6 @@ fn a_runner_of_an_ordinary_user_is_replaced_where_its_user_may_write() {
     assert_eq!(asked.code, 0, "{}{}", asked.stderr, copied.log());
     copied.assert_updated(&person);
     let roots = start("roots", 0, 0);
-    assert_refused(&roots, "the runner's user may not replace files in");
+    assert_refused(&roots, "the runner's user has no permission to replace files in");
     roots.assert_unchanged(&person);
 }

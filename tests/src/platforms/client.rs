@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{binaries, process};
 
-/// How long a client may take for one thing: it starts, connects, or gives up, on a busy machine.
+/// How long a client may take on a busy machine to start, connect or give up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running client; it is stopped when this is dropped.

@@ -74,7 +74,7 @@ pub struct DingTalk {
 }
 
 impl DingTalk {
-    /// Starts one.
+    /// Starts the stand-in.
     pub fn start() -> Self {
         let gateway = Arc::new(Gateway::default());
         let serving = Arc::new(Serving::start(gateway.clone()));
@@ -82,7 +82,7 @@ impl DingTalk {
         Self { serving, gateway }
     }
 
-    /// Its address.
+    /// The stand-in's address.
     pub fn url(&self) -> String {
         self.serving.url()
     }

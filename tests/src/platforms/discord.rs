@@ -24,7 +24,7 @@ const FIRST_ID: u64 = 1_400_000_000_000_000_000;
 pub enum Fault {
     /// 429, with `retry_after` in seconds or without.
     TooFast(Option<f64>),
-    /// It is done, and the connection ends before the answer.
+    /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
     /// The connection ends before anything is done.
     Cut,
@@ -39,9 +39,9 @@ pub struct Message {
     pub channel: String,
     /// The id of the message.
     pub id: String,
-    /// Its parameters, as last changed.
+    /// The message's parameters, as last changed.
     pub parameters: Value,
-    /// Its file: name and bytes.
+    /// The message's file: name and bytes.
     pub file: Option<(String, Vec<u8>)>,
 }
 
@@ -132,12 +132,12 @@ impl State {
 }
 
 impl Discord {
-    /// Starts it, with heartbeats as often as Discord's.
+    /// Starts the stand-in, with heartbeats as frequent as Discord's.
     pub fn start() -> Self {
         Self::start_with(41_250)
     }
 
-    /// Starts it with this time between heartbeats.
+    /// Starts the stand-in with this time between heartbeats.
     pub fn start_with(heartbeat_ms: u64) -> Self {
         let state = State { heartbeat_ms, remaining: 1000, ..State::default() };
         let inner = Arc::new(Inner { state: Mutex::new(state), url: Mutex::default() });

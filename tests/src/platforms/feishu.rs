@@ -39,9 +39,9 @@ pub struct Card {
     pub reply: Option<(String, bool)>,
     /// `interactive`, `text`, `image`, `file`.
     pub kind: String,
-    /// Its current content.
+    /// The card's current content.
     pub content: Value,
-    /// How often it was changed.
+    /// How many times it was changed.
     pub edits: usize,
     /// The key that prevents duplicates.
     pub uuid: String,
@@ -52,7 +52,7 @@ pub struct Card {
 pub struct Delivery {
     /// The event, as it is sent.
     pub event: Value,
-    /// How often it was sent.
+    /// How many times it was sent.
     pub tries: usize,
     /// The application's answer: the code, and a document if there is one.
     pub answer: Option<(u64, Value)>,
@@ -67,7 +67,7 @@ pub struct Feishu {
 }
 
 impl Feishu {
-    /// Starts one.
+    /// Starts the stand-in.
     pub fn start() -> Self {
         let gateway = Arc::new(Gateway::default());
         let serving = Arc::new(Serving::start(gateway.clone()));
@@ -75,7 +75,7 @@ impl Feishu {
         Self { serving, gateway }
     }
 
-    /// Its address: the `domain`.
+    /// The stand-in's address: the `domain`.
     pub fn url(&self) -> String {
         self.serving.url()
     }

@@ -13,7 +13,7 @@ use tungstenite::{Error, Message};
 
 use super::serve::{Reply, Socket};
 
-/// How often a WebSocket looks for what is to be sent.
+/// The interval at which a WebSocket checks for messages to send.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);
 
 /// The longest time that a silent connection is kept.
@@ -40,15 +40,15 @@ pub trait Talk {
     /// A WebSocket was opened.
     fn opened(&self, number: u64, line: &Line);
 
-    /// It received a text or a binary message.
+    /// The WebSocket received a text or a binary message.
     fn received(&self, number: u64, line: &Line, message: Message);
 
-    /// It received a ping, which is answered, or a pong.
+    /// The WebSocket received a ping, which is answered, or a pong.
     fn beat(&self, number: u64) {
         let _ = number;
     }
 
-    /// It ended.
+    /// The WebSocket ended.
     fn ended(&self, number: u64);
 }
 

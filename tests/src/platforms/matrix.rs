@@ -38,7 +38,7 @@ pub struct Account {
 }
 
 impl Synapse {
-    /// Starts one, with these lines in its configuration.
+    /// Starts a homeserver, with these lines in its configuration.
     pub fn start(configuration: &str) -> Self {
         let program = binaries::directory().join("../third-party/synapse/bin/python");
         assert!(program.exists(), "{} is not there: run the tests through scripts/test", program.display());
@@ -99,14 +99,14 @@ rc_invites: {per_room: {per_second: 1000, burst_count: 1000}, per_user: {per_sec
         });
     }
 
-    /// Ends it, and starts it again with what it has stored.
+    /// Ends the homeserver, and starts it again with its stored data.
     pub fn restart(&mut self) {
         process::terminate(&mut self.process);
         self.process = Self::command(&self.program, &self.home).spawn().unwrap();
         self.listens();
     }
 
-    /// Its base URL.
+    /// The homeserver's base URL.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -151,7 +151,7 @@ impl Account {
         (status, serde_json::from_str(&text).unwrap_or_default())
     }
 
-    /// The same for a request that has to succeed.
+    /// Sends a request that has to succeed; returns its answer.
     pub fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let (status, answer) = self.try_call(method, path, body);
         assert_eq!(status, 200, "{method} {path}: {answer}");
@@ -214,7 +214,7 @@ impl Account {
 pub enum Fault {
     /// The connection ends before anything is done.
     Cut,
-    /// It is done, and the connection ends before the answer.
+    /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
     /// No answer is sent.
     Silent,

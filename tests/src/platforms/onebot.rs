@@ -23,7 +23,7 @@ pub const TOKEN: &str = "planted-token-onebot";
 /// The longest text of a message, in characters: longer ones are lost at QQ.
 const TEXT_MAX_CHARS: usize = 4500;
 
-/// Messages that are closer together get an account restricted.
+/// The shortest time between two messages; an account that sends faster is restricted.
 const SENDS_EVERY: Duration = Duration::from_millis(400);
 
 /// How long to wait before dialling again.
@@ -71,7 +71,7 @@ impl OneBot {
         Self { serving, account }
     }
 
-    /// Its address for WebSockets.
+    /// The stand-in's address for WebSockets.
     pub fn url(&self) -> String {
         self.serving.ws_url()
     }
@@ -88,7 +88,7 @@ impl OneBot {
         if is_new {
             thread::spawn(move || {
                 loop {
-                    // In a statement of its own: the state must not be held while dialling.
+                    // In a separate statement, so that the state is not locked while dialling.
                     let url = account.state().dials.clone().unwrap_or_default();
                     if url.is_empty() {
                         return;

@@ -37,7 +37,7 @@ pub struct Qq {
 }
 
 impl Qq {
-    /// Starts one.
+    /// Starts the stand-in.
     pub fn start() -> Self {
         let gateway = Arc::new(Gateway::default());
         let serving = Arc::new(Serving::start(gateway.clone()));
@@ -45,7 +45,7 @@ impl Qq {
         Self { serving, gateway }
     }
 
-    /// Its address.
+    /// The stand-in's address.
     pub fn url(&self) -> String {
         self.serving.url()
     }

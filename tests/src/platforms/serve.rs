@@ -170,19 +170,19 @@ impl Serving {
                 streams.retain(|stream| stream.peer_addr().is_ok());
                 streams.extend(stream.try_clone());
                 let service = service.clone();
-                // The client may go away, and that may be intended.
+                // The client may disconnect on purpose.
                 thread::spawn(move || drop(connection(stream, &*service)));
             }
         });
         Self { address, open, is_over }
     }
 
-    /// Its base URL, without `/` at the end.
+    /// The server's base URL, without `/` at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its base URL for WebSockets.
+    /// The server's base URL for WebSockets.
     pub fn ws_url(&self) -> String {
         format!("ws://{}", self.address)
     }

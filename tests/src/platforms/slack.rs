@@ -25,7 +25,7 @@ pub const BOT: &str = "UB0T";
 pub enum Fault {
     /// 429, with `Retry-After` in seconds or without.
     TooFast(Option<u64>),
-    /// It is done, and the connection ends before the answer.
+    /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
     /// The connection ends before anything is done.
     Cut,
@@ -40,7 +40,7 @@ pub struct Message {
     pub channel: String,
     /// The id of the message, which is a timestamp.
     pub ts: String,
-    /// Its parameters, as last changed.
+    /// The message's parameters, as last changed.
     pub parameters: Value,
 }
 
@@ -67,7 +67,7 @@ struct State {
     is_deaf: bool,
     is_off: bool,
     is_revoked: bool,
-    /// Every envelope is sent twice at once.
+    /// True if every envelope is sent twice in a row.
     repeats: bool,
     messages: Vec<Message>,
     uploads: HashMap<String, Vec<u8>>,
@@ -110,7 +110,7 @@ impl State {
 }
 
 impl Slack {
-    /// Starts it.
+    /// Starts the stand-in.
     pub fn start() -> Self {
         let inner = Arc::new(Inner { state: Mutex::default(), url: Mutex::default() });
         let serving = Serving::start(inner.clone());

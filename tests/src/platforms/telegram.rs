@@ -26,7 +26,7 @@ pub enum Fault {
     TooFast(Option<u64>),
     /// The connection ends before anything is done.
     Cut,
-    /// It is done, and the connection ends before the answer.
+    /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
     /// No answer is sent.
     Silent,
@@ -43,7 +43,7 @@ pub struct Message {
     pub id: i64,
     /// The id of its chat.
     pub chat: i64,
-    /// Its parameters, as last edited.
+    /// The message's parameters, as last edited.
     pub parameters: Value,
     /// The file's name and bytes.
     pub file: Option<(String, Vec<u8>)>,
@@ -95,7 +95,7 @@ struct Inner {
 }
 
 impl Telegram {
-    /// Starts it, with no updates.
+    /// Starts the stand-in, with no updates.
     pub fn start() -> Self {
         let inner = Arc::<Inner>::default();
         let mut state = inner.state();

@@ -1,5 +1,4 @@
-//! A stand-in for WeCom's gateway for AI bots: one WebSocket a bot, replies, proactive messages, cards, uploads,
-//! encrypted files.
+//! A stand-in for WeCom's gateway for AI bots: one WebSocket per bot, replies, proactive messages, cards, uploads, encrypted files.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -77,13 +76,13 @@ pub struct WeCom {
 }
 
 impl WeCom {
-    /// Starts one.
+    /// Starts the stand-in.
     pub fn start() -> Self {
         let gateway = Arc::new(Gateway::default());
         Self { serving: Arc::new(Serving::start(gateway.clone())), gateway }
     }
 
-    /// Its address for WebSockets.
+    /// The stand-in's address for WebSockets.
     pub fn url(&self) -> String {
         self.serving.ws_url()
     }

@@ -14,9 +14,9 @@ pub const OUTSIDE_MARK: &str = "OUTSIDE";
 pub const INSIDE: &[u8] = b"inside";
 /// The size in bytes of the secret, by which a stat of it is recognized.
 pub const SECRET_SIZE_BYTES: u64 = 7_919;
-/// Of files larger than this, in bytes, a snapshot holds only the size.
+/// The size above which a snapshot contains only a file's size and not its content, in bytes.
 const CONTENT_SIZE_BYTES: u64 = 65_536;
-/// The numbers of `/dev/zero`, which never ends, and of the first loop device.
+/// The device numbers of `/dev/zero`, which never ends, and of the first loop device.
 const ZERO: (u32, u32) = (1, 5);
 const LOOP: (u32, u32) = (7, 0);
 
@@ -77,9 +77,9 @@ pub type Contents = BTreeMap<PathBuf, (u32, u32, u64, Vec<u8>)>;
 /// The state of a root and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The part that no attempt may change: next to the root.
+    /// The entries next to the root, which no attempt may change.
     pub outside: Contents,
-    /// Below the root.
+    /// The entries below the root.
     pub inside: Contents,
 }
 
@@ -95,7 +95,7 @@ impl Arena {
         arena
     }
 
-    /// Around an existing root; `view` is the folder above it as the attacked program sees it.
+    /// An arena around an existing root; `view` is the folder above it as the attacked program sees it.
     pub fn around(root: &Path, view: &Path, owner: Option<u32>) -> Self {
         let name = root.file_name().unwrap().to_str().unwrap().to_owned();
         let view = view.as_os_str().as_bytes().strip_suffix(b"/").unwrap_or(view.as_os_str().as_bytes());

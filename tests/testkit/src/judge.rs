@@ -3,9 +3,9 @@
 use super::arena::{Arena, OUTSIDE_MARK, Plant, Snapshot};
 use super::corpus::{Attempt, Case, Expected};
 
-/// How hidden temporary names begin.
+/// The prefix of hidden temporary names.
 const TEMPORARY: &str = ".sandbridge-";
-/// How much of a wrong answer is printed.
+/// How much of a wrong answer is printed, in characters.
 const SHOWN_CHARACTERS: usize = 300;
 /// The set-user-id and set-group-id bits.
 const SET_ID: u32 = 0o6000;
@@ -59,7 +59,7 @@ pub fn judge(
         return wrong("the outside was changed");
     }
     if !arena.root().is_dir() {
-        return wrong("the root is gone");
+        return wrong("the root no longer exists");
     }
     // For an archive, entries before the error stay.
     let is_partial = matches!(case.attempt, Attempt::Unpack(_) | Attempt::Mirror(_));

@@ -20,8 +20,8 @@ pub(in crate::confine) const WORKTREE_PARTS: &[&str] = &["config.worktree", "com
 /// The entries that make a directory a repository, and that git never replaces.
 const STAYING: &[&str] = &["objects", "refs"];
 
-/// Directories that tools create and remove as a whole, with very many files. Repositories in them are reported and not
-/// held: a pinned one could not be removed any more.
+/// Directories that tools create and remove as a whole, with very many files. Repositories in them are reported and not protected: a pinned
+/// repository could not be removed any more.
 const REBUILT: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__", ".cache"];
 
 /// The search below one root, the nearest first.
@@ -32,7 +32,7 @@ pub(super) struct Scan<'a> {
     /// The maximum number of directories to look through, and as many again of those that tools rebuild.
     most_directories: usize,
     found: &'a mut GitPaths,
-    /// Repositories that are already held.
+    /// Repositories that are already protected.
     held: BTreeSet<PathBuf>,
     /// Directories that tools rebuild, to be searched last.
     rebuilt: VecDeque<PathBuf>,
@@ -90,7 +90,7 @@ impl<'a> Scan<'a> {
 
     pub(super) fn run(mut self) {
         if self.root == Path::new("/") {
-            // Such a workspace gets no mounts either, and a search would go through file systems of every kind.
+            // A workspace that is the whole machine gets no mounts either, and a search would go through file systems of every kind.
             return self.found.gaps.push(
                 "the workspace is the whole machine, which is not searched for repositories".to_owned(),
             );
@@ -172,7 +172,7 @@ impl<'a> Scan<'a> {
         }
         if !kind.is_file() {
             let what = if kind.is_symlink() { "a symbolic link" } else { "neither a file nor a directory" };
-            let gap = format!("{} is {what}, which cannot be held in place", path.display());
+            let gap = format!("{} is {what}, which cannot be protected", path.display());
             return self.found.gaps.push(gap);
         }
         self.pin_above(path);
@@ -220,7 +220,7 @@ impl<'a> Scan<'a> {
             }
             match real {
                 Ok(real) if real == next => here = next,
-                Ok(_) => return Err(format!("{} is a link, which cannot be held in place", next.display())),
+                Ok(_) => return Err(format!("{} is a link, which cannot be protected", next.display())),
                 Err(error) => return Err(format!("{}: {error}", next.display())),
             }
         }
@@ -248,13 +248,13 @@ impl<'a> Scan<'a> {
         for worktree in directories_in(&worktrees) {
             self.hold(&worktree, WORKTREE_PARTS);
             self.common_directory(&worktree);
-            // A linked worktree has submodules of its own.
+            // A linked worktree has its own submodules.
             self.modules(&worktree.join("modules"), depth + 1);
         }
         self.modules(&directory.join("modules"), depth + 1);
     }
 
-    /// If another directory determines what git obeys in this repository, that one is held as well.
+    /// If another directory determines what git obeys in this repository, that one is protected as well.
     fn common_directory(&mut self, directory: &Path) {
         let file = directory.join("commondir");
         if let Some(text) = small_text(&file).filter(|text| text.trim_end() != ".") {

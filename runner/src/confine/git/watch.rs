@@ -1,10 +1,9 @@
 //! Keeps a held repository valid, so that git does not look for another.
 //!
-//! If `.git` is not a valid repository, git goes on to the directory itself: one with `HEAD`, `objects` and `refs` counts as a
-//! bare repository, and its `config` may name a work tree and programs. `HEAD` must stay writable for commands, as git renames a
-//! new one onto it. So it is checked after each command, and now and then while one runs: a missing or invalid one is restored,
-//! and the parts of a bare repository next to `.git` are renamed. In between, and in directories below, only the user's git can
-//! refuse: see [`refuses_bare`].
+//! If `.git` is not a valid repository, git examines the directory itself next: one with `HEAD`, `objects` and `refs` counts as a bare repository,
+//! and its `config` may name a work tree and programs. `HEAD` must stay writable for commands, as git renames a new one onto it. So it is checked
+//! after each command, and now and then while one runs: a missing or invalid one is restored, and the parts of a bare repository next to `.git` are
+//! renamed. In between, and in directories below, only the user's git can refuse: see [`refuses_bare`].
 
 use std::cell::RefCell;
 use std::ffi::CString;
@@ -124,7 +123,7 @@ impl Repository {
         }
     }
 
-    /// True if git may enter every directory that it could at the start.
+    /// True if git may enter every directory that it could enter at startup.
     fn is_open(&self) -> bool {
         modes(&self.directory).is_ok_and(|now| self.modes.iter().zip(now).all(|(was, now)| was & !now == 0))
     }

@@ -119,7 +119,7 @@ pub(super) const OWNER_REQUESTS: &[u64] = &[0x8901, 0x8902];
 /// The command of `fcntl` that sets the receiver of a descriptor's signals.
 pub(super) const SET_OWNER: u64 = 8;
 
-/// A command of `fcntl` that does so too, with the receiver's name in memory, where a filter cannot look.
+/// A second command of `fcntl` that sets this receiver, with the receiver's name in memory, where a filter cannot look.
 pub(super) const SET_OWNER_EXTENDED: u64 = 15;
 
 /// Calls whose first argument names the process (or thread, or group) they signal, open or reschedule.
@@ -136,7 +136,7 @@ pub(super) const PROCESS_FIRST: &[i64] = &[
     libc::SYS_sched_setscheduler,
 ];
 
-/// Calls whose second argument names such a process.
+/// Calls whose second argument names the process (or thread, or group) that they affect.
 pub(super) const PROCESS_SECOND: &[i64] = &[libc::SYS_setpriority, libc::SYS_ioprio_set];
 
 /// Objects that all processes in an IPC namespace share.

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::*;
 use crate::bounds::Network;
 
-/// Makes each call in a process of its own session; prints one errno a line, 0 for success.
+/// Makes each call in a process with its own session; prints one errno per line, 0 for success.
 const PROBE: &str = "
 import ctypes, os, sys
 os.setsid()
@@ -37,7 +37,7 @@ fn harmless(call: i64) -> &'static str {
     }
 }
 
-/// Calls that are refused with some arguments only, and these.
+/// Calls that are refused only with some arguments, each with such arguments.
 fn conditional() -> Vec<(i64, String)> {
     let call = |number: i64, arguments: &str| (number, arguments.to_owned());
     vec![
@@ -142,5 +142,5 @@ fn what_an_ordinary_command_asks_for_passes() {
     for call in [libc::SYS_execve, libc::SYS_openat2, libc::SYS_memfd_create, libc::SYS_name_to_handle_at] {
         assert!(!rules.contains_key(&call), "call {call}");
     }
-    assert!(program(&filter).unwrap().len() < 4_096, "the kernel accepts no longer filter");
+    assert!(program(&filter).unwrap().len() < 4_096, "the kernel accepts no filter that is longer");
 }

@@ -1,4 +1,4 @@
-//! Finds the tree to blame for a limit that was met. Pure functions.
+//! Finds the tree to blame for a limit that was reached. Pure functions.
 
 use crate::bounds::Bytes;
 use crate::exec::met_limit::MetLimit;
@@ -33,8 +33,8 @@ pub(super) struct OnMachine {
 }
 
 impl OnMachine {
-    /// The lesser figures, if `other` is the machine with commands. Their processes are not part of the result where they are
-    /// known: one crowd may die while the next one grows, so that the machine never has less than both.
+    /// The smaller of both figures for each resource; `other` was measured while commands ran. The commands' processes are subtracted where their
+    /// number is known: one crowd may die while the next one grows, so that the machine is never without a crowd.
     fn least(self, other: Self) -> Self {
         Self {
             tasks: self.tasks.min(other.tasks.saturating_sub(other.own_processes)),
@@ -45,7 +45,7 @@ impl OnMachine {
     }
 }
 
-/// Signs, without counting, that a limit was met since the last look.
+/// Signs, found without counting, that a limit was reached since the last check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Signs {
     met: Met,
@@ -54,7 +54,7 @@ pub(super) struct Signs {
     refused: bool,
     /// True if processes were refused at two successive checks.
     refused_again: bool,
-    /// The machine has so many more processes that commands may be at their limit.
+    /// True if the machine has so many more processes that commands may be at their limit.
     pub(super) crowded: bool,
     pub(super) killed: bool,
     /// True if processes were killed at two successive checks.
@@ -64,7 +64,7 @@ pub(super) struct Signs {
     uncounted_looks: u32,
     /// True if the last count of what only the runner counts is old.
     is_due: bool,
-    /// Memory is to be counted: nothing else does, and the machine has much less of it, or the last count is old.
+    /// True if memory is to be counted: only the runner counts it, and the machine has much less of it, or the last count is old.
     pub(super) heavy: bool,
 }
 
@@ -116,7 +116,7 @@ impl Signs {
         self.are_there() || self.is_due || self.heavy
     }
 
-    /// The trees have been counted and are not to blame: the rest of the machine's figures is more precise now.
+    /// Records that the trees have been counted and are not to blame: the figures for the rest of the machine are more precise now.
     pub(super) fn counted(&mut self, usage: &[Usage], machine: OnMachine) {
         let total = |part: fn(&Usage) -> u64| usage.iter().map(part).sum::<u64>();
         let OnMachine { tasks, files, memory_bytes, .. } = &mut self.others;

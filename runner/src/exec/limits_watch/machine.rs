@@ -33,7 +33,7 @@ impl Reserve {
 /// The machine's current figures, for resources that only the runner counts; 0 if unknown.
 pub(super) fn now(bounds: &Bounds) -> OnMachine {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    // Load, load, load, running/all, newest.
+    // The fields are three load averages, running/all tasks, and the newest process.
     let tasks = read("/proc/loadavg")
         .split_ascii_whitespace()
         .nth(3)

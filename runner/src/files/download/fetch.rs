@@ -1,10 +1,9 @@
-//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin
-//! allowed no other: the answer names a target elsewhere, to be requested again.
+//! One GET over HTTP/1.1; redirects are followed within its origin (scheme, host and port). A person who allowed an origin allowed no other: the
+//! error names a target elsewhere, so that it can be requested separately.
 //!
-//! Only public addresses are reached: this machine, its network and the metadata services of clouds are reached only if the machine's
-//! user named the host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy
-//! looks names up itself.) Hosts that commands may not reach are not fetched from for them either: a URL can carry data out. The
-//! same applies to a proxy on the way.
+//! Only public addresses are reached: this machine, its network and the metadata services of clouds are reached only if the machine's user named the
+//! host with `--download-allow`, and refused otherwise, at every redirect and after the name lookup. (A proxy looks names up itself.) Nothing is
+//! fetched for commands from hosts that they must not reach either: a URL can carry data out. The same applies to a proxy on the way.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -28,7 +27,7 @@ use crate::limits::{DOWNLOAD_IDLE_MS, DOWNLOAD_REDIRECTS, DOWNLOAD_URL_BYTES};
 use crate::net::connection::Connection;
 use crate::net::http::{NotReached, Way, connect, innermost};
 
-/// An answer whose content is still to come.
+/// A response whose content is still to come.
 pub(super) struct Answer {
     connection: Connection,
     response: Response<Incoming>,
@@ -129,8 +128,7 @@ impl Answer {
     }
 }
 
-/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the usual ports counts as
-/// staying.
+/// True if a redirect stays with the allowed scheme, host and port; an upgrade to encryption on the default ports counts as staying.
 fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     let is_same_host =
         matches!((one.host(), other.host()), (Some(one), Some(other)) if one.eq_ignore_ascii_case(other));
@@ -195,7 +193,7 @@ fn private(host: &str) -> WireError {
     WireError::new(ErrorKind::SandboxDenied, text)
 }
 
-/// Refuses hosts that commands may not reach.
+/// Refuses hosts that commands must not reach.
 fn allowed(uri: &Uri, network: &Network) -> Result<(), WireError> {
     if network.lets_out(port(uri)) { Ok(()) } else { Err(denied()) }
 }

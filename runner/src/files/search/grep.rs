@@ -76,7 +76,7 @@ struct Current {
     /// Lines that no batch had room for yet.
     ready: VecDeque<GrepLine>,
     has_match: bool,
-    /// Nothing follows the ready lines.
+    /// True if nothing follows the ready lines.
     ended: bool,
 }
 

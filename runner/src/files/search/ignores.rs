@@ -18,7 +18,7 @@ const FILE_NAME: &str = ".gitignore";
 pub(super) struct Ignores {
     /// The directory where the walk began, relative to the workspace; empty if its path contains `..` or is absolute.
     base: PathBuf,
-    /// From the workspace down.
+    /// The levels of rules, from the workspace down.
     levels: Vec<Level>,
 }
 

@@ -16,9 +16,9 @@ pub(super) struct Lines {
     /// Data that was read; `start` is the beginning of the next line.
     buffer: Vec<u8>,
     start: usize,
-    /// Nothing is left to be read.
+    /// True if nothing is left to be read.
     ended: bool,
-    /// The rest of an overlong line is skipped.
+    /// True if the rest of an overlong line is skipped.
     skips: bool,
     number: u64,
     context_lines: usize,

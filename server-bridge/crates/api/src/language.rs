@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn what_the_server_says_before_or_after_the_words_of_a_machine_is_translated() {
         assert_eq!(
-            zh("cannot start the container: the engine says: no such image: it was cancelled"),
+            zh("cannot start the container: the engine reports: no such image: it was cancelled"),
             "无法启动容器：Docker 引擎的响应：no such image: it was cancelled"
         );
         assert_eq!(
@@ -308,7 +308,7 @@ mod tests {
         );
         let lacks =
             zh("runner laptop lacks landlock; this server requires it: it needs Linux 6.12 or newer \
-                        (`sandbridge-runner doctor` says more)");
+                        (see `sandbridge-runner doctor`)");
         assert!(
             lacks.contains("缺少本服务器要求的 landlock") && lacks.contains("需要 Linux 6.12"),
             "{lacks}"

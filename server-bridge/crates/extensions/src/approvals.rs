@@ -14,7 +14,7 @@ use crate::limits::TRUST_FILES_BYTES;
 pub(crate) struct Approval<'a> {
     pub(crate) kind: &'a str,
     pub(crate) hash: &'a str,
-    /// Its name, unique within its kind, by which the previous approval is found.
+    /// The item's name, unique within its kind, by which the previous approval is found.
     pub(crate) name: &'a str,
     /// The description that the user saw.
     pub(crate) shown: &'a str,

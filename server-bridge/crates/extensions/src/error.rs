@@ -14,7 +14,7 @@ pub enum Error {
     Refused {
         /// The kind of error, for programs.
         kind: &'static str,
-        /// The reason for people, with what to do next.
+        /// The reason and what to do next, for people.
         text: String,
     },
 }

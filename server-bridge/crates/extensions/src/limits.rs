@@ -55,13 +55,13 @@ pub const MISSING_CHARS: usize = 300;
 pub const HTTP_TOOLS_FILE_BYTES: u64 = 256 * 1024 + 1;
 /// The largest number of tools of one document of HTTP tools.
 pub const HTTP_TOOLS_PER_FILE: usize = 200;
-/// How much of an answer of an HTTP tool's service is read, in bytes.
+/// How much of a response of an HTTP tool's service is read, in bytes.
 pub const HTTP_ANSWER_BYTES: usize = 1024 * 1024;
-/// The longest text of an answer that models get, in bytes; the rest is left out.
+/// The longest text of a response that models get, in bytes; the rest is left out.
 pub const HTTP_TOLD_BYTES: usize = 128 * 1024;
-/// How long extracting a part of an answer may take.
+/// How long extracting a part of a response may take.
 pub const HTTP_EXTRACT_PATIENCE: Duration = Duration::from_secs(5);
-/// The largest number of answers of HTTP tools that are read at once; others wait for as long as extracting may take.
+/// The largest number of responses to HTTP tools that are read at once; others wait for as long as extracting may take.
 pub const HTTP_EXTRACTS_AT_ONCE: usize = 4;
 
 /// How long a login to a service may take.
@@ -107,7 +107,7 @@ pub const MCP_SAMPLES_PER_CALL: usize = 8;
 pub const MCP_SAMPLE_TOKENS: u32 = 4096;
 /// The longest request of a server to a model, in bytes: its user sees all of it.
 pub const MCP_SAMPLE_BYTES: usize = 16 * 1024;
-/// The largest number of messages of such a request.
+/// The largest number of messages in a server's request to a model.
 pub const MCP_SAMPLE_MESSAGES: usize = 32;
 /// How long a server may take to set its log level.
 pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
@@ -143,7 +143,7 @@ pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
 pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
 /// The largest nesting depth of a schema, in levels.
 pub const SCHEMA_DEPTH: usize = 64;
-/// How often the server tries to record a listing while others are recorded in between.
+/// How many times the server tries to record a listing while others are recorded in between.
 pub const MCP_LISTING_TRIES: usize = 5;
 /// The longest message of a server, in bytes.
 pub const MCP_LINE_BYTES: usize = 8 * 1024 * 1024;
@@ -203,7 +203,7 @@ pub const MCP_IMAGES: usize = 8;
 pub const MCP_FIELDS: usize = 20;
 /// The largest number of a field's values that are offered to choose from; if there are more, the user types one.
 pub const MCP_FIELD_CHOICES: usize = 8;
-/// How often the user is asked for a field until the value is valid.
+/// How many times the user is asked for a field while the values are not valid.
 pub const MCP_FIELD_TRIES: usize = 3;
 /// The longest text of a server in a question, in characters.
 pub const MCP_QUESTION_CHARS: usize = 2_000;
@@ -215,7 +215,7 @@ pub const MCP_LOGIN_REQUEST_PATIENCE: Duration = Duration::from_secs(30);
 pub const MCP_TOKEN_MARGIN: Duration = Duration::from_secs(30);
 /// How long a client's assertion is valid.
 pub const MCP_ASSERTION_LIFE: Duration = Duration::from_secs(300);
-/// The longest answer of a login provider, in bytes.
+/// The longest response of a login provider, in bytes.
 pub const MCP_LOGIN_ANSWER_BYTES: usize = 1024 * 1024;
 /// The largest number of logins that may be in progress on one Sandbridge server.
 pub const MCP_LOGINS_PENDING: usize = 1_000;
@@ -262,8 +262,8 @@ pub const PLUGINS_READ: usize = 1_000;
 pub const PLUGIN_FILES_AT_ONCE: usize = 32;
 /// The largest number of changed files that are named.
 pub const PLUGIN_CHANGES_SHOWN: usize = 50;
-/// How long a server that is reached through a runner may take to begin an answer: as long as a runner waits at most. A server that
-/// reports progress begins its answer at once.
+/// How long a server that is reached through a runner may take to begin a response; a runner waits no longer than this. A server that reports
+/// progress begins its response at once.
 pub const MCP_VIA_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The largest number of lines of the server's log that one call shows.
@@ -275,9 +275,9 @@ pub const LOG_RESULT_BYTES: usize = 64 * 1024;
 
 /// The time limit for finding out which programs and variables that skills need are missing on a machine.
 pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
-/// How long the result of such a look-up is kept.
+/// How long the result of a look-up of programs and variables is kept.
 pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);
-/// The largest number of results that are remembered.
+/// The largest number of results of look-ups that are remembered.
 pub const NEEDS_KEPT: usize = 1_000;
 /// The largest number of programs, and of variables, that one look-up checks.
 pub const NEEDS_LOOKED_UP: usize = 200;

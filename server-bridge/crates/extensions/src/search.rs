@@ -101,8 +101,7 @@ impl DeferredTools {
 
 /// The weight of a word in a tool's name, in its description, and in the names of its arguments.
 const WEIGHTS: [f64; 3] = [3.0, 1.0, 0.5];
-/// The two parameters of BM25, at their usual values: how fast repetitions of a word lose weight, and how much a long
-/// text loses.
+/// The two parameters of BM25, at values that are commonly used: how fast repetitions of a word lose weight, and how much a long text loses.
 const BM25: (f64, f64) = (1.2, 0.4);
 
 /// The tool `search_tools`.

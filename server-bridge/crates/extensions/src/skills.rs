@@ -28,7 +28,7 @@ pub struct AlwaysSkills {
     store: Store,
 }
 
-/// Such a skill, with its text.
+/// A skill that is meant for every prompt, with its text.
 struct Found {
     name: String,
     file: String,

@@ -9,11 +9,11 @@ use crate::on_record::OnRecord;
 
 /// The outcome of a command.
 pub(crate) enum Ran {
-    /// It ended by itself, or its machine ended it.
+    /// The command ended by itself, or its machine ended it.
     Ended(ExecOutcome, Output),
     /// The caller stopped waiting for it.
     GivenUp,
-    /// It could not be started, or its end is unknown; contains the reason as text.
+    /// The command could not be started, or its end is unknown; contains the reason as text.
     Failed(String),
 }
 

@@ -1,7 +1,7 @@
 //! Requests from the network of one of the user's machines instead of from the server's own.
 //!
-//! The machine's runner decides which hosts it reaches, and checks the addresses; this side checks the form of the address, and each
-//! redirect. Every request is audited: the machine that sent it, its method, scheme, host and port, and the status of its answer.
+//! The machine's runner decides which hosts it reaches, and checks the addresses; this side checks the form of the address, and each redirect. Every
+//! request is audited: the machine that sent it, its method, scheme, host and port, and the status of the response.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use tokio::time::timeout;
 /// The action of a request in the audit trail.
 const ACTION: &str = "http.request";
 
-/// The reason why there is no answer, as text. It reveals nothing of an address except its host.
+/// The reason why there is no response, as text. It reveals nothing of an address except its host.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Failed {
-    /// The machine, or its runner, is the reason.
+    /// The request failed on the machine or in its runner.
     #[error("{0}")]
     Machine(String),
-    /// The address, or what it leads to, is the reason.
+    /// The address or a redirect was refused, or the request to it failed.
     #[error(transparent)]
     Guard(#[from] std::sync::Arc<guard::Error>),
 }
@@ -51,11 +51,11 @@ pub(crate) struct Request {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// The time limit for the status and the headers of the answer.
+    /// The time limit for the status and the headers of the response.
     pub(crate) patience: Duration,
 }
 
-/// An answer whose body has not been read.
+/// A response whose body has not been read.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -67,7 +67,7 @@ impl Via {
         Self { ledger: ledger.clone(), store: store.clone(), user: user.clone(), place: place.to_owned() }
     }
 
-    /// Sends a request from the machine, and waits for the status and the headers. Redirects are answers. Audited.
+    /// Sends a request from the machine, and waits for the status and the headers. Redirects are returned, not followed. Audited.
     ///
     /// Fails with the reason as text.
     pub(crate) async fn send(&self, request: Request) -> Result<Answer, Failed> {

@@ -1,4 +1,4 @@
-//! Values on lines of their own: fields and items by indentation, blocks of text.
+//! Values that span several lines: fields and items by indentation, and blocks of text.
 
 use crate::value::{Map, Value};
 use crate::{DEPTH, flow};
@@ -13,9 +13,9 @@ pub(crate) fn fields(head: &str) -> Map {
 #[derive(Clone, Copy)]
 struct Line<'a> {
     indent: usize,
-    /// Without blanks at its ends.
+    /// The line without blanks at its ends.
     text: &'a str,
-    /// As it was written.
+    /// The line as it was written.
     whole: &'a str,
 }
 
@@ -73,7 +73,7 @@ fn map(lines: &[Line<'_>], depth: usize) -> Map {
     map
 }
 
-/// The value that begins with `first` and goes on in the lines below.
+/// The value that begins with `first` and continues in the lines below.
 fn value(first: &str, below: &[Line<'_>], depth: usize) -> Value {
     if let Some(fold) = block_mark(first) {
         return Value::Text(block(below, fold));
@@ -96,7 +96,7 @@ fn value(first: &str, below: &[Line<'_>], depth: usize) -> Value {
     let Some(begin) = below.iter().find(|line| !line.is_nothing()) else {
         return Value::Text(first.to_owned());
     };
-    // Brackets on lines of their own.
+    // Brackets on separate lines.
     if first.is_empty()
         && begin.text.starts_with(['[', '{'])
         && let Some(value) = flow::value(&joined("", " "))
@@ -160,7 +160,7 @@ fn block(lines: &[Line<'_>], fold: bool) -> String {
     let mut text = String::new();
     let mut was_text = false;
     for (at, line) in lines.iter().enumerate() {
-        // Blanks may have several bytes; a line that cannot be cut there is taken without any.
+        // A blank may have several bytes; if the line cannot be cut at this offset, all its leading blanks are removed.
         let line = line.whole.get(indent..).unwrap_or(line.text).trim_end();
         text.push_str(match fold {
             false if at > 0 => "\n",

@@ -14,7 +14,7 @@ pub(crate) fn value(text: &str) -> Option<Value> {
     (reader.rest.is_empty() || reader.rest.starts_with('#')).then_some(value)
 }
 
-/// True if a text begins a value in quotes, brackets or braces that goes on in the next line.
+/// True if a text begins a value in quotes, brackets or braces that continues in the next line.
 pub(crate) fn goes_on(text: &str) -> bool {
     let mut depth = 0i32;
     let mut letters = text.chars().peekable();

@@ -7,8 +7,8 @@
 //!   ---                      ┘
 //!   Look at the change.      the body
 //! ```
-//! Skills, roles and commands have such heads, often ones that strict readers of YAML refuse (`description: Use when: …`).
-//! Nothing is refused here: a value without a structure is text. There are no anchors, tags, types or other documents.
+//! Skills, roles and commands have such heads, often heads that strict YAML parsers refuse (`description: Use when: …`). Nothing is refused here: a
+//! value without a structure is text. Anchors, tags, types and further documents are not supported.
 //!
 //! | module | holds |
 //! |---|---|
@@ -49,12 +49,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// A value, on one line; empty where there is none.
+    /// A value, on one line; empty if the key is missing.
     pub fn line(&self, key: &str) -> String {
         self.head.get(key).map(Value::line).unwrap_or_default()
     }
 
-    /// A list, as `a, b`, `[a, b]` or lines of `- a`; `None` if the key is missing.
+    /// A list, written as `a, b`, `[a, b]` or lines of `- a`; `None` if the key is missing.
     pub fn list(&self, key: &str) -> Option<Vec<String>> {
         self.head.get(key).map(Value::list)
     }

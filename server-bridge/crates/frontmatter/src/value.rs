@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// The truth of `true`, `yes` and `on`, and of their opposites.
+    /// True for `true`, `yes` and `on`, false for `false`, `no` and `off`; `None` for any other value.
     pub fn truth(&self) -> Option<bool> {
         match self.text()?.trim().to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),

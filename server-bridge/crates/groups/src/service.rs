@@ -192,7 +192,10 @@ impl Groups {
         if put.runner.is_empty() || !request.is_known() {
             return Err(Error::refused(
                 "not_found",
-                format!("you have no runner named {}; `sandbridge runner list` shows yours", put.runner),
+                format!(
+                    "you have no runner named {}; `sandbridge runner list` lists your runners",
+                    put.runner
+                ),
             ));
         }
         let tools_json = put.tools.map(tool_names).transpose()?;

@@ -26,7 +26,7 @@ impl Groups {
             [group] => self.may_show(user, group.id).await.map(|title| (group.id, title)),
             [] => Err(Error::refused(
                 "not_found",
-                format!("you are in no group {name:?}; `sandbridge group list` shows yours"),
+                format!("you are in no group {name:?}; `sandbridge group list` lists your groups"),
             )),
             _ => {
                 let ids: Vec<_> = named.iter().map(|group| group.id.to_string()).collect();

@@ -6,10 +6,10 @@ use reqwest::{StatusCode, Url};
 use crate::limits::{PATIENCE, REDIRECTS, URL_BYTES};
 use crate::reach::LeadsInside;
 
-/// The reason why there is no document. Each text describes what happened; none contains the requested address.
+/// The reason why a document could not be fetched. Each text describes what happened; none contains the requested address.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The text is not the address of a document.
+    /// The text is not an address that a document can have.
     #[error("{0}")]
     Url(&'static str),
     /// The address leads into the server's own network.
@@ -24,7 +24,7 @@ pub enum Error {
     /// The document redirects to an unencrypted address.
     #[error("it redirects to an unencrypted address")]
     Downgrade,
-    /// The other side answered with a status that is not a success.
+    /// The server responded with a status other than success.
     #[error("the server answered {0}")]
     Status(StatusCode),
     /// The document arrived compressed, though that was not requested.
@@ -82,7 +82,7 @@ pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Erro
     Ok((name, value))
 }
 
-/// Checks that a URL can be a document's at all: `http` or `https`, a host, no user and no password, 8 KiB at most.
+/// Checks that a URL can be that of a document: `http` or `https`, with a host, without a user name or password, at most 8 KiB long.
 ///
 /// # Errors
 /// [`Error::Url`].

@@ -1,4 +1,4 @@
-//! Fetching one document from an untrusted address: it may be hostile, and so may a redirect's target.
+//! Fetches one document from an untrusted address. The document may be hostile, and so may the target of a redirect.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::limits::{DOCUMENT_BYTES, PATIENCE, REDIRECTS};
 use crate::outgoing::{Outgoing, beginning, failed, redirect};
 use crate::reach::Reach;
 
-/// Gets documents. Cheap to clone.
+/// Fetches documents. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Getter {
     outgoing: Outgoing,
@@ -23,18 +23,18 @@ pub struct Getter {
 /// A fetched document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Its final URL, after redirects.
+    /// The document's final URL, after redirects.
     pub url: Url,
-    /// Its media type, as its server states it; empty if the server sends none.
+    /// The document's media type, as the server states it; empty if the server sends none.
     pub media_type: String,
-    /// The document, or its beginning: 2 MiB, unless the getter takes more.
+    /// The document, or its beginning: at most 2 MiB, unless the getter has another limit.
     pub content: Bytes,
-    /// True if there was more of it.
+    /// True if the document is longer than that.
     pub is_cut: bool,
 }
 
 impl Getter {
-    /// A getter with this reach.
+    /// A getter that is limited to this reach.
     pub fn new(reach: Reach) -> Self {
         Self { outgoing: Outgoing::new(reach), patience: PATIENCE, most_bytes: DOCUMENT_BYTES }
     }

@@ -5,9 +5,9 @@
 //!                 ▲                                                                              │
 //!                 └────────────── each redirect, within scheme, host and port ◀──────────────────┘
 //! ```
-//! [`Reach`] limits where a client may connect. Names are checked when they are looked up, so that a name whose address changes
-//! from one moment to the next gains nothing; no proxy is used, since its connections could not be checked. Errors name a host at
-//! most: an address may hold a secret.
+//! [`Reach`] limits where a client may connect. Names are checked when they are looked up, so that a name whose address changes from one moment to
+//! the next gains nothing; no proxy is used, since its connections could not be checked. Errors name at most a host, because an address may contain a
+//! secret.
 //!
 //! | module | holds |
 //! |---|---|

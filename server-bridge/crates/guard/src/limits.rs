@@ -1,4 +1,4 @@
-//! Every limit and timeout of a document that is fetched.
+//! Every limit and timeout for fetching a document.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const DOCUMENT_BYTES: usize = 2 * 1024 * 1024;
 /// How long a document may take, from the lookup to its last byte.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// How long connecting to its server may take.
+/// How long connecting to the document's server may take.
 pub const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 /// The maximum number of redirects that are followed.
 pub const REDIRECTS: usize = 5;

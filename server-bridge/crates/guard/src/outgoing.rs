@@ -1,4 +1,4 @@
-//! The connections of getters and posters: only to addresses within reach, each for one request.
+//! The connections of the clients in this crate: each leads to an address within reach and serves one request.
 
 use std::sync::{Arc, OnceLock};
 
@@ -46,8 +46,8 @@ impl Outgoing {
     }
 }
 
-/// The address that a redirect leads to; `None` if the answer is not a redirect. It is followed within the scheme, host and port only; an upgrade to
-/// encryption on the usual ports counts as staying there.
+/// The address that a redirect leads to; `None` if the response is not a redirect. A redirect is followed only within the same scheme, host and port;
+/// an upgrade to encryption on the default ports is allowed too.
 pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> Result<Option<Url>, Error> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
     let Some(next) = target(url, response.status().as_u16(), location)? else { return Ok(None) };
@@ -55,7 +55,7 @@ pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> R
     stays(url, &next).map(|()| Some(next))
 }
 
-/// The address that a redirect leads to, for an answer that another program got, which checks what it connects to itself.
+/// The address that a redirect leads to, for a response that another program received. That program itself checks the addresses to which it connects.
 ///
 /// # Errors
 /// [`Error::Url`]; [`Error::Downgrade`]; [`Error::Elsewhere`].
@@ -85,8 +85,8 @@ fn is_same_origin(one: &Url, next: &Url) -> bool {
     one.host_str() == next.host_str() && (ports(one) == ports(next) || is_upgrade && is_usual)
 }
 
-/// The first bytes of an answer, and true if there is more. A compressed answer is refused: it was not requested, and a little of it
-/// may become a lot.
+/// The first bytes of a response, and true if there is more. A compressed response is refused: it was not requested, and a small one may become huge
+/// when it is decompressed.
 pub(crate) async fn beginning(mut response: Response, most_bytes: usize) -> Result<(Bytes, bool), Error> {
     let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("?"));
     if let Some(encoding) = encoding.filter(|encoding| *encoding != "identity") {

@@ -1,4 +1,4 @@
-//! A request with a body to an address that others named, and its answer: bounded in size and time, without redirects.
+//! A request with a body to an untrusted address, and the response, which is bounded in size and time. Redirects are not followed.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use crate::reach::Reach;
 #[derive(Clone, Debug)]
 pub struct Poster(Outgoing);
 
-/// The answer to a posted text.
+/// The response to a posted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     /// The HTTP status.
     pub status: u16,
     /// The body, up to the requested size.
     pub body: Vec<u8>,
-    /// True if there was more.
+    /// True if the body is longer than that.
     pub is_cut: bool,
 }
 
 impl Poster {
-    /// A poster with this reach.
+    /// A poster that is limited to this reach.
     pub fn new(reach: Reach) -> Self {
         Self(Outgoing::new(reach))
     }
 
-    /// Posts a JSON text, and reads at most `most_bytes` of the answer. A redirect is an answer like any other: headers may hold
-    /// secrets, and go to no other address.
+    /// Posts a JSON text, and reads at most `most_bytes` of the response. A redirect is returned like any other response: headers may contain
+    /// secrets, so they are sent to no other address.
     ///
     /// # Errors
     /// [`Error`]; none of them names more of the address than its host.

@@ -14,7 +14,7 @@ const OWN_NAMES: [&str; 3] = ["localhost", "local", "internal"];
 /// The hosts that a client may connect to. Cheap to clone.
 #[derive(Clone, Debug)]
 pub enum Reach {
-    /// Any host that this machine can reach: for addresses from the server's operators.
+    /// Any host that this machine can reach; for addresses that the server's operators provide.
     Anywhere,
     /// The open internet.
     Public {
@@ -30,11 +30,11 @@ pub enum Reach {
 pub enum Mixed {
     /// The name is refused: its owner could return another one of them next time.
     Refused,
-    /// Its public addresses are used: it comes from a person who wants to reach it.
+    /// The name's public addresses are used: it comes from a person who wants to reach it.
     PublicOnly,
 }
 
-/// A host leads into the server's own network.
+/// The error for a host that leads into the server's own network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} leads into the server's own network")]
 pub struct LeadsInside(pub String);
@@ -77,7 +77,7 @@ impl Reach {
         }
     }
 
-    /// Looks a host up, in the form of a URL's host, for a connection that the caller makes: only addresses within reach.
+    /// Looks up a host, given in the form of a URL's host, for a connection that the caller makes; returns only addresses within reach.
     ///
     /// # Errors
     /// [`LeadsInside`], or the error of the lookup; `NotFound` if the name has no address.
@@ -92,7 +92,7 @@ impl Reach {
         if admitted.is_empty() { Err(std::io::ErrorKind::NotFound.into()) } else { Ok(admitted) }
     }
 
-    /// Those addresses of a name that may be connected to.
+    /// The addresses of a name to which a client may connect.
     fn admitted(&self, name: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, LeadsInside> {
         let Self::Public { allowed, mixed } = self else { return Ok(found) };
         if allowed.iter().any(|host| host == name) {
@@ -108,7 +108,7 @@ impl Reach {
     }
 }
 
-/// A resolver that returns only addresses within reach: a client connects to the checked ones.
+/// A resolver that returns only addresses within reach, so that a client connects only to checked addresses.
 struct Outside(Reach);
 
 impl Resolve for Outside {

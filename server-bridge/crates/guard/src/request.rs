@@ -1,6 +1,6 @@
-//! A request of any method to an address that others named, and its answer: bounded in size and time.
+//! A request of any method to an untrusted address, and the response, which is bounded in size and time.
 //!
-//! A redirect is followed within the scheme, host and port only, since headers and bodies may hold secrets.
+//! A redirect is followed within the scheme, host and port only, since headers and bodies may contain secrets.
 
 use std::time::Duration;
 
@@ -18,30 +18,30 @@ use crate::reach::Reach;
 #[derive(Clone, Debug)]
 pub struct Requester(Outgoing);
 
-/// An answer, whatever its status.
+/// A response, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The HTTP status.
     pub status: u16,
-    /// Its media type, as its server states it; empty if the server sends none.
+    /// The response's media type, as the server states it; empty if the server sends none.
     pub media_type: String,
     /// The body, or its beginning.
     pub content: Bytes,
-    /// True if there was more of it.
+    /// True if the body is longer than that.
     pub is_cut: bool,
 }
 
 /// The limits of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// How long it may take, from the lookup to the last byte of its answer.
+    /// How long it may take, from the lookup to the last byte of the response.
     pub patience: Duration,
-    /// How much of the answer's body is read, in bytes.
+    /// How much of the response's body is read, in bytes.
     pub most_bytes: usize,
 }
 
 impl Requester {
-    /// A requester with this reach.
+    /// A requester that is limited to this reach.
     pub fn new(reach: Reach) -> Self {
         Self(Outgoing::new(reach))
     }
@@ -57,7 +57,7 @@ impl Requester {
     /// Sends a request.
     ///
     /// # Errors
-    /// [`Error`]. [`Error::Elsewhere`] holds the address that the service named, which may repeat a secret.
+    /// [`Error`]. [`Error::Elsewhere`] contains the address that the service named, which may repeat a secret.
     pub async fn send(
         &self,
         method: &str,
@@ -74,7 +74,7 @@ impl Requester {
             let (name, value) = header(name, value)?;
             sent.append(name, value);
         }
-        // Answers are read as they come: nothing unpacks them.
+        // Responses are read as they arrive; nothing decompresses them.
         sent.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         let work = async {
             let (mut method, mut url, mut body) = (method, url, body.map(Bytes::from));

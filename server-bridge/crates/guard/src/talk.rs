@@ -1,4 +1,4 @@
-//! A client for one address, for a protocol that makes many requests to it and bounds their answers itself.
+//! A client for one address, for a protocol that makes many requests to it and bounds the responses itself.
 
 use reqwest::{Client, Url};
 
@@ -11,7 +11,7 @@ use crate::reach::Reach;
 pub struct Talker(Outgoing);
 
 impl Talker {
-    /// A talker with this reach.
+    /// A talker that is limited to this reach.
     pub fn new(reach: Reach) -> Self {
         Self(Outgoing::new(reach))
     }

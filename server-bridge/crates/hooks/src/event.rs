@@ -29,7 +29,7 @@ pub enum Event {
     SubAgentStop,
     /// An agent is about to end its turn.
     AgentStop,
-    /// A request to a model failed for good.
+    /// A request to a model failed permanently.
     AgentError,
     /// A conversation is about to be summarised.
     PreCompact,

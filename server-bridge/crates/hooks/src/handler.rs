@@ -90,11 +90,11 @@ impl OnFailure {
 pub struct Handler {
     /// The action that it performs.
     pub action: Action,
-    /// Its time limit, if it names one.
+    /// The handler's time limit, if it names one.
     pub timeout: Option<Duration>,
     /// True if it runs in the background, where its result cannot decide anything.
     pub is_async: bool,
-    /// Its time limit in the background, if it names one.
+    /// The handler's time limit in the background, if it names one.
     pub async_timeout: Option<Duration>,
     /// True if it runs only once in a session.
     pub once: bool,
@@ -118,7 +118,7 @@ impl Handler {
         }
     }
 
-    /// Its time limit, before the limit of its event is considered.
+    /// The handler's time limit, before the limit of its event is considered.
     pub fn patience(&self) -> Duration {
         if self.is_async {
             let asked = self.async_timeout.or(self.timeout).unwrap_or(BACKGROUND_PATIENCE);

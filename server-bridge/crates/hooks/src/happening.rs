@@ -114,7 +114,7 @@ pub enum Happening {
         /// True if it works only because a hook kept it from stopping.
         stop_hook_active: bool,
     },
-    /// A request to a model failed for good.
+    /// A request to a model failed permanently.
     AgentError {
         /// The kind of the error, such as `rate_limit`.
         kind: String,

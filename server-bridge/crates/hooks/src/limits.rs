@@ -44,7 +44,7 @@ pub const SECRET_BYTES: usize = 6;
 /// The largest result of an interpolation, in bytes.
 pub const INTERPOLATED_BYTES: usize = 1024 * 1024;
 
-/// Limit on the standard output that is read of a command, and on a server's answer, in bytes.
+/// Limit on the standard output that is read of a command, and on a server's response, in bytes.
 pub const OUTPUT_BYTES: usize = 1024 * 1024;
 /// The longest reason that is passed on, in bytes.
 pub const REASON_BYTES: usize = 4 * 1024;

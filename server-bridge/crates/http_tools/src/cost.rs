@@ -1,6 +1,5 @@
-//! Limits the cost of a JSONPath. Crate `serde_json_path` builds a whole list for each segment, and a pattern may come
-//! from the answer: an expression is refused if its lists could grow faster than the answer, or if it takes a pattern
-//! from the answer.
+//! Limits the cost of a JSONPath. Crate `serde_json_path` builds a whole list for each segment, and a pattern may come from the response: an
+//! expression is refused if its lists could grow faster than the response, or if it takes a pattern from the response.
 
 use crate::error::{Problem, Result};
 use crate::limits::{EXPRESSION_SELECTORS, PATTERNS};
@@ -11,7 +10,7 @@ struct Group<'a> {
     /// The function whose arguments it contains; empty if there is none.
     function: &'a str,
     is_bracket: bool,
-    /// Its selectors or arguments so far.
+    /// The selectors or arguments in it so far.
     parts: Vec<&'a str>,
     /// The offset of the next part, in bytes.
     begin: usize,
@@ -29,7 +28,7 @@ struct Counted {
     copies: usize,
 }
 
-/// Refuses expressions whose cost grows faster than the answer. A text that is not a JSONPath may pass.
+/// Refuses expressions whose cost grows faster than the response. A text that is not a JSONPath may pass.
 pub(crate) fn check(expression: &str) -> Result<()> {
     let (mut quote, mut is_escaped, mut last) = (None, false, ' ');
     let mut counted = Counted { copies: 1, ..Counted::default() };
@@ -87,14 +86,14 @@ impl Counted {
             self.copies = self.copies.saturating_mul(group.parts.len());
             if group.parts.iter().filter(|selector| selects_several(selector)).count() > 1 {
                 return Err(Problem::new(
-                    "a bracket in it may have one wildcard, slice or filter: more would select the same values again",
+                    "a bracket in it can have only one wildcard, slice or filter: more would select the same values again",
                 ));
             }
         } else if matches!(group.function, "match" | "search") {
             self.patterns += 1;
             let pattern = group.parts.get(1).and_then(|argument| literal(argument)).ok_or_else(|| {
                 Problem::new(format!(
-                    "the second argument of `{}` must be a pattern between quotes, not one from the answer",
+                    "the second argument of `{}` must be a pattern between quotes, not one from the response",
                     group.function
                 ))
             })?;
@@ -107,16 +106,16 @@ impl Counted {
     fn check(&self) -> Result<()> {
         if self.descents > 1 || self.descents_in_filters > 0 {
             return Err(Problem::new(
-                "it may have one `..`, and none within or after a filter: more would take too long",
+                "it can have only one `..`, and none within or after a filter: more would take too long",
             ));
         }
         if self.roots > 1 {
             return Err(Problem::new(
-                "a filter in it looks at the whole answer (`$`) again for each value, which would take too long",
+                "a filter in it looks at the whole response (`$`) again for each value, which would take too long",
             ));
         }
         if self.filters > 2 {
-            return Err(Problem::new("it may have two filters at most"));
+            return Err(Problem::new("it can have at most two filters"));
         }
         if self.copies > EXPRESSION_SELECTORS {
             return Err(Problem::new(format!(
@@ -124,7 +123,7 @@ impl Counted {
             )));
         }
         if self.patterns > PATTERNS {
-            return Err(Problem::new(format!("it may use `match` and `search` {PATTERNS} times at most")));
+            return Err(Problem::new(format!("it can use `match` and `search` {PATTERNS} times at most")));
         }
         Ok(())
     }

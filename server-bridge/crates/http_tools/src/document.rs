@@ -162,7 +162,7 @@ impl HttpTool {
         &self.address.origin
     }
 
-    /// Its host, without the scheme, and with the port if that is not the default.
+    /// The tool's host, without the scheme, and with the port if that is not the default.
     pub fn host(&self) -> &str {
         self.address.origin.split_once("://").map_or("", |(_, host)| host)
     }
@@ -178,7 +178,7 @@ impl HttpTool {
         with_via(self.origin(), self.via())
     }
 
-    /// Its host, as people see it, with the runner through which it is reached.
+    /// The tool's host, as people see it, with the runner through which it is reached.
     pub fn host_shown(&self) -> String {
         with_via(self.host(), self.via())
     }
@@ -208,7 +208,7 @@ impl HttpTool {
         self.headers.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The part of an answer that a model reads.
+    /// The part of a response that a model reads.
     pub fn extract(&self) -> &Extract {
         &self.extract
     }
@@ -225,7 +225,7 @@ impl HttpTool {
         self.rendered(arguments, &|name| secrets.get(name).cloned())
     }
 
-    /// The same request as people may see it: each secret's value is replaced with its name.
+    /// The request for a call, as people may see it: each secret's value is replaced with the secret's name.
     ///
     /// # Errors
     /// [`Problem`] as for [`HttpTool::render`], except for missing secrets.
@@ -278,8 +278,8 @@ fn place(name: &str) -> Result<Option<String>> {
     Ok(Some(name.to_owned()))
 }
 
-/// True if a text can be the name of a place to send requests from: a runner's name, `__docker__`, or `none` for the server itself.
-/// `auto` is not valid, because it could mean a different network every day.
+/// True if a text can be the name of a place to send requests from: a runner's name, `__docker__`, or `none` for the server itself. `auto` is not
+/// valid, because it could mean a different network each time.
 pub fn is_place(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
     let is_first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -340,7 +340,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
         }
         let lower = name.to_ascii_lowercase();
         if lower == "accept-encoding" {
-            return Err(Problem::new("Accept-Encoding cannot be set: answers are read uncompressed"));
+            return Err(Problem::new("Accept-Encoding cannot be set: responses are read uncompressed"));
         }
         if !names.insert(lower.clone()) {
             return Err(Problem::new(format!("{name} occurs twice")));

@@ -1,4 +1,4 @@
-//! The reason why a document, a call or an answer cannot be used.
+//! The reason why a document, a call or a response cannot be used.
 
 /// A problem as text, for the person who wrote a document or the model that made a call. It contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,7 +13,7 @@ impl Problem {
         Self(text.into())
     }
 
-    /// The same problem, with its subject put before it.
+    /// This problem, with its subject put before it.
     pub(crate) fn of(self, what: &str) -> Self {
         Self(format!("{what} cannot be used: {}", self.0))
     }

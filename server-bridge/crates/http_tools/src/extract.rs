@@ -1,5 +1,5 @@
-//! The part of an answer that a model reads: selected by JSONPath (RFC 9535) if the expression begins with `$`, or else by names
-//! and numbers separated by dots.
+//! The part of a response that a model reads: selected by JSONPath (RFC 9535) if the expression begins with `$`, or else by names and numbers
+//! separated by dots.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -8,10 +8,10 @@ use crate::cost;
 use crate::error::{Problem, Result};
 use crate::limits::{ANSWER_VALUES, EXPRESSION_BYTES, TEXT_BYTES_PER_VALUE};
 
-/// The part of an answer that is extracted.
+/// The part of a response that is extracted.
 #[derive(Clone, Debug)]
 pub enum Extract {
-    /// The whole answer.
+    /// The whole response.
     Whole,
     /// The values that a JSONPath finds.
     Path(Box<JsonPath>),
@@ -20,7 +20,7 @@ pub enum Extract {
 }
 
 impl Extract {
-    /// Reads an expression; an empty one means the whole answer.
+    /// Reads an expression; an empty one means the whole response.
     pub(crate) fn parse(expression: &str) -> Result<Self> {
         let expression = expression.trim();
         if expression.is_empty() {
@@ -47,7 +47,7 @@ impl Extract {
         Ok(Self::Path(Box::new(path)))
     }
 
-    /// True if the whole answer is read.
+    /// True if the whole response is read.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Whole)
     }
@@ -55,7 +55,7 @@ impl Extract {
     /// The extracted part: one value, or a list if a JSONPath finds several.
     ///
     /// # Errors
-    /// [`Problem`] if nothing is found, or if the answer has too many values to search.
+    /// [`Problem`] if nothing is found, or if the response has too many values to search.
     pub fn of(&self, answer: &Value) -> Result<Value> {
         match self {
             Self::Whole => Ok(answer.clone()),
@@ -68,7 +68,11 @@ impl Extract {
                         _ => None,
                     };
                     value = next.ok_or_else(|| {
-                        Problem::new(format!("the answer has nothing at {:?} of {:?}", name, names.join(".")))
+                        Problem::new(format!(
+                            "the response has nothing at {:?} of {:?}",
+                            name,
+                            names.join(".")
+                        ))
                     })?;
                 }
                 Ok(value.clone())
@@ -77,7 +81,7 @@ impl Extract {
                 let mut left = ANSWER_VALUES;
                 if !counts_within(answer, &mut left) {
                     return Err(Problem::new(format!(
-                        "the answer has more than {ANSWER_VALUES} values to look through"
+                        "the response has more than {ANSWER_VALUES} values to look through"
                     )));
                 }
                 let found = path.query(answer).all();
@@ -89,7 +93,7 @@ impl Extract {
                     )));
                 }
                 match found.as_slice() {
-                    [] => Err(Problem::new("the JSONPath finds nothing in the answer")),
+                    [] => Err(Problem::new("the JSONPath finds nothing in the response")),
                     [one] => Ok((*one).clone()),
                     several => Ok(Value::Array(several.iter().map(|value| (*value).clone()).collect())),
                 }

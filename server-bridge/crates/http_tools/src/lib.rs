@@ -1,4 +1,4 @@
-//! HTTP tools without code: a document defines which request a tool sends, and which part of the answer a model reads.
+//! HTTP tools without code: a document defines which request a tool sends, and which part of the response a model reads.
 //!
 //! There is no I/O here, no clock and no lock. A caller provides documents, arguments and secrets, and sends the
 //! request.

@@ -28,7 +28,7 @@ pub const SCHEMA_BYTES: usize = 64 * 1024;
 pub const DEPTH: usize = 32;
 /// The longest expression of `responseExtract`, in bytes.
 pub const EXPRESSION_BYTES: usize = 512;
-/// The largest number of values of an answer from which something is extracted, and of the extracted values.
+/// The largest number of values of a response from which something is extracted, and of the extracted values.
 pub const ANSWER_VALUES: usize = 200_000;
 /// A text counts as one additional value per this many bytes.
 pub const TEXT_BYTES_PER_VALUE: usize = 32;
@@ -45,7 +45,7 @@ pub const TIMEOUT_MS: u64 = 30_000;
 pub const MIN_TIMEOUT_MS: u64 = 100;
 /// The longest time limit that a document may set, in milliseconds.
 pub const MAX_TIMEOUT_MS: u64 = 120_000;
-/// The shortest secret, in bytes: a shorter one could not be distinguished from other text in a service's answer.
+/// The shortest secret, in bytes: a shorter one could not be distinguished from other text in a service's response.
 pub const MIN_SECRET_BYTES: usize = 8;
 /// The longest secret, in bytes.
 pub const MAX_SECRET_BYTES: usize = 8 * 1024;

@@ -49,7 +49,7 @@ impl Mask {
         masked
     }
 
-    /// The same, for a text that was cut: its end is removed if it may be the beginning of a secret.
+    /// The text with each form of a secret replaced, for a text that was cut: its end is removed if it may be the beginning of a secret.
     pub fn cut_text(&self, text: &str) -> String {
         let mut masked = self.text(text);
         let begins = |length: usize| {

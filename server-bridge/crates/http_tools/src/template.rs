@@ -56,7 +56,7 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The same template with its literal texts changed.
+    /// This template with its literal texts changed.
     pub(crate) fn map_texts(self, change: impl Fn(&str) -> String) -> Self {
         let change = |piece| match piece {
             Piece::Text(text) => Piece::Text(change(&text)),
@@ -194,11 +194,11 @@ fn placeholder(key: &str) -> Result<Piece> {
     match key.strip_prefix(SECRET) {
         Some(name) if is_secret_name(name) => Ok(Piece::Secret(name.to_owned())),
         Some(_) => Err(Problem::new(format!(
-            "`{{{{{key}}}}}` is not a valid name of a secret: it has 1 to {KEY_CHARS} letters, digits or `_`"
+            "`{{{{{key}}}}}` is not a valid name of a secret: it must have 1 to {KEY_CHARS} letters, digits or `_`"
         ))),
         None if is_key(key) => Ok(Piece::Argument(key.to_owned())),
         None => Err(Problem::new(format!(
-            "`{{{{{key}}}}}` is not a valid name of a parameter: it has 1 to {KEY_CHARS} letters, digits, `_`, `-` or `.`"
+            "`{{{{{key}}}}}` is not a valid name of a parameter: it must have 1 to {KEY_CHARS} letters, digits, `_`, `-` or `.`"
         ))),
     }
 }

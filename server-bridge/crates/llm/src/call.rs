@@ -18,13 +18,13 @@ use crate::slots::Seat;
 pub enum Progress<'a> {
     /// A piece of the answer.
     Delta(&'a Delta),
-    /// The attempt failed, and all its pieces are void; another one follows.
+    /// The attempt failed, and all its pieces must be discarded; another attempt follows.
     Retrying {
         /// The number of the next attempt; the first one was 1.
         attempt: u32,
-        /// The number of the last possible attempt.
+        /// The maximum number of attempts.
         attempts: u32,
-        /// The pause before it.
+        /// The pause before the next attempt.
         pause: Duration,
         /// The reason why the previous one failed.
         error: &'a Error,
@@ -43,14 +43,14 @@ impl std::fmt::Display for Progress<'_> {
     }
 }
 
-/// Asks until there is an answer, or retrying is pointless; holds a slot during each attempt, none in the pauses.
+/// Asks until the model answers or retrying is pointless; holds a slot during each attempt, but not during the pauses.
 ///
-/// A model that refuses a conversation with images is asked again without them: many have no vision, and one image that a
-/// provider rejects would break every later call. A caller that continues a conversation passes the same draft again, and only
-/// pays for the new part. Dropping the future ends it at once.
+/// A model that refuses a conversation with images is asked again without them: many have no vision, and one image that a provider rejects would
+/// break every later call. A caller that continues a conversation passes the same draft again, so that only the new part is serialised. Dropping the
+/// future ends it at once.
 ///
 /// # Errors
-/// That of the last attempt.
+/// The error of the last attempt.
 pub async fn call(
     model: &Model,
     request: &Request,

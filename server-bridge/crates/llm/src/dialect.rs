@@ -1,4 +1,4 @@
-//! The one trait that providers differ in: how a request is written and an answer is read. No I/O.
+//! The trait that covers the differences between providers: how a request is written and an answer is read. No I/O.
 
 use crate::draft::Draft;
 use crate::error::Error;
@@ -9,8 +9,8 @@ use crate::transport::Call;
 
 /// A provider's format of requests and answers.
 pub trait Dialect: Send + Sync {
-    /// Writes a request. The same request gives the same bytes, and a longer conversation the same first bytes; the part that
-    /// is in the draft already costs nothing.
+    /// Writes a request. The same request gives the same bytes, and a longer conversation begins with the same bytes; the part that the draft already
+    /// contains is not serialised again.
     fn write(&self, request: &Request, draft: &mut Draft) -> Call;
 
     /// Reads the events of one answer.
@@ -57,11 +57,11 @@ pub(crate) fn refusal(status: u16, body: &[u8], retry_after_s: Option<u64>) -> E
     told.into_error(status, retry_after_s)
 }
 
-/// A provider's error, as parsed from its answer.
+/// A provider's error, as parsed from its response.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     message: String,
-    /// Its type and code, for programs.
+    /// The error's type and code, for programs.
     words: String,
 }
 

@@ -29,13 +29,13 @@ pub(crate) trait Wording {
 /// How a passage ends, for later additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// With a user's or a tool's text: `"}`.
+    /// It ends with a user's or a tool's text: `"}`.
     Text,
-    /// With a user's or a tool's list of parts: `]}`.
+    /// It ends with a user's or a tool's list of parts: `]}`.
     Parts,
-    /// With an empty list of parts.
+    /// It ends with an empty list of parts.
     NoParts,
-    /// With the model's own text, or without content.
+    /// It ends with the model's own text, or without content.
     Closed,
 }
 
@@ -56,11 +56,11 @@ pub struct Draft {
 /// A passage that was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    /// The number of messages up to and including it.
+    /// The number of messages up to the passage's last one.
     messages: usize,
-    /// The number of bytes before it.
+    /// The number of bytes before the passage.
     pub(crate) begin: usize,
-    /// The number of bytes up to its end.
+    /// The number of bytes up to the passage's end.
     pub(crate) end: usize,
     pub(crate) ending: Ending,
 }
@@ -267,7 +267,7 @@ mod tests {
         let mut messages: Vec<_> = (0..100).map(|_| Arc::new(Message::user("x".repeat(100)))).collect();
         let first = OpenAi.write(&request(messages.clone(), None), &mut draft).body;
         drop(first);
-        // Room for more than doubles, so most of the time nothing moves.
+        // A buffer that grows at least doubles its capacity, so most additions move nothing.
         messages.push(Arc::new(Message::user("y")));
         drop(OpenAi.write(&request(messages.clone(), None), &mut draft));
         let place = draft.bytes.as_ptr();

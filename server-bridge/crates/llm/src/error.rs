@@ -1,4 +1,4 @@
-//! The errors, by what a user can do about them.
+//! The errors, distinguished by what a user can do about them.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub enum Error {
     /// The account has no credit left.
     #[error("the provider reports that the account has no credit left ({0})")]
     Quota(String),
-    /// The provider has a problem of its own.
+    /// The provider itself has a problem.
     #[error("the provider failed ({0})")]
     Provider(String),
     /// The provider could not be reached, or the connection broke.
@@ -43,7 +43,7 @@ pub enum Error {
     /// The provider rejects the request.
     #[error("the provider refused the request ({0})")]
     Refused(String),
-    /// The address is invalid or out of reach; with the reason.
+    /// The address is invalid or out of reach; contains the reason.
     #[error("{0}")]
     Address(String),
     /// The answer is not in the dialect.
@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// One word for programs and for the record.
+    /// The error's name, one word for programs and for the record.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Key(_) => "key",
@@ -75,8 +75,8 @@ impl Error {
         }
     }
 
-    /// True if another provider may stand in for this one, because this one is unavailable, at least for the moment. A
-    /// mistake in the user's settings is reported instead, and a conversation that does not fit is shortened first.
+    /// True if another provider may be used instead of this one, because this one is unavailable, at least for the moment. A mistake in the user's
+    /// settings is reported instead, and a conversation that does not fit is shortened first.
     pub fn is_anothers_turn(&self) -> bool {
         self.is_passing() || matches!(self, Self::Quota(_) | Self::Relay(_))
     }

@@ -1,4 +1,4 @@
-//! Directly to a provider over HTTP.
+//! The transport that reaches a provider directly over HTTP.
 
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
@@ -26,9 +26,9 @@ pub enum KeyHeader {
 /// The addresses that a provider may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Any address that this machine can reach: for its operators.
+    /// Any address that this machine can reach; for providers that the server's operators configure.
     Anywhere,
-    /// On the open internet, over TLS: no user can reach this machine's own network by naming it as their provider.
+    /// Addresses on the open internet, over TLS, so that no user can reach this machine's own network by naming it as their provider.
     Public,
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Http {
 }
 
 impl Connections {
-    /// A client for that reach. A process needs one TLS provider installed.
+    /// A client for these addresses. The process must have installed a TLS provider.
     fn client(&self, reach: Reach) -> Result<reqwest::Client, Error> {
         let made = match reach {
             Reach::Anywhere => &self.anywhere,
@@ -62,7 +62,7 @@ impl Connections {
         if let Some(client) = made.get() {
             return Ok(client.clone());
         }
-        // The guard follows no redirect: it would send the key elsewhere.
+        // The guard's client follows no redirect, which could send the key elsewhere.
         let client = reach.guarded().client().connect_timeout(CONNECT_TIMEOUT);
         let client = client.build().map_err(|error| Error::Network(cause(&error)))?;
         Ok(made.get_or_init(|| client).clone())
@@ -85,9 +85,9 @@ fn private(LeadsInside(host): &LeadsInside) -> Error {
     ))
 }
 
-/// A provider's address: `https` or `http`, a host, maybe the beginning of a path; the request's path is appended.
+/// A provider's address: `https` or `http`, a host, optionally the beginning of a path; the request's path is appended.
 ///
-/// Within [`Reach::Public`] names are looked at again whenever they are connected to.
+/// Within [`Reach::Public`] names are checked again at each connection.
 ///
 /// # Errors
 /// [`Error::Address`]: it is not such an address, or not within reach.

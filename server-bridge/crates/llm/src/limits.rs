@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-/// How often a call is tried in all.
+/// The maximum number of attempts of a call.
 pub const RETRY_ATTEMPTS: u32 = 5;
 
 /// The pause before the second attempt; it doubles from attempt to attempt.
@@ -25,13 +25,13 @@ pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long one attempt may take in all: an endless answer is useless.
 pub const ATTEMPT_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long it may take to connect.
+/// How long connecting to a provider may take.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The maximum number of one tenant's concurrent calls on the server's own model.
 pub const SHARED_CALLS: usize = 5;
 
-/// The maximum number of one tenant's concurrent calls on a model of their own.
+/// The maximum number of one tenant's concurrent calls on the tenant's own model.
 pub const PERSONAL_CALLS: usize = 3;
 
 /// The maximum number of concurrent calls of one tenant's sub-agents.
@@ -49,10 +49,10 @@ pub const SHOWN_CHARACTERS: usize = 500;
 /// The longest list of models, in bytes on the wire.
 pub const LISTING_BYTES: usize = 8 * 1024 * 1024;
 
-/// The arguments of one tool call, in bytes.
+/// The longest arguments of one tool call, in bytes.
 pub const ARGUMENTS_BYTES: usize = 16 * 1024 * 1024;
 
-/// Tool calls in one answer.
+/// The maximum number of tool calls in one answer.
 pub const TOOL_CALLS: usize = 128;
 
 /// The maximum number of texts that are embedded in one request: OpenAI takes 2,048, smaller servers 32 to 256.
@@ -64,10 +64,10 @@ pub const EMBEDDING_BATCH_BYTES: usize = 256 * 1024;
 /// How long one request for vectors may take: a batch on a slow processor.
 pub const EMBEDDING_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long the vector of a question may take: someone waits for the search, which then uses words alone.
+/// How long the vector of a question may take: a user waits for the search, which then uses words alone.
 pub const QUERY_EMBEDDING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long an embedder is left alone after it failed; each further failure doubles it, up to the second one.
+/// How long an embedder is left alone after it failed; each further failure doubles the pause, up to [`EMBEDDER_REST_LIMIT`].
 pub const EMBEDDER_REST: Duration = Duration::from_secs(5);
-/// See [`EMBEDDER_REST`].
+/// The longest pause of an embedder after repeated failures.
 pub const EMBEDDER_REST_LIMIT: Duration = Duration::from_secs(60);

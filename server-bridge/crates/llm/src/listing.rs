@@ -1,4 +1,4 @@
-//! A provider's list of models: `GET /v1/models`, which OpenAI, Anthropic and most others answer alike.
+//! A provider's list of models: `GET /v1/models`, which OpenAI, Anthropic and most others answer in the same form.
 
 use serde::Deserialize;
 

@@ -12,17 +12,17 @@ use serde_json::Value;
 pub struct Request {
     /// The provider's name for the model.
     pub model: String,
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: Vec<Tool>,
-    /// Its identity and instructions.
+    /// The model's identity and instructions.
     pub system: Vec<SystemPart>,
-    /// The messages so far; the last one is the user's or a tool's. Shared, so that a serialised one is recognised.
+    /// The messages so far; the last one is the user's or a tool's. Shared, so that a message that was already serialised is recognised.
     pub messages: Vec<Arc<Message>>,
-    /// A text for this call only, after the last message: the next call may not have it, so no cache should.
+    /// A text for this call only, after the last message: the next call may lack it, so it must not be cached.
     pub reminder: Option<String>,
     /// The limit on the answer, in tokens.
     pub max_tokens: u32,
-    /// The tokens it may use for reasoning; `None` requests nothing.
+    /// The tokens that the model may use for reasoning; `None` requests no reasoning.
     pub thinking_tokens: Option<u32>,
 }
 
@@ -35,12 +35,12 @@ pub struct SystemPart {
     pub is_static: bool,
 }
 
-/// Something the model may call.
+/// A tool that the model may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// `[a-zA-Z0-9_-]{1,64}`.
+    /// The tool's name, `[a-zA-Z0-9_-]{1,64}`.
     pub name: String,
-    /// Its purpose and when to use it.
+    /// The tool's purpose, and when to use it.
     pub description: String,
     /// JSON schema of its arguments, an object.
     pub parameters: Value,
@@ -66,7 +66,7 @@ pub enum Content {
     Text(String),
     /// An image.
     Image {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
         /// The file's bytes; base64 in the stored form.
         #[serde(with = "base64_bytes")]
@@ -78,7 +78,7 @@ pub enum Content {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Assistant {
-    /// Its reasoning, if it reports any.
+    /// The model's reasoning, if it reports any.
     pub reasoning: Vec<Reasoning>,
     /// The text of the answer.
     pub text: String,
@@ -97,7 +97,7 @@ pub struct Reasoning {
     pub signature: Option<String>,
     /// Hidden reasoning, encrypted.
     pub redacted: Option<String>,
-    /// The model that wrote it, by the caller's name; empty if unknown.
+    /// The model that wrote the text, by the caller's name for the model; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub origin: String,
 }
@@ -109,7 +109,7 @@ pub struct ToolCall {
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// Its arguments as the model wrote them: JSON, unless it made a mistake.
+    /// The call's arguments as the model wrote them: JSON, unless it made a mistake.
     pub arguments: String,
 }
 
@@ -147,7 +147,7 @@ pub struct ToolResult {
 }
 
 impl Content {
-    /// Its text; `None` for an image.
+    /// The piece's text; `None` for an image.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

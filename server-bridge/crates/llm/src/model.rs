@@ -28,7 +28,7 @@ pub struct Model {
 /// The deadlines of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// The limit on silence: before its answer begins, and between two pieces of it.
+    /// The limit on silence: before the answer begins, and between two pieces of it.
     pub silence: Duration,
     /// The limit on the whole attempt.
     pub whole: Duration,
@@ -40,7 +40,7 @@ impl Default for Deadlines {
     }
 }
 
-/// When an attempt in progress is over.
+/// The times at which an attempt in progress is given up.
 struct Ends {
     silence: Duration,
     whole: Duration,
@@ -66,12 +66,12 @@ impl Model {
         Self { deadlines, ..self }
     }
 
-    /// Asks once; `each` gets every piece as it comes.
+    /// Asks once; `each` gets every piece as it arrives.
     ///
-    /// Dropped, it closes the connection to the provider.
+    /// Dropping the future closes the connection to the provider.
     ///
     /// # Errors
-    /// Any of [`Error`]; the pieces before it are void.
+    /// Any of [`Error`]; the pieces that arrived before it must be discarded.
     pub async fn ask(
         &self,
         request: &Request,
@@ -141,7 +141,7 @@ impl Model {
     }
 }
 
-/// Waits for a sign of life.
+/// Waits for a sign of life, within the deadlines of the attempt.
 async fn alive<T>(ends: &Ends, sign: impl Future<Output = T>) -> Result<T, Error> {
     let silence = Instant::now() + ends.silence;
     timeout_at(silence.min(ends.at), sign).await.map_err(|_| {

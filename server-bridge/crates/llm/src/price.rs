@@ -10,9 +10,9 @@ use crate::reply::Usage;
 pub struct Price {
     /// Input tokens.
     pub input: f64,
-    /// Tokens read from a cache; as `input` if absent.
+    /// Tokens read from a cache; the same as `input` if absent.
     pub cache_read: Option<f64>,
-    /// Tokens written to a cache; as `input` if absent.
+    /// Tokens written to a cache; the same as `input` if absent.
     pub cache_write: Option<f64>,
     /// Output tokens.
     pub output: f64,

@@ -1,4 +1,4 @@
-//! A model's answer: its events as they come, and the result.
+//! A model's answer: its events as they arrive, and the result.
 
 use crate::error::Error;
 use crate::limits::{ARGUMENTS_BYTES, TOOL_CALLS};
@@ -11,18 +11,18 @@ pub enum Delta {
     Text(String),
     /// More reasoning.
     Reasoning(String),
-    /// A proof of, or the hidden form of, reasoning; ends that piece of it.
+    /// The signature or the hidden form of a piece of reasoning; ends that piece.
     ReasoningSeal {
         /// See [`Reasoning::signature`].
         signature: Option<String>,
         /// See [`Reasoning::redacted`].
         redacted: Option<String>,
     },
-    /// The model begins to write a call; `slot` distinguishes the calls of one answer.
+    /// The model begins a call; `slot` distinguishes the calls of one answer.
     ToolCall {
-        /// Its position in the answer, by the provider's count.
+        /// The call's position in the answer, by the provider's count.
         slot: u64,
-        /// The provider's name for it.
+        /// The provider's name for the call.
         id: String,
         /// The name of the tool.
         name: String,
@@ -53,7 +53,7 @@ pub enum Stop {
     ContextFull,
     /// The model, or its provider, refuses to answer.
     Refused,
-    /// Another reason, as the provider names it.
+    /// The model stopped for another reason, as the provider names it.
     Other(String),
 }
 
@@ -71,7 +71,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The sum of both usages.
+    /// The sum of this usage and another.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Usage {
         }
     }
 
-    /// The combination of both: a later event contains only what changed.
+    /// This usage updated by a later event, which contains only the counts that changed.
     fn updated(self, by: Self) -> Self {
         let newer = |old: u64, new: u64| if new == 0 { old } else { new };
         Self {
@@ -97,11 +97,11 @@ impl Usage {
 /// A whole answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Its text and calls.
+    /// The text and the calls of the answer.
     pub message: Assistant,
-    /// The reason why it stopped.
+    /// The reason why the model stopped.
     pub stop: Stop,
-    /// Its usage; zero if the provider does not count.
+    /// The tokens used; zero if the provider does not count them.
     pub usage: Usage,
 }
 
@@ -167,7 +167,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The content so far, for an answer that breaks off.
+    /// The content so far, for an answer that ends early.
     pub fn so_far(&self) -> &Assistant {
         &self.message
     }
@@ -175,7 +175,7 @@ impl Assembly {
     /// The answer, at the end of its events.
     ///
     /// # Errors
-    /// [`Error::Interrupted`]: it broke off; [`Error::Empty`]: it ended without content.
+    /// [`Error::Interrupted`]: the answer ended early; [`Error::Empty`]: it ended without content.
     pub fn finish(self) -> Result<Reply, Error> {
         let Some(mut stop) = self.stop else { return Err(Error::Interrupted) };
         let message = self.message;

@@ -1,4 +1,4 @@
-//! Decides which failures are retried, and when. Without a clock: it only returns how long to wait.
+//! Decides which failures are retried, and when. There is no clock here: only the time to wait is computed.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::limits::{
 /// The retries of a call, and their pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Attempts in all; at least one is made.
+    /// The maximum number of attempts; at least one is made.
     pub attempts: u32,
-    /// The pause before the second one.
+    /// The pause before the second attempt.
     pub pause: Duration,
-    /// The longest pause.
+    /// The longest pause between two attempts.
     pub pause_limit: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The limit on a tenant's calls in progress, so that one of them does not use up what all share.
+//! The limit on a tenant's calls in progress, so that no tenant uses up capacity that all tenants share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,16 +10,16 @@ use crate::limits::{PERSONAL_CALLS, SHARED_CALLS, SUB_AGENT_CALLS};
 /// The owner of the model, or the kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The server's own.
+    /// The server's own model.
     Shared,
-    /// The tenant's.
+    /// The tenant's own model.
     Personal,
-    /// Either, called by a sub-agent.
+    /// Either model, called by a sub-agent.
     SubAgent,
 }
 
 impl Kind {
-    /// The number of concurrent calls.
+    /// The maximum number of concurrent calls of this kind.
     pub fn calls(self) -> usize {
         match self {
             Self::Shared => SHARED_CALLS,

@@ -1,4 +1,4 @@
-//! The transport of a request's bytes to a provider, and of its answer's back.
+//! The transport of a request's bytes to a provider, and of the response's bytes back.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -17,7 +17,7 @@ pub struct Call {
     pub body: Vec<Bytes>,
 }
 
-/// A provider's answer as it arrives. Dropping this ends the connection.
+/// A provider's response as it arrives. Dropping this ends the connection.
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
@@ -35,8 +35,8 @@ impl std::fmt::Debug for Answer {
 
 /// A way to a provider: directly over HTTP ([`crate::http`]), or through a runner that has the key.
 pub trait Transport: Send + Sync {
-    /// Sends a call and waits for its answer to begin.
+    /// Sends a call and waits for the response to begin.
     ///
-    /// Fails if no answer begins, for example with [`Error::Network`] or [`Error::Relay`]; a provider's refusal is an answer.
+    /// Fails if no response begins, for example with [`Error::Network`] or [`Error::Relay`]; a provider's refusal is a response.
     fn send(&self, call: Call) -> BoxFuture<'_, Result<Answer, Error>>;
 }

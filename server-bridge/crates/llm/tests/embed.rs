@@ -125,7 +125,7 @@ async fn a_provider_that_cannot_be_used_is_told_after_as_many_attempts_as_are_wo
     assert!(error.kind() == "network" && error.is_passing(), "{error}");
 }
 
-/// A rate limit's pause is seconds long: the clock is paused where nothing is connected to.
+/// A rate limit's pause lasts seconds, so the clock is paused in tests without real connections.
 struct Limited(Mutex<Vec<u16>>);
 
 impl llm::transport::Transport for Limited {
@@ -166,7 +166,7 @@ async fn the_built_in_embedder_needs_its_file_and_reads_it_once_it_is_there() {
     assert!(query.cosine(&passages[0]).unwrap() > query.cosine(&passages[1]).unwrap());
 }
 
-/// Of the cache that `scripts/test` fills; see `e5/tests/reference.rs`.
+/// The weights in the cache that `scripts/test` fills; see `e5/tests/reference.rs`.
 fn weights() -> PathBuf {
     if let Some(file) = std::env::var_os("SANDBRIDGE_E5_WEIGHTS") {
         return file.into();

@@ -18,7 +18,7 @@ pub struct Marketplace {
     pub owner: Author,
     /// A description of its content.
     pub description: String,
-    /// Its version; empty if there is none.
+    /// The marketplace's version; empty if there is none.
     pub version: String,
     /// The plugins that can be used; their names are unique.
     pub plugins: Vec<Entry>,
@@ -59,7 +59,7 @@ pub enum Source {
     },
     /// A git repository.
     Git {
-        /// Its address: `https://…`, `ssh://…` or `git@HOST:PATH`.
+        /// The repository's address: `https://…`, `ssh://…` or `git@HOST:PATH`.
         url: String,
         /// The revision and directory to use.
         revision: Revision,

@@ -48,13 +48,13 @@ pub enum ProblemKind {
     /// The entry has the wrong shape, and has no effect.
     #[error("{0}")]
     Shape(&'static str),
-    /// A key that is unknown in this place: a list under it has no effect.
+    /// The key is unknown in this place: a list under it has no effect.
     #[error("this key is not known; write `deny`, `ask` or `allow`")]
     Key,
     /// A key that occurs twice: only the last one has an effect.
     #[error("this key occurs twice, and only the last one would have an effect; join them")]
     Twice,
-    /// A remark that does not affect the entry.
+    /// A warning that does not affect the entry.
     #[error(transparent)]
     Warning(Warning),
 }
@@ -198,7 +198,7 @@ fn examples(object: &Map<String, Value>) -> Result<Examples, ProblemKind> {
         }
     };
     if examples.keys().any(|key| !matches!(key.as_str(), "matches" | "not_matches")) {
-        return Err(ProblemKind::Shape("`examples` may have `matches` and `not_matches` only"));
+        return Err(ProblemKind::Shape("`examples` can contain only `matches` and `not_matches`"));
     }
     let list = |key| match examples.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),

@@ -32,7 +32,7 @@ struct ToolIndex {
     commands: HashMap<String, Vec<Number>>,
     /// Patterns that spell out the command's name and the word after it, by both.
     subcommands: HashMap<String, Vec<Number>>,
-    /// The same patterns by the command's name alone, for a command whose next word is unknown.
+    /// The patterns of `subcommands`, by the command's name alone, for a command whose next word is unknown.
     by_name: HashMap<String, Vec<Number>>,
     /// Patterns that do not spell out the command's name, by their first character.
     open_commands: HashMap<char, Vec<Number>>,

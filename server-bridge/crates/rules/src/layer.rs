@@ -18,7 +18,7 @@ pub struct LoadedRule {
 /// The rules of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// The party that set the rules.
+    /// Who set the rules.
     pub origin: Origin,
     /// The rules, in their order.
     pub rules: Vec<LoadedRule>,

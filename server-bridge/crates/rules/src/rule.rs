@@ -42,7 +42,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// The party that set a rule; the most powerful is first.
+/// Who set a rule; the most powerful is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// The server's administrator.
@@ -51,7 +51,7 @@ pub enum Origin {
     User,
     /// The user, for one chat.
     Chat,
-    /// A file of the workspace. It may deny and ask, and never allow.
+    /// A file of the workspace. It can deny and ask, but never allow.
     Workspace,
     /// The program itself, as a default.
     BuiltIn,
@@ -156,7 +156,7 @@ pub enum RuleError {
     #[error("the specifier must begin with `(` after the tool's name and end with `)` at the end")]
     Parentheses,
     /// A tool's name contains a character that names cannot contain.
-    #[error("`{0}` is not a tool's name: names have letters, digits, `_` and `-`")]
+    #[error("`{0}` is not a tool's name: names can contain only letters, digits, `_` and `-`")]
     ToolName(String),
     /// There is nothing between the parentheses.
     #[error("the specifier is empty and matches nothing; write `{0}` for all calls of the tool")]
@@ -216,7 +216,7 @@ pub enum RuleError {
     TooManyExamples,
 }
 
-/// A remark on a rule that is kept, or on an allow rule without effect.
+/// A warning about a rule that is kept, or about an allow rule without effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// No tool with this name is known.
@@ -229,7 +229,7 @@ pub enum Warning {
     },
     /// An allow rule of a workspace.
     #[error(
-        "a workspace may deny and ask, and never allow, so the rule has no effect; add it to your own rules"
+        "a workspace can deny and ask, but never allow, so the rule has no effect; add it to your own rules"
     )]
     WorkspaceAllows,
     /// An allow rule for a command that runs any other command.

@@ -16,7 +16,7 @@ pub struct RuleSet {
 /// A rule that decided or matches, with its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRef<'a> {
-    /// The party that set it.
+    /// Who set the rule.
     pub origin: Origin,
     /// The rule, with the caller's id for it.
     pub rule: &'a LoadedRule,

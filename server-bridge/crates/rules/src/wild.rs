@@ -17,9 +17,9 @@ pub enum WildError {
 /// A text with wildcards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wild {
-    /// Only `*`: the literal texts between the stars.
+    /// A pattern with only `*`: the literal texts between the stars.
     Stars(Box<[Box<str>]>),
-    /// With `?` and `[a-z]` as well.
+    /// A pattern with `?` and `[a-z]` as well.
     Glob(Box<[Token]>),
 }
 
@@ -85,7 +85,7 @@ impl Wild {
         Ok(Self::Stars(pieces.into()))
     }
 
-    /// Its text, if it has no wildcards.
+    /// The pattern's text, if it has no wildcards.
     pub(crate) fn literal(&self) -> Option<&str> {
         match self {
             Self::Stars(pieces) if pieces.len() == 1 => Some(&pieces[0]),

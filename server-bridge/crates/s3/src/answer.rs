@@ -8,9 +8,9 @@ use quick_xml::events::Event;
 /// An object of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name below the listed prefix.
+    /// The object's name below the listed prefix.
     pub name: String,
-    /// When it was last modified, in Unix milliseconds by the server's clock.
+    /// The time at which the object was last modified, in Unix milliseconds by the server's clock.
     pub modified_ms: i64,
 }
 

@@ -50,7 +50,7 @@ impl Bucket {
         Self { patience, ..self }
     }
 
-    /// The same bucket with `part` appended to the prefix.
+    /// This bucket with `part` appended to the prefix.
     #[must_use]
     pub fn below(&self, part: &str) -> Self {
         let mut place = Place::clone(&self.place);
@@ -113,7 +113,7 @@ impl Bucket {
         .await
     }
 
-    /// Deletes an object; it is no error if the object does not exist.
+    /// Deletes an object; an object that does not exist is not an error.
     ///
     /// # Errors
     /// [`Error`]; if the connection was lost, the object may have been deleted.
@@ -182,7 +182,7 @@ impl Bucket {
         url.ok_or_else(|| Error::Missing { key: key.to_owned() })
     }
 
-    /// Repeats a request until it succeeds, fails for good, or takes too long.
+    /// Repeats a request until it succeeds, fails permanently, or takes too long.
     async fn patiently<T, F: Future<Output = Result<T>>>(&self, once: impl Fn() -> F) -> Result<T> {
         let deadline = Instant::now() + self.patience;
         let (mut attempt, mut pause) = (1, FIRST_PAUSE);

@@ -44,7 +44,7 @@ pub enum Error {
     },
     /// There is no such bucket.
     #[error(
-        "there is no bucket {bucket:?} at {host}; make it, or correct its name and the address in AWS_ENDPOINT_URL_S3"
+        "there is no bucket {bucket:?} at {host}; create it, or correct its name and the address in AWS_ENDPOINT_URL_S3"
     )]
     NoBucket {
         /// The server's host and port.
@@ -100,7 +100,7 @@ pub enum Error {
     Length {
         /// The object's full key.
         key: String,
-        /// The length of the object, or a lower bound of it.
+        /// The length of the object, or a lower bound for it.
         found: u64,
         /// The length with which it was put.
         expected: u64,

@@ -1,13 +1,13 @@
-//! Objects in an S3 bucket, or of another server that speaks its protocol.
+//! Objects in a bucket of S3, or of another server that speaks S3's protocol.
 //!
 //! ```text
 //!   key ─▶ address of the object ─▶ request, signed ─▶ answer: bytes of the expected length, or an error that names what to change
 //!                                        ▲                 │
 //!                                        └── retried until the deadline, if S3 is unreachable or asks to slow down
 //! ```
-//! The crate has only what a store of whole objects needs: put, get, delete, list. Each of them may be repeated, because an object is
-//! written once, with one content. Requests are signed here (AWS Signature Version 4) and sent with the HTTP client of the rest of the
-//! program: the usual S3 clients bring a second TLS library, or make every client of the process speak HTTP/2.
+//! The crate has only what a store of whole objects needs: put, get, delete, list. Each of them may be repeated, because an object is written once,
+//! with one content. Requests are signed here (AWS Signature Version 4) and sent with the HTTP client of the rest of the program: the common S3
+//! clients bring a second TLS library, or make every client of the process speak HTTP/2.
 //!
 //! | module | holds |
 //! |---|---|

@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// How long connecting may take.
 pub const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// How often an operation is tried while S3 is unreachable or asks to slow down.
+/// How many times an operation is tried while S3 is unreachable or asks to slow down.
 pub const ATTEMPTS: u32 = 3;
 /// The pause before the second attempt; each further pause is twice as long.
 pub const FIRST_PAUSE: Duration = Duration::from_millis(200);

@@ -14,7 +14,7 @@ const DEFAULT_REGION: &str = "us-east-1";
 #[derive(Clone)]
 pub struct Place {
     pub(crate) bucket: String,
-    /// Without a `/` at either end; may be empty.
+    /// The prefix, without a `/` at either end; may be empty.
     pub(crate) prefix: String,
     pub(crate) region: String,
     pub(crate) access_key: String,
@@ -90,14 +90,16 @@ fn bucket_and_prefix(text: &str) -> Result<(String, String)> {
         || bucket.ends_with(['.', '-'])
         || bucket.contains("..")
     {
-        return wrong("the name of a bucket has 3 to 63 lower-case letters, digits, '.' and '-'");
+        return wrong("the name of a bucket must have 3 to 63 lower-case letters, digits, '.' and '-'");
     }
     let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
     let is_of_prefix = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let is_part =
         |part: &str| !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_of_prefix);
     if !prefix.is_empty() && !prefix.split('/').all(is_part) {
-        return wrong("a prefix has letters, digits, '.', '_' and '-', with '/' between its parts");
+        return wrong(
+            "a prefix can contain only letters, digits, '.', '_' and '-', with '/' between its parts",
+        );
     }
     Ok((bucket.to_owned(), prefix.to_owned()))
 }

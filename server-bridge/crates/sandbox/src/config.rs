@@ -31,7 +31,7 @@ pub enum ContainerNetwork {
 /// The Docker backend: one container per user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DockerConfig {
-    /// Path of the engine's Unix socket; `DOCKER_HOST` or the usual place when absent.
+    /// Path of the engine's Unix socket; `DOCKER_HOST` or the default path when absent.
     pub socket: Option<String>,
     /// The owner of these containers: the server's home directory, so that two servers on one engine do not mix theirs.
     pub owner: PathBuf,

@@ -25,7 +25,7 @@ pub enum SandboxError {
         /// The runner's name.
         runner: String,
     },
-    /// The connection ended while a file was sent: the old content, or none, is still there.
+    /// The connection ended while a file was being sent; the old content, if there was any, is unchanged.
     #[error(
         "the connection to runner {runner} was lost before the file was complete; nothing was written: send it again"
     )]
@@ -33,7 +33,7 @@ pub enum SandboxError {
         /// The runner's name.
         runner: String,
     },
-    /// The connection ended while a file was read, and the file has been replaced since.
+    /// The connection ended while a file was being read, and the file has been replaced since.
     #[error(
         "the connection to runner {runner} was lost, and the file changed in the meantime; read it again"
     )]
@@ -142,7 +142,7 @@ pub enum RouteError {
     )]
     NoRunner,
     /// The chosen runner is not registered.
-    #[error("you have no runner named {name}; `sandbridge runner list` shows yours")]
+    #[error("you have no runner named {name}; `sandbridge runner list` lists your runners")]
     UnknownRunner {
         /// The name that was requested.
         name: String,
@@ -160,7 +160,7 @@ pub enum RouteError {
     },
     /// The runner has fewer layers than this server's admin requires.
     #[error(
-        "runner {runner} lacks {lacking}; this server requires it: {fix} (`sandbridge-runner doctor` says more)"
+        "runner {runner} lacks {lacking}; this server requires it: {fix} (see `sandbridge-runner doctor`)"
     )]
     Refused {
         /// The runner's name.
@@ -205,10 +205,12 @@ pub enum ContainerError {
     #[error(transparent)]
     Place(#[from] RouteError),
     /// The user has no container yet.
-    #[error("you have no container yet; the first command makes it: sandbridge exec --on __docker__ -- true")]
+    #[error(
+        "you have no container yet; the first command creates it: sandbridge exec --on __docker__ -- true"
+    )]
     Missing,
     /// An earlier commit or import of the same user is in progress.
-    #[error("your container is being committed or imported already; try again when that has ended")]
+    #[error("a commit or import of your container is already in progress; try again when it has ended")]
     Busy,
     /// The content exceeds a limit.
     #[error("{what} is larger than {} GiB", limit_bytes >> 30)]

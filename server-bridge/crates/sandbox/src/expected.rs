@@ -1,4 +1,4 @@
-//! Runners of an earlier run of the server: for a while after its start, requests to them wait for them.
+//! Runners that were connected to an earlier run of the server: for a while after startup, requests to such a runner wait until it connects.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

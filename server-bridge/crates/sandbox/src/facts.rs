@@ -1,4 +1,4 @@
-//! The known facts about a runner.
+//! A runner's description of itself.
 
 pub use proto::handshake::Layer;
 use proto::handshake::{Facts, Register, RunAsNames, UPDATE_CAPABILITY};
@@ -79,7 +79,7 @@ impl RunnerFacts {
         is_newer(version, &self.version)
     }
 
-    /// True if it speaks xbot's dialect: it reports no facts, and nothing is confined there.
+    /// True if it speaks xbot's dialect: it reports no details, and nothing is confined there.
     pub fn is_legacy(&self) -> bool {
         self.profile == LEGACY_PROFILE
     }

@@ -14,7 +14,7 @@ use crate::upload::Upload;
 pub struct Range {
     /// The offset of the first byte.
     pub offset: u64,
-    /// At most this many bytes; to the end when absent.
+    /// The maximum number of bytes; to the end when absent.
     pub length: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ impl FileWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Writes; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
+    /// Writes; waits while the runner's disk cannot keep up. Fails with an error that the runner has reported by now.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }
@@ -109,7 +109,7 @@ impl FileWriter {
     }
 }
 
-/// A directory's entries as they arrive, in no order.
+/// A directory's entries as they arrive, in no particular order.
 #[derive(Debug)]
 pub struct DirReader {
     stream: OpenStream,
@@ -127,7 +127,7 @@ impl DirReader {
             match self.stream.next().await? {
                 StreamEvent::Data(_, bytes) => {
                     let Ok(DirBatch { entries }) = codec::decode(&bytes) else {
-                        return Some(Err(self.stream.link().broken("a listing that does not decode")));
+                        return Some(Err(self.stream.link().broken("a listing that cannot be decoded")));
                     };
                     self.delivered_entries += entries.len() as u64;
                     return Some(Ok(entries));

@@ -79,8 +79,8 @@ impl Sandbox {
     /// Attaches to an exec that an earlier process of the server, or another caller, started: returns its events from this
     /// offset of its output on, including its end.
     ///
-    /// Its last event is a failure with `no_such_exec` if the runner's current process never had it, `expired` if its result
-    /// was acknowledged or discarded, and `detached` once another client attaches and the output is not retained.
+    /// The exec's last event is a failure with `no_such_exec` if the runner's current process never had it, `expired` if its result was acknowledged
+    /// or discarded, and `detached` once another client attaches and the output is not retained.
     pub async fn attach(
         &self,
         exec_id: ExecId,
@@ -231,8 +231,8 @@ impl Sandbox {
         LlmStream::open(&self.link, request)
     }
 
-    /// Makes the runner send an HTTP request from its own network, to a host that its machine's user named; returns the answer once its
-    /// status and headers are there. Redirects are answers. Dropping the future, or the answer, closes the runner's connection.
+    /// Makes the runner send an HTTP request from its own network, to a host that its machine's user named; returns the response once its status and
+    /// headers have arrived. Redirects are not followed but returned. Dropping the future, or the response, closes the runner's connection.
     ///
     /// Fails with `unsupported` if the runner is too old for it, `sandbox_denied` for a host that was not named, and as `lost` with
     /// the link: a request is never sent twice.
@@ -296,7 +296,7 @@ pub struct DownloadRequest {
     pub mode: Option<u32>,
     /// True if missing parent directories are made.
     pub parents: bool,
-    /// At most this many bytes; the runner has its own limit.
+    /// The maximum size of the file, in bytes; the runner has its own limit.
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,

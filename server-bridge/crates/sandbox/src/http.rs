@@ -21,17 +21,17 @@ pub struct HttpRequest {
     pub url: String,
     /// Names and values, without those that concern the connection.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// At most 4 MiB.
+    /// The body, of at most 4 MiB.
     pub body: Bytes,
-    /// The longest wait for the status and the headers of the answer.
+    /// The longest wait for the status and the headers of the response.
     pub timeout: Duration,
-    /// The longest pause while the answer's body arrives; no limit when absent.
+    /// The longest pause while the response's body arrives; no limit when absent.
     pub idle: Option<Duration>,
 }
 
-/// The answer as it arrives. Dropping this before its end closes the runner's connection to the host.
+/// The response as it arrives. Dropping this before its end closes the runner's connection to the host.
 ///
-/// Neither the runner nor its report of a host's answer is trusted.
+/// Neither the runner nor its report of a host's response is trusted.
 #[derive(Debug)]
 pub struct HttpAnswer {
     stream: OpenStream,
@@ -40,7 +40,7 @@ pub struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// Sends a request, and waits for the status and headers of its answer.
+    /// Sends a request, and waits for the status and headers of the response.
     pub(crate) async fn of(link: &LinkHandle, request: HttpRequest) -> Result<Self, SandboxError> {
         if !link.facts().capabilities.iter().any(|name| name == HTTP_CAPABILITY) {
             return Err(too_old(link));
@@ -66,7 +66,7 @@ impl HttpAnswer {
         }
     }
 
-    /// The HTTP status; errors and redirects are answers too.
+    /// The HTTP status; errors and redirects are returned like any other response.
     pub fn status(&self) -> u16 {
         self.head.status
     }

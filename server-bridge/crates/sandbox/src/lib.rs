@@ -21,7 +21,7 @@
 //! | [`link`] | a link: a pair of message streams to one runner |
 //! | [`routing`] | the routing rules: a pure function from a request to a place |
 //! | [`requirement`] | the layers of confinement that a runner must have to be used |
-//! | [`error`], [`facts`] | the errors, and the facts about a runner |
+//! | [`error`], [`facts`] | the errors, and a runner's description of itself |
 //! | `runner_file` | the runner that is mounted into containers and handed out to machines; its `digest` |
 //! | `subnets` | the addresses of users' networks of containers |
 //! | `limits` | every limit and timeout that is not the protocol's own |

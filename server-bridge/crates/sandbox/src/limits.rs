@@ -54,7 +54,7 @@ pub(crate) const ACKNOWLEDGE_DELAY: Duration = Duration::from_secs(1);
 /// How long a stream that found no room on its runner's new link waits before it tries again, unless another one ends.
 pub(crate) const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
-/// How often the server tries to reattach to a running container whose engine answers and whose streams broke.
+/// How many times the server tries to reattach to a running container whose engine answers and whose streams broke.
 pub(crate) const CONTAINER_REATTACH_ATTEMPTS: u32 = 5;
 
 /// The pause after the first of these attempts; each further one is twice as long, up to [`CONTAINER_REATTACH_PAUSE_MAX`].
@@ -75,10 +75,10 @@ pub(crate) const CONTAINER_KEY_BYTES: usize = 44;
 /// The longest host name of a container, in bytes.
 pub(crate) const HOSTNAME_BYTES: usize = 63;
 
-/// The longest text that is kept of a runner's facts, in bytes; a path may be this long.
+/// The longest text that is kept of a runner's description, in bytes; a path may be this long.
 pub(crate) const FACT_BYTES: usize = 4096;
 
-/// The largest number of layers, and of capabilities, that are kept of a runner's facts.
+/// The largest number of layers, and of capabilities, that are kept of a runner's description.
 pub(crate) const FACT_ITEMS: usize = 64;
 
 /// The longest error description that is kept of a runner's text, in bytes.
@@ -109,13 +109,13 @@ pub(crate) const MEMORY_LINK_MESSAGES: usize = 64;
 /// The number of events that a slow subscriber may lag behind before it misses some.
 pub(crate) const WAITING_EVENTS: usize = 256;
 
-/// Time for the server's own runner to end after its standard input is closed.
+/// How long the server's own runner may take to end after its standard input is closed.
 pub(crate) const LOCAL_STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest line of a runner's output in the log, in bytes; longer ones are cut into several.
 pub(crate) const LOG_LINE_BYTES: u64 = 8 * 1024;
 
-/// Time for a container to end before the engine kills it, in seconds.
+/// How long a container may take to end before the engine kills it, in seconds.
 pub(crate) const CONTAINER_STOP_TIMEOUT_S: i32 = 10;
 
 /// The size of a user's network on the engine, as a prefix: 16 addresses.
@@ -127,19 +127,19 @@ pub(crate) const SUBNET_POOL_PREFIX_MIN: u8 = 8;
 /// How many free subnets are tried for a user's network: some may be in use already without the engine listing them.
 pub(crate) const SUBNET_ATTEMPTS: usize = 32;
 
-/// Time for one answer of the Docker engine, in seconds.
+/// How long the Docker engine may take for one response, in seconds.
 pub(crate) const DOCKER_TIMEOUT_S: u64 = 60;
 
-/// The time for the Docker engine to report a container's state.
+/// How long the Docker engine may take to report a container's state.
 pub(crate) const DOCKER_LOOK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time for the Docker engine to pull an image.
+/// How long the Docker engine may take to pull an image.
 pub(crate) const DOCKER_PULL_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// How long a pull may show no progress.
 pub(crate) const DOCKER_PULL_SILENCE: Duration = Duration::from_secs(120);
 
-/// Time for the Docker engine to make an image of a container's files, or of an archive.
+/// How long the Docker engine may take to make an image of a container's files, or of an archive.
 pub(crate) const DOCKER_IMAGE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// The largest amount of data that a container may have written outside its workspace to be committed, in bytes.
@@ -154,26 +154,26 @@ pub(crate) const REDRAW_PAUSE: Duration = Duration::from_millis(80);
 /// Largest message of a runner that speaks xbot's dialect, in bytes: it sends whole files and whole outputs in one.
 pub const XBOT_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
-/// Limit on the messages of all such runners together, while they arrive, wait and leave, in bytes.
+/// Limit on the messages of all runners of xbot's dialect together, while they arrive, wait and leave, in bytes.
 pub(crate) const XBOT_BUDGET_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The largest file, and the largest standard input, that fits a message of xbot's dialect as base64 with room for the rest.
 pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 1024) / 4 * 3;
 
-/// How often a runner of xbot's dialect is pinged.
+/// The interval at which a runner of xbot's dialect is pinged.
 pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Such a runner counts as dead if neither a ping nor a pong arrived from it for this long, whatever else it sent.
+/// A runner of xbot's dialect counts as dead if neither a ping nor a pong arrived from it for this long, whatever else it sent.
 pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
 
 /// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.
 pub(crate) const XBOT_EXEC_MAX_S: u64 = 3600;
 
-/// How long after a command's time limit its answer is awaited: such a runner may wait endlessly for a descendant of the
-/// command, and a large output takes time to arrive.
+/// How long after a command's time limit its answer is awaited: a runner of xbot's dialect may wait endlessly for a descendant of the command, and a
+/// large output takes time to arrive.
 pub(crate) const XBOT_EXEC_GRACE: Duration = Duration::from_secs(30);
 
-/// The time for such a runner to do anything but a command: a FIFO may block it forever.
+/// How long a runner of xbot's dialect may take for any request except a command: a FIFO may block it forever.
 pub(crate) const XBOT_REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The largest number of a listing's entries that are handed on in one piece.

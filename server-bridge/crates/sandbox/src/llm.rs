@@ -28,12 +28,12 @@ impl LlmStream {
         Ok(Self(Upload::open(link, request::Llm { path, headers })?))
     }
 
-    /// Writes a part of the body; the whole body may have at most 16 MiB. Fails with the runner's error so far.
+    /// Writes a part of the body; the whole body can have at most 16 MiB. Fails with an error that the runner has reported by now.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }
 
-    /// Ends the body, and waits for the endpoint's answer. Without a body it is a GET, else a POST.
+    /// Ends the body, and waits for the endpoint's response. Without a body it is a GET, else a POST.
     pub async fn finish(self) -> Result<LlmAnswer, SandboxError> {
         let mut stream = self.0.end().await?;
         loop {
@@ -49,9 +49,9 @@ impl LlmStream {
     }
 }
 
-/// The endpoint's answer as it arrives. Dropping this before its end closes the connection to the endpoint.
+/// The endpoint's response as it arrives. Dropping this before its end closes the connection to the endpoint.
 ///
-/// Neither the runner nor its report of the endpoint's answer is trusted.
+/// Neither the runner nor its report of the endpoint's response is trusted.
 #[derive(Debug)]
 pub struct LlmAnswer {
     stream: OpenStream,
@@ -60,12 +60,12 @@ pub struct LlmAnswer {
 }
 
 impl LlmAnswer {
-    /// The HTTP status; errors and redirects are answers too.
+    /// The HTTP status; errors and redirects are returned like any other response.
     pub fn status(&self) -> u16 {
         self.head.status
     }
 
-    /// The headers: names in lower case, and values.
+    /// The headers, as names in lower case and values.
     pub fn headers(&self) -> &[(String, String)] {
         &self.head.headers
     }

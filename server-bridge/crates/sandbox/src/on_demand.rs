@@ -17,7 +17,7 @@ use crate::limits::PLACE_AWAY_TIMEOUT;
 /// The outcome of a starting link; `None` while it starts.
 type Outcome = Option<Result<LinkHandle, RouteError>>;
 
-/// At most one link per user and backend.
+/// The links that the server made itself: at most one per user and backend.
 #[derive(Debug)]
 pub(crate) struct OnDemand {
     place: &'static str,

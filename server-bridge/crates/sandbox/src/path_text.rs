@@ -18,7 +18,7 @@ fn is_control(c: char) -> bool {
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Refuses a path with such a character.
+/// Refuses a path with a control character.
 pub(crate) fn visible(path: &[u8]) -> Result<(), SandboxError> {
     let Some(found) = control_character(path) else { return Ok(()) };
     let message = format!(

@@ -21,9 +21,9 @@ use crate::requirement::Requirement;
 /// A runner that is connected now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerState {
-    /// Its registered name.
+    /// The runner's registered name.
     pub name: String,
-    /// When this connection registered.
+    /// The time at which this connection registered.
     pub since: SystemTime,
     /// The runner's description of itself.
     pub facts: Arc<RunnerFacts>,
@@ -32,7 +32,7 @@ pub struct RunnerState {
 /// A change in a runner's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunnerEvent {
-    /// It connected, or connected again.
+    /// The runner connected, or connected again.
     Online {
         /// The user key of its owner.
         user_key: String,
@@ -41,7 +41,7 @@ pub enum RunnerEvent {
         /// The runner's description of itself.
         facts: Arc<RunnerFacts>,
     },
-    /// It is no longer connected.
+    /// The runner is no longer connected.
     Offline {
         /// The user key of its owner.
         user_key: String,
@@ -64,9 +64,9 @@ pub enum RunnerEvent {
 /// The reason why a runner is disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disconnect {
-    /// Its token is no longer valid; the runner is asked not to come back.
+    /// The runner's token is no longer valid; the runner is asked not to come back.
     Revoked,
-    /// It may reconnect.
+    /// The runner may reconnect.
     Stopping,
 }
 
@@ -104,7 +104,7 @@ impl Life {
 #[derive(Debug)]
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
-    /// When users' runners were last sent away, by user key. Changed before `lives`, and read while `lives` is locked.
+    /// The times at which users' runners were last sent away, by user key. Changed before `lives`, and read while `lives` is locked.
     sent_away: Mutex<HashMap<String, Instant>>,
     events: broadcast::Sender<RunnerEvent>,
     /// The layers that a process must have to get the requests waiting for its predecessor.

@@ -52,9 +52,9 @@ impl SandboxRouter {
         Self { inner: Arc::new(Inner { config, registry, docker, local, tasks, budget }) }
     }
 
-    /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first
-    /// use, which may take seconds. A runner that announced that it will be back counts as connected: requests wait for it. One
-    /// that is expected after the server's start is waited for here, see [`SandboxRouter::expect`].
+    /// The sandbox that the routing rules name, never another. Starts the user's container or local runner on first use, which may take seconds. A
+    /// runner that announced that it will be back counts as connected: requests wait for it. If the runner is expected after the server's start, this
+    /// waits for it; see [`SandboxRouter::expect`].
     pub async fn for_user(&self, user: &User, route_request: &RouteRequest) -> Result<Sandbox, RouteError> {
         if let Target::Runner(name) = self.check(user, route_request)? {
             tokio::select! {
@@ -151,7 +151,7 @@ impl SandboxRouter {
         &self.inner.budget
     }
 
-    /// The required layers that a runner with these facts lacks.
+    /// The required layers that a runner with this description lacks.
     pub fn lacking(&self, facts: &RunnerFacts) -> Vec<&'static str> {
         self.inner.config.require.lacking(facts)
     }

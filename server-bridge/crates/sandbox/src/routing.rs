@@ -24,9 +24,9 @@ pub struct User {
 /// A user's choice of a place, as in the setting `active_runner`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// Nothing was chosen.
+    /// The user chose nothing.
     Auto,
-    /// This place.
+    /// The user chose this place.
     Place(Target),
 }
 

@@ -19,7 +19,7 @@ pub struct GlobQuery {
     pub path: Vec<u8>,
     /// True to find what `.gitignore` files exclude, too.
     pub ignored: bool,
-    /// At most this many, the newest; the runner has its own limit.
+    /// The maximum number of results, the newest first; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct GrepQuery {
     pub context_lines: u32,
     /// True to search what `.gitignore` files exclude, too.
     pub ignored: bool,
-    /// At most this many matching lines; the runner has its own limit.
+    /// The maximum number of matching lines; the runner has its own limit.
     pub max_results: u32,
 }
 
@@ -48,7 +48,7 @@ pub type GlobReader = SearchReader<GlobBatch, GlobDone>;
 /// Lines as they are found.
 pub type GrepReader = SearchReader<GrepBatch, GrepDone>;
 
-/// Results as they arrive. Dropping this before its end stops the search.
+/// Results as they arrive. Dropping this before the last result stops the search.
 #[derive(Debug)]
 pub struct SearchReader<Batch, Done> {
     stream: OpenStream,
@@ -69,7 +69,7 @@ impl<Batch: Decode<()>, Done: MessageType> SearchReader<Batch, Done> {
         match self.stream.next_piece().await? {
             Ok(Piece::Data(bytes)) => {
                 let batch = codec::decode(&bytes);
-                Some(batch.map_err(|_| self.stream.link().broken("results that do not decode")))
+                Some(batch.map_err(|_| self.stream.link().broken("results that cannot be decoded")))
             }
             Ok(Piece::Answer(message)) => {
                 let done = self.stream.link().expect(message).map(|done| self.done = Some(done));

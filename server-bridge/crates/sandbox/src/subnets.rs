@@ -8,18 +8,18 @@ use std::str::FromStr;
 
 use crate::limits::{SUBNET_POOL_PREFIX_MIN, USER_SUBNET_PREFIX};
 
-/// Addresses of one user's network, as `10.213.0.16/28`.
+/// The addresses of one user's network, such as `10.213.0.16/28`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subnet {
     first: u32,
     prefix: u8,
 }
 
-/// A private range, as `10.213.0.0/16`, and the users' subnets in it.
+/// A private range, such as `10.213.0.0/16`, and the users' subnets in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubnetPool(Subnet);
 
-/// The error for a text that is not such a range.
+/// The error for a text that is not a range of private addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "use the first address of a private IPv4 network and a prefix from /{SUBNET_POOL_PREFIX_MIN} to /{USER_SUBNET_PREFIX}, \

@@ -75,7 +75,7 @@ pub(crate) async fn send<L: Link>(link: &mut L, handshake: &Handshake) {
 pub(crate) async fn receive<L: Link>(link: &mut L) -> Option<Handshake> {
     match link.next().await?.unwrap() {
         LinkMessage::Text(text) => Some(Handshake::from_text(&text).unwrap()),
-        other => panic!("no text during the handshake but {other:?}"),
+        other => panic!("expected text during the handshake, got {other:?}"),
     }
 }
 
@@ -85,7 +85,7 @@ impl<L: Link> ScriptedRunner<L> {
         Self::connect_with(link, token, facts(boot)).await
     }
 
-    /// Registers with these facts.
+    /// Registers with this description.
     pub(crate) async fn connect_with(mut link: L, token: &str, facts: Facts) -> Self {
         send(&mut link, &register_with(token, Some(facts))).await;
         let Some(Handshake::RegisterOk { body }) = receive(&mut link).await else { panic!("refused") };
@@ -129,7 +129,7 @@ impl<L: Link> ScriptedRunner<L> {
     pub(crate) async fn closed(&mut self) -> Close {
         match self.next().await {
             Some(Event::Closed(close)) => close,
-            other => panic!("no close but {other:?}"),
+            other => panic!("expected a close message, got {other:?}"),
         }
     }
 }

@@ -49,7 +49,7 @@ impl TreeWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Sends a part of the archive; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
+    /// Sends a part of the archive; waits while the runner's disk cannot keep up. Fails with an error that the runner has reported by now.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }

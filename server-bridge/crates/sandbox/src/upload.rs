@@ -23,13 +23,13 @@ impl Upload {
         Ok(Self { stream, writer, piece: DataBuf::with_capacity(0) })
     }
 
-    /// Writes; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
+    /// Writes; waits while the runner's disk cannot keep up. Fails with an error that the runner has reported by now.
     pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> Result<(), SandboxError> {
         while !bytes.is_empty() {
             let room = MAX_DATA_BYTES - self.piece.len();
             let (now, rest) = bytes.split_at(bytes.len().min(room));
             if self.piece.is_empty() {
-                // Data that fits one piece only takes its own size.
+                // Data that fits in one piece only takes up its own size.
                 self.piece = DataBuf::with_capacity(if rest.is_empty() { now.len() } else { MAX_DATA_BYTES });
             }
             self.piece.extend_from_slice(now);

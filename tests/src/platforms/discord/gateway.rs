@@ -31,7 +31,7 @@ impl Inner {
             state.next
         };
         let talk = Talk { inner: self, socket, number, session: None, sent: 0, beat: Instant::now() };
-        // The client may go away at any time.
+        // The client may disconnect at any time.
         let _ = talk.run();
     }
 }

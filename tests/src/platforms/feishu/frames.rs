@@ -43,7 +43,7 @@ impl Frame {
         self.headers.iter().find(|(known, _)| known == key).map_or("", |(_, value)| value)
     }
 
-    /// Its bytes.
+    /// The bytes of the frame.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (field, value) in [(1, self.seq_id), (2, self.log_id), (3, self.service), (4, self.method)] {

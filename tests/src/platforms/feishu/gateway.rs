@@ -18,10 +18,10 @@ use crate::platforms::serve::{Reply, Request, Service, Socket};
 /// How long an acknowledgement may take, according to the documentation of the long connection.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 
-/// Messages a second to one chat, and changes a second of one message, according to the API documentation.
+/// The limit on messages per second to one chat, and on changes per second of one message, according to the API documentation.
 const PER_SECOND: usize = 5;
 
-/// Requests a second of one application.
+/// The limit on requests per second of one application.
 const APP_PER_SECOND: usize = 50;
 
 #[derive(Default)]

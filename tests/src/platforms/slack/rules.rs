@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The longest text of a message, in characters.
 const TEXT_MAX: usize = 40_000;
-/// All blocks together, in characters.
+/// The longest text of all blocks together, in characters.
 const BLOCKS_TEXT_MAX: usize = 13_200;
 /// The longest header, and the longest field of a section, in characters.
 const HEADER_MAX: usize = 150;

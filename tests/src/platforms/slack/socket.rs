@@ -11,7 +11,7 @@ use crate::platforms::serve::{Polled, Request, Socket, poll};
 
 /// An envelope that is not acknowledged within this time is sent again.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
-/// How often Slack pings.
+/// The interval between Slack's pings.
 const PING_EVERY: Duration = Duration::from_secs(5);
 
 impl Inner {
@@ -28,7 +28,7 @@ impl Inner {
             state.most_sockets = state.most_sockets.max(state.sockets);
         }
         let mut sent: HashMap<String, (Envelope, Instant)> = HashMap::new();
-        // The client may go away at any time.
+        // The client may disconnect at any time.
         let _ = self.talk(&mut socket, &mut sent);
         let mut state = self.state();
         state.sockets -= 1;

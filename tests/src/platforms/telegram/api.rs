@@ -124,7 +124,7 @@ impl Inner {
                 if secret.len() > 256 || !secret.chars().all(is_secret) {
                     return bad("secret token contains unallowed characters");
                 }
-                // Telegram itself takes https only; a Bot API server of one's own takes this too.
+                // Telegram itself takes https only; a self-hosted Bot API server takes http too.
                 if !url.starts_with("http") {
                     return bad("bad webhook: An HTTPS URL must be provided for webhook");
                 }

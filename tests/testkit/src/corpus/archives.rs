@@ -7,7 +7,7 @@ use super::members::Member;
 use super::{Case, attack, manners};
 
 const NOTHING: &[Plant] = &[];
-/// Out of the directory `to` that archives are unpacked into.
+/// A path that leads out of the directory `to`, into which archives are unpacked.
 const PLANTED: &str = "../../outside/planted";
 
 /// A text in place of a size.

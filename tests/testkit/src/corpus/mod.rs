@@ -27,11 +27,11 @@ use super::arena::Plant;
 pub enum Attempt {
     Read,
     Write,
-    /// With missing folders created on the way.
+    /// A write that creates missing folders on the way.
     WriteWithParents,
-    /// On condition that the file has a planted one's content.
+    /// A write on condition that the file has the content of planted files.
     WriteIfMatch,
-    /// Through a temporary file, as it should be done.
+    /// A write through a temporary file, as it should be done.
     Replace,
     Stat,
     List,
@@ -39,20 +39,20 @@ pub enum Attempt {
     MakeDirectories,
     Remove,
     RemoveAll,
-    /// To `stolen` in the root, which is read then.
+    /// A rename to `stolen` in the root, which is then read.
     RenameFrom,
-    /// From `mine` in the root.
+    /// A rename from `mine` in the root.
     RenameTo,
-    /// All names below.
+    /// A list of all names below.
     Find,
-    /// All lines below.
+    /// A search through all lines below.
     Search,
     /// An archive of everything below.
     Pack,
     Unpack(&'static [Member]),
     /// An archive that is unpacked; existing entries that it does not contain are removed.
     Mirror(&'static [Member]),
-    /// From an address where nothing listens: refused before that shows.
+    /// A download from an address where nothing listens; a guard refuses before that is noticed.
     Download,
 }
 
@@ -70,9 +70,9 @@ pub enum Expected {
     NotDirectory,
     /// The archive is refused.
     Archive,
-    /// It succeeds, and neither shows nor changes anything outside.
+    /// The attempt succeeds, and neither shows nor changes anything outside.
     Inside,
-    /// An answer no case expects.
+    /// An answer that no case expects.
     Other,
 }
 
@@ -107,7 +107,7 @@ pub fn cases() -> impl Iterator<Item = &'static Case> {
     [paths::CASES, links::CASES, nodes::CASES, archives::CASES].into_iter().flatten()
 }
 
-/// A case that does harm where nothing guards.
+/// A case that does harm without a guard.
 const fn attack(
     name: &'static str,
     plants: &'static [Plant],

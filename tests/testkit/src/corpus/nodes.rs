@@ -18,7 +18,7 @@ const TEBIBYTE: u64 = 1 << 40;
 
 #[rustfmt::skip]
 pub(super) const CASES: &[Case] = &[
-    // A FIFO blocks whoever opens it until its other end is opened.
+    // Opening a FIFO blocks until its other end is opened.
     attack("a FIFO read", FIFO, Read, b"fifo", Special),
     attack("a FIFO read through a link", &[Fifo("fifo"), Symlink("link", "fifo")], Read, b"link", Special),
     attack("a FIFO written", FIFO, Write, b"fifo", Special),

@@ -13,7 +13,7 @@ pub struct Oracle {
     pub gone: &'static [u8],
 }
 
-/// Every way to get there.
+/// Every kind of path out of the root.
 #[rustfmt::skip]
 pub const ORACLES: &[Oracle] = &[
     Oracle { name: "dots", plants: &[File("mine")], there: b"../outside/secret", gone: b"../outside/nobody" },
@@ -30,7 +30,7 @@ pub const ORACLES: &[Oracle] = &[
     Oracle { name: "a chain of links", plants: &[File("mine"), Chain(5, "../outside")], there: b"chain-1/secret", gone: b"chain-1/nobody" },
 ];
 
-/// The attempts made with each.
+/// The attempts made with each oracle.
 pub const ASKED: &[Attempt] = &[
     Attempt::Read,
     Attempt::Write,

@@ -146,7 +146,7 @@ const TABLE: &[Row] = &[
         "你的账户尚未连接运行器：请运行 `sandbridge runner add 名称`，并在你的机器上用它给出的命令启动 sandbridge-runner",
     ),
     (
-        "you have no runner named {}; `sandbridge runner list` shows yours",
+        "you have no runner named {}; `sandbridge runner list` lists your runners",
         "没有名为 {0} 的运行器；`sandbridge runner list` 会列出你的运行器",
     ),
     (
@@ -155,14 +155,14 @@ const TABLE: &[Row] = &[
     ),
     ("Docker cannot be used: {}", "Docker 无法使用：{0}"),
     (
-        "runner {} lacks {}; this server requires it: {} (`sandbridge-runner doctor` says more)",
+        "runner {} lacks {}; this server requires it: {} (see `sandbridge-runner doctor`)",
         "运行器 {0} 缺少本服务器要求的 {1}；解决办法：{2}（详见 `sandbridge-runner doctor`）",
     ),
     (
         "image {} is being pulled ({}); commands wait for it",
         "正在拉取镜像 {0}（{1}）；命令会在拉取完成后运行",
     ),
-    ("it has begun", "刚开始"),
+    ("it has just started", "刚开始"),
     (
         "image {} is not on this machine yet; the first command pulls it",
         "服务器上尚无镜像 {0}；运行首条命令时会拉取",
@@ -187,7 +187,7 @@ const TABLE: &[Row] = &[
         "命令 ID {0} 已用于另一个内容不同的请求；请使用新的 ID",
     ),
     (
-        "your container is being committed or imported already; try again when that has ended",
+        "a commit or import of your container is already in progress; try again when it has ended",
         "你的容器正在提交或导入；请待其完成后重试",
     ),
     // The slash commands, as /help lists them.

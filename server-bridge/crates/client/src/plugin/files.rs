@@ -63,7 +63,7 @@ impl Found {
                 self.file(&path, within, &metadata)?;
             } else {
                 let message = format!(
-                    "{} is a link or a special file; a plugin may contain only regular files",
+                    "{} is a link or a special file; a plugin can contain only regular files",
                     path.display()
                 );
                 return Err(Failure::other("special_file", message));

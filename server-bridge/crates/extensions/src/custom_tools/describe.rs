@@ -46,7 +46,7 @@ struct Printed {
     timeout: Option<u64>,
     /// A tool is named after its file; if it prints a name as well, that is ignored.
     #[serde(default)]
-    #[expect(dead_code, reason = "it is accepted, and means nothing")]
+    #[expect(dead_code, reason = "it is accepted and ignored")]
     name: Option<String>,
 }
 

@@ -128,7 +128,7 @@ impl Inner {
         counts.then_some(described)
     }
 
-    /// The tools of a turn that begins: those that are approved and have described themselves.
+    /// The tools for a new turn: those that are approved and have described themselves.
     async fn tools(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Vec<Arc<dyn Tool>>> {
         let Some(sandbox) = of_chat(&self.store, &self.router, user, Some(chat)).await? else {
             return Ok(Vec::new());

@@ -26,7 +26,7 @@ use crate::to_the_end::{Output, Ran, run};
 impl Inner {
     #[expect(
         clippy::too_many_arguments,
-        reason = "a command is its words, its hook, its payload and its time"
+        reason = "a command needs its words, its hook, its payload and its time"
     )]
     pub(super) async fn command(
         self: &Arc<Self>,

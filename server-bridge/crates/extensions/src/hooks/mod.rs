@@ -87,8 +87,7 @@ pub struct Used {
 }
 
 impl HookRunner {
-    /// A runner with this store and these machines. Requests may go to the public internet, and to the hosts
-    /// `reachable` at any address.
+    /// A hook runner with this store and these machines. Requests may go to the public internet, and to the hosts `reachable` at any address.
     pub fn new(
         ledger: Ledger,
         store: Store,

@@ -54,7 +54,7 @@ impl Owner {
         self.at.as_ref().ok_or_else(|| {
             let why = match self.chat {
                 Some(_) => "it needs a turn, and the end of a session has none; use `command` or `http`",
-                None => "it needs a chat with an answer, for its model and its rules; try it in such a chat",
+                None => "it needs a chat with at least one answer, for its model and its rules; try it in such a chat",
             };
             Raw::Failed(why.to_owned())
         })

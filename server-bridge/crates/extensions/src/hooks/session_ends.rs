@@ -48,7 +48,7 @@ impl Inner {
         });
     }
 
-    /// The hooks that run at that end, if there are any.
+    /// The hooks that run at the end of a chat's session, if there are any.
     async fn hooks_of_end(&self, user: &User, chat: &ChatId) -> store::Result<Option<TurnHooks>> {
         let store = &self.store;
         let route = execs::chat_route_request(store, user.id, Some(chat)).await?;

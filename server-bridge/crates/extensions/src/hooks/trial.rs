@@ -162,9 +162,10 @@ fn tried(trial: &HookTrial, loaded: Loaded) -> Result<Tried> {
     let (kind, why) = match (is(&loaded.waiting), is(&loaded.inert)) {
         (true, _) => ("conflict", format!("the hook {wanted} does not run: {WAITS}")),
         (false, true) => ("conflict", format!("the hook {wanted} does not run: {INERT}")),
-        (false, false) => {
-            ("not_found", format!("there is no hook {wanted:?} there; `sandbridge hook list` shows them"))
-        }
+        (false, false) => (
+            "not_found",
+            format!("there is no hook {wanted:?} there; `sandbridge hook list` lists the hooks"),
+        ),
     };
     Err(Error::refused(kind, why))
 }

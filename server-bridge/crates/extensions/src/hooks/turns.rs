@@ -128,7 +128,7 @@ impl Turns {
 }
 
 impl Inner {
-    /// Loads the hooks of a turn that begins.
+    /// Loads the hooks for a new turn.
     pub(super) async fn begin(&self, turn: HookedTurn<'_>) -> store::Result<Arc<TurnHooks>> {
         let (user, store) = (turn.user, &self.store);
         let route = execs::chat_route_request(store, user.id, Some(turn.root)).await?;

@@ -1,5 +1,4 @@
-//! HTTP tools without code: a document defines which request a tool sends to which host, and which part of the answer a
-//! model reads.
+//! HTTP tools without code: a document defines which request a tool sends to which host, and which part of the response a model reads.
 //!
 //! ```text
 //!   http-tools.json of the administrator, the user's own, the workspace's ─▶ documents ─▶ trust by hash
@@ -47,7 +46,7 @@ struct Inner {
     /// The server's home directory, with the administrator's document.
     home: PathBuf,
     requester: Requester,
-    /// One permit for each answer that may be read at the same time.
+    /// One permit for each response that may be read at the same time.
     extracting: Arc<Semaphore>,
 }
 
@@ -79,7 +78,7 @@ impl Offers for HttpTools {
 }
 
 impl Inner {
-    /// The tools of a turn that begins.
+    /// The tools for a new turn.
     async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
         let sandbox = of_chat(&self.store, &self.router, user, Some(chat)).await?;
         let known = self.documents(user.id, sandbox.as_ref()).await?;

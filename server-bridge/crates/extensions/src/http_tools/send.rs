@@ -1,4 +1,4 @@
-//! Sends a tool's request, and renders the answer for models.
+//! Sends a tool's request, and renders the response for models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{HttpTools, Inner};
 use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
 use crate::via::{Failed, Via};
 
-/// An answer as text for models.
+/// A response as text for models.
 pub(crate) struct Told {
     pub(crate) text: String,
     /// True if its status is that of an error.
@@ -48,7 +48,7 @@ impl HttpTools {
 }
 
 impl Inner {
-    /// Sends a tool's request. Nothing that the mask hides is in the answer.
+    /// Sends a tool's request. The result contains nothing that the mask hides.
     ///
     /// Fails with the reason as text.
     pub(super) async fn send(
@@ -122,7 +122,7 @@ async fn apart<T: Send + 'static>(
         Ok(Ok(place)) => place,
         Ok(Err(_)) | Err(_) => {
             return Err(format!(
-                "this answer was not read within {seconds} s, since others are still being read; try again later"
+                "this response was not read within {seconds} s, since others are still being read; try again later"
             ));
         }
     };
@@ -135,12 +135,12 @@ async fn apart<T: Send + 'static>(
         Ok(Ok(done)) => Ok(done),
         Ok(Err(_)) => Err("an internal error of Sandbridge; its log says more".to_owned()),
         Err(_) => Err(format!(
-            "extracting from the answer took longer than {seconds} s; make `responseExtract` simpler"
+            "extracting from the response took longer than {seconds} s; make `responseExtract` simpler"
         )),
     }
 }
 
-/// The reason why there is no answer. It reveals nothing of an address except its host.
+/// The reason why there is no response. It reveals nothing of an address except its host.
 fn reason(tool: &HttpTool, error: &guard::Error) -> String {
     match error {
         guard::Error::Elsewhere(url) => format!(
@@ -157,7 +157,7 @@ fn reason(tool: &HttpTool, error: &guard::Error) -> String {
     }
 }
 
-/// An answer as models read it: its status, and the extracted part or the whole content.
+/// A response as models read it: its status, and the extracted part or the whole content.
 fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
     let Answered { status, media_type, content, is_cut } = answered;
     let is_error = *status >= 400;
@@ -184,7 +184,7 @@ fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
         },
         Some(value) => (String::new(), value.to_string(), true),
         None if !is_error && !tool.extract().is_whole() => {
-            let why = if *is_cut { "the answer is too large" } else { "the answer is not JSON" };
+            let why = if *is_cut { "the response is too large" } else { "the response is not JSON" };
             (format!(" (`responseExtract` was not applied: {why})"), text, !is_cut)
         }
         None => (String::new(), text, !is_cut),
@@ -246,7 +246,7 @@ mod tests {
             ("$.data.key", "HTTP 200\n[secret KEY]"),
             (
                 "$.data[?@ == 's3cret-key']",
-                "HTTP 200 (`responseExtract` was not applied: the JSONPath finds nothing in the answer)\n{\"data\":{\"key\":\"[secret KEY]\",\"name\":\"a\"}}",
+                "HTTP 200 (`responseExtract` was not applied: the JSONPath finds nothing in the response)\n{\"data\":{\"key\":\"[secret KEY]\",\"name\":\"a\"}}",
             ),
             ("", "HTTP 200\n{\"data\":{\"key\":\"[secret KEY]\",\"name\":\"a\"}}"),
         ] {
@@ -261,7 +261,7 @@ mod tests {
         );
         assert_eq!(
             of("a", 200, b"text s3cr", true).text,
-            "HTTP 200 (`responseExtract` was not applied: the answer is too large)\ntext \n[the rest is left out]"
+            "HTTP 200 (`responseExtract` was not applied: the response is too large)\ntext \n[the rest is left out]"
         );
         let long = of("", 200, "x".repeat(HTTP_TOLD_BYTES + 1).as_bytes(), false);
         assert!(long.text.len() < HTTP_TOLD_BYTES + 100 && long.text.ends_with("left out]"));

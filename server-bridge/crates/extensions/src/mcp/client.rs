@@ -161,7 +161,7 @@ impl Client {
         event: impl FnOnce(Box<R>, oneshot::Sender<T>) -> Event,
     ) -> Result<Option<T>, ErrorData> {
         if serde_json::to_writer(Room(MCP_ASK_BYTES), &request).is_err() {
-            let why = format!("a request has at most {MCP_ASK_BYTES} bytes");
+            let why = format!("a request can have at most {MCP_ASK_BYTES} bytes");
             return Err(ErrorData::invalid_params(why, None));
         }
         let Ok(_place) = self.asking.try_acquire() else {

@@ -145,7 +145,7 @@ impl Spec {
         }
     }
 
-    /// The way in which it is reached, as the API names it.
+    /// The way in which the server is reached, as the API names it.
     pub(super) fn transport(&self) -> McpTransport {
         match self.launch {
             Launch::Program { .. } => McpTransport::Stdio,
@@ -161,8 +161,8 @@ impl Spec {
         of_words(words, env.iter().map(|(name, value)| (name.as_str(), value.as_str())), &[])
     }
 
-    /// Its secrets with their values, for a definition that its user did not write: values in a file are not secret, and
-    /// they may change what runs.
+    /// The server's secrets with their values, for a definition that its user did not write: values in a file are not secret, and they may change
+    /// what runs.
     pub(super) fn told_secrets(&self) -> Vec<String> {
         match &self.launch {
             Launch::Program { env, .. } => {

@@ -35,11 +35,11 @@ use crate::limits::{
 
 /// A request of a server during a call.
 pub(super) enum Event {
-    /// It reports progress, as text.
+    /// The server reports progress, as text.
     Progress(String),
-    /// It asks the user something; the answer is sent to the channel.
+    /// The server asks the user something; the answer is sent to the channel.
     Asks(Box<ElicitRequestParams>, oneshot::Sender<ElicitResult>),
-    /// It asks the user's model for an answer, which is sent to the channel.
+    /// The server asks the user's model for an answer, which is sent to the channel.
     Samples(Box<CreateMessageRequestParams>, oneshot::Sender<Result<CreateMessageResult, ErrorData>>),
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Connection {
     is_stale: Arc<AtomicBool>,
     /// The server's resources that are watched.
     pub(super) watched: Watched,
-    /// Its tools, as last listed and recorded. The task that lists them holds the lock.
+    /// The server's tools, as last listed and recorded. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,
     /// True once a call was not answered in time: the next call gets another connection.
     is_suspect: AtomicBool,
@@ -160,7 +160,7 @@ where
         .is_some_and(|info| info.protocol_version.has_initialize() && info.capabilities.logging.is_some())
     {
         let level = service.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
-        // The server's log messages help people, but it also works without them.
+        // The server's log messages help people, but the connection also works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
     Ok(Connection {

@@ -108,7 +108,7 @@ fn shortened(text: &str) -> String {
     quoted(&text.chars().take(MCP_QUESTION_CHARS).collect::<String>())
 }
 
-/// The same without a limit on its length.
+/// A server's own text, quoted like [`shortened`], without a limit on its length.
 pub(super) fn quoted(text: &str) -> String {
     visible::whole(text).lines().collect::<Vec<_>>().join("\n  | ")
 }

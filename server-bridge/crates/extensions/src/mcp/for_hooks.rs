@@ -40,7 +40,7 @@ impl McpServers {
         };
         if inner.is_plan(&owner).await? && !known.accepted.says_it_only_reads() {
             return Err(format!(
-                "in plan mode, {tool:?} is not called: its server does not say that it only reads"
+                "in plan mode, {tool:?} is not called: its server does not declare it as read-only"
             ));
         }
         let called = connection.call(tool, arguments, patience.min(server.spec.patience), None).await?;

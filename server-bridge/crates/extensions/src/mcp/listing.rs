@@ -22,10 +22,10 @@ pub(super) struct Listing {
     pub(super) era: Era,
     /// True if it has resources.
     pub(super) has_resources: bool,
-    /// Its prompts, which its user calls.
+    /// The server's prompts, which its user calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) prompts: Vec<ServerPrompt>,
-    /// Its tools in its own order, followed by those that it no longer lists.
+    /// The server's tools in its own order, followed by those that it no longer lists.
     pub(super) tools: Vec<Pinned>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Era {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pinned {
     pub(super) accepted: Definition,
-    /// Its current definition, if that differs.
+    /// The tool's current definition, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) changed: Option<Definition>,
     /// True if the server does not list it at the moment. It stays pinned, because it may return with another
@@ -90,7 +90,7 @@ impl Definition {
         let kind = self.schema.get("type");
         let annotations = self.annotations.to_string().len();
         if self.name.is_empty() || self.name.len() > MCP_TOOL_NAME_BYTES {
-            Some(format!("its name does not have 1 to {MCP_TOOL_NAME_BYTES} bytes"))
+            Some(format!("its name must have 1 to {MCP_TOOL_NAME_BYTES} bytes"))
         } else if annotations > MCP_TOOL_DESCRIPTION_BYTES {
             Some(format!(
                 "its annotations have {annotations} bytes; the maximum is {MCP_TOOL_DESCRIPTION_BYTES}"

@@ -59,7 +59,7 @@ type Refreshing = Arc<AsyncMutex<()>>;
 pub(super) struct Logins {
     /// The logins that have begun, by their `state` parameter.
     pending: Mutex<HashMap<String, Pending>>,
-    /// One refresh at a time for each user's server.
+    /// The locks that allow one refresh at a time for each user's server.
     refreshes: Mutex<HashMap<Key, Refreshing>>,
     /// The last challenge of each user's server: what it requires beyond what was granted.
     challenges: Mutex<HashMap<Key, String>>,
@@ -94,7 +94,7 @@ impl Who {
     }
 }
 
-/// The parameters of a login that begins.
+/// The parameters of a new login.
 pub(super) struct Start<'a> {
     pub(super) redirect_uri: &'a str,
     pub(super) client_id: Option<&'a str>,

@@ -198,7 +198,7 @@ impl Offers for McpServers {
 }
 
 impl Inner {
-    /// The tools of a turn that begins.
+    /// The tools for a new turn.
     async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
         let (sandbox, ready) = self.ready(user, Some(chat)).await?;
         if ready.is_empty() {

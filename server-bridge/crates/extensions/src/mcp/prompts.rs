@@ -66,7 +66,7 @@ pub(super) fn usable(listed: Vec<Prompt>) -> Vec<ServerPrompt> {
 }
 
 impl ServerPrompt {
-    /// Its name as a command.
+    /// The prompt's name as a command.
     fn word(&self, server: &Server) -> String {
         format!("{}:{}", names::prefix(&server.name), names::clean(&self.name))
     }

@@ -92,7 +92,7 @@ fn request(params: CreateMessageRequestParams) -> Result<SampleRequest, String> 
         return Err("a request with tools is not supported".to_owned());
     }
     if params.messages.len() > MCP_SAMPLE_MESSAGES {
-        return Err(format!("a request has at most {MCP_SAMPLE_MESSAGES} messages"));
+        return Err(format!("a request can have at most {MCP_SAMPLE_MESSAGES} messages"));
     }
     let system = params.system_prompt.unwrap_or_default();
     let (mut texts, mut bytes): (Vec<(Role, String)>, usize) = (Vec::new(), system.len());
@@ -114,7 +114,7 @@ fn request(params: CreateMessageRequestParams) -> Result<SampleRequest, String> 
         }
     }
     if bytes > MCP_SAMPLE_BYTES {
-        return Err(format!("a request has at most {MCP_SAMPLE_BYTES} bytes"));
+        return Err(format!("a request can have at most {MCP_SAMPLE_BYTES} bytes"));
     }
     let is_talk =
         matches!(texts.first(), Some((Role::User, _))) && matches!(texts.last(), Some((Role::User, _)));

@@ -95,7 +95,7 @@ impl Tool for McpTool {
             .collect();
         if !missing.is_empty() {
             return Err(format!(
-                "the arguments lack {}; its schema is {}",
+                "the arguments lack {}; the tool's schema is {}",
                 missing.join(", "),
                 self.parameters()
             ));

@@ -125,7 +125,7 @@ fn scope_of(challenge: &str) -> Option<String> {
     (!scope.is_empty()).then(|| scope.to_owned())
 }
 
-/// The error status of a server that is busy or broken; `None` for other answers.
+/// The error status of a server that is busy or broken; `None` for other responses.
 fn busy_or_broken(answer: &Answer) -> Option<HttpStatusError> {
     let status = status_of(answer);
     let retry_after = answer.header(RETRY_AFTER).filter(|text| text.len() <= RETRY_AFTER_BYTES);
@@ -133,7 +133,7 @@ fn busy_or_broken(answer: &Answer) -> Option<HttpStatusError> {
         .then(|| HttpStatusError::new(status.as_u16(), retry_after.map(str::to_owned)))
 }
 
-/// The events of an answer, each limited in size.
+/// The events of a response, each limited in size.
 fn events(answer: Answer, most_bytes: usize) -> BoxStream<'static, Result<Sse, SseError>> {
     let mut bound = EventBound::new(most_bytes);
     let pieces = answer.stream().map_err(std::io::Error::other).map(move |piece| {
@@ -151,7 +151,7 @@ fn events(answer: Answer, most_bytes: usize) -> BoxStream<'static, Result<Sse, S
     SseStream::from_bytes_stream(pieces).boxed()
 }
 
-/// The whole body of an answer.
+/// The whole body of a response.
 async fn whole(answer: Answer, most_bytes: usize) -> Result<Bytes, Error> {
     let too_large = Error::ResponseBodyTooLarge { max_size: most_bytes };
     if answer.length().is_some_and(|length| length > most_bytes as u64) {
@@ -189,7 +189,7 @@ fn rejected_discovery(
     Some(StreamableHttpPostResponse::Json(error, None))
 }
 
-/// Converts an answer that reports a failure to a message or an error.
+/// Converts a response that reports a failure to a message or an error.
 async fn failure(
     answer: Answer,
     message: &ClientJsonRpcMessage,
@@ -285,7 +285,7 @@ impl StreamableHttpClient for ViaClient {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session_id)),
             Err(_) if awaits_nothing(&message) => Ok(StreamableHttpPostResponse::Accepted),
             Err(error) => Err(Error::UnexpectedServerResponse(Cow::Owned(format!(
-                "its answer is not a valid message: {error}"
+                "its response is not a valid message: {error}"
             )))),
         }
     }

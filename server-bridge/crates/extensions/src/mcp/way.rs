@@ -15,9 +15,9 @@ use crate::via::{Failed, Request, Via};
 /// The route. Cheap to clone.
 #[derive(Clone)]
 pub(super) enum Way {
-    /// From this server.
+    /// Requests are sent from this server.
     Server(Talker),
-    /// From a machine, and only from there: a private address is another host in another network.
+    /// Requests are sent from a machine, and only from there: a private address is another host in another network.
     Machine(Box<Via>),
 }
 
@@ -31,7 +31,7 @@ impl Inner {
     }
 }
 
-/// Requests to providers: redirects are not followed, and answers are limited in size.
+/// Requests to providers: redirects are not followed, and responses are limited in size.
 impl OAuthHttpClient for Way {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
@@ -53,7 +53,7 @@ impl Way {
         }
     }
 
-    /// Sends a request, and reads the whole answer.
+    /// Sends a request, and reads the whole response.
     pub(super) async fn send(
         &self,
         request: http::Request<Vec<u8>>,
@@ -93,7 +93,7 @@ impl Way {
 }
 
 fn too_long() -> guard::Error {
-    guard::Error::Network(format!("its answer is longer than {MCP_LOGIN_ANSWER_BYTES} bytes"))
+    guard::Error::Network(format!("its response is longer than {MCP_LOGIN_ANSWER_BYTES} bytes"))
 }
 
 async fn answer(request: reqwest::RequestBuilder) -> Result<http::Response<Vec<u8>>, guard::Error> {

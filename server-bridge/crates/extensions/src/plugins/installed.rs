@@ -24,9 +24,9 @@ pub(crate) struct Installed {
     pub(crate) plugin: Plugin,
     /// The directory of its files in a workspace.
     pub(crate) root: String,
-    /// Its files: their paths in the plugin, and the SHA-256 of their content.
+    /// The plugin's files: their paths in the plugin, and the SHA-256 of their content.
     pub(super) files: Vec<(String, String)>,
-    /// Its skills and roles, by the names that they have here.
+    /// The plugin's skills and roles, by the names that they have here.
     pub(super) shelved: Arc<Shelved>,
 }
 
@@ -47,19 +47,19 @@ impl Installed {
         Ok(Self { name, hash, plugin, root, files, shelved })
     }
 
-    /// Its skills, by the names that they have here.
+    /// The plugin's skills, by the names that they have here.
     pub(crate) fn skills(&self) -> &[Skill] {
         &self.shelved.skills
     }
 
-    /// Its variables on a machine with this workspace.
+    /// The plugin's variables on a machine with this workspace.
     pub(crate) fn variables(&self, workspace: &str) -> Variables {
         let root = format!("{}/{}", workspace.trim_end_matches('/'), self.root);
         Variables { data: format!("{root}-data"), root }
     }
 }
 
-/// Its skills and roles as `PLUGIN:NAME`, with the paths that their files will have in a workspace.
+/// The plugin's skills and roles as `PLUGIN:NAME`, with the paths that their files will have in a workspace.
 fn shelved(plugin: &Plugin, name: &str, root: &str) -> Result<Shelved, String> {
     let variables = Variables { root: root.to_owned(), data: format!("{root}-data") };
     let placed = |path: &PluginPath| {

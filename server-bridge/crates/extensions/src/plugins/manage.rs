@@ -17,7 +17,7 @@ use crate::{Error, Result, approvals};
 struct Looked {
     tree: Tree,
     plugin: Installed,
-    /// Its origin, as text.
+    /// The plugin's origin, as text.
     source: String,
     problems: Vec<Problem>,
 }

@@ -97,7 +97,7 @@ impl Plugins {
         Ok(found)
     }
 
-    /// The same, for a caller that can continue without them: a failure is only logged.
+    /// The plugins that a user has enabled, for a caller that can continue without them: a failure is only logged.
     pub(crate) async fn readable(&self, user: UserId) -> Vec<Arc<Installed>> {
         self.of(user).await.unwrap_or_else(|error| {
             tracing::error!(%error, "the plugins of a user could not be read");

@@ -47,7 +47,7 @@ pub(super) async fn tree_on(sandbox: &Sandbox, directory: &str) -> Result<Tree, 
                     _ => {
                         let place = visible::line(&joined(directory, &path));
                         return Err(format!(
-                            "{place} is a link or a special file; a plugin has plain files only"
+                            "{place} is a link or a special file; a plugin can contain only regular files"
                         ));
                     }
                 }

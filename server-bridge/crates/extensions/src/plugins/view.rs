@@ -58,7 +58,7 @@ pub(super) fn problem(problem: &plugins::Problem) -> Problem {
     Problem::new(&problem.text).at(&problem.place)
 }
 
-/// Its hooks, and the problems of those that cannot be used.
+/// The plugin's hooks, and the problems of those that cannot be used.
 fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<Problem>) {
     let sources: Vec<Source<'_>> = plugin
         .hooks

@@ -10,7 +10,7 @@ use super::Inner;
 
 /// The messenger whose channels have apps.
 const KIND: &str = "feishu";
-/// The address of channels without one in their settings.
+/// The default address, for channels whose settings contain none.
 const DOMAIN: &str = "https://open.feishu.cn";
 
 /// The app of a channel.

@@ -1,4 +1,4 @@
-//! The requests to Feishu's login, and its answers. There is no I/O here.
+//! The requests to Feishu's login, and its responses. There is no I/O here.
 //!
 //! Feishu's documentation calls a person's token `user_access_token`; that token and its refresh token are issued by
 //! `authen/v2/oauth/token`. Each refresh token is accepted once.
@@ -87,7 +87,7 @@ pub(super) fn by_refresh(client_id: &str, secret: &str, refresh_token: &str) -> 
     })
 }
 
-/// Reads the answer to such a request.
+/// Reads the response to a token request.
 pub(super) fn tokens(status: u16, answer: &[u8]) -> Result<Tokens, Refused> {
     let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
     let text = |key: &str| answer[key].as_str().unwrap_or_default();
@@ -105,7 +105,7 @@ pub(super) fn tokens(status: u16, answer: &[u8]) -> Result<Tokens, Refused> {
         token.map(str::to_owned)
     };
     let Some(access_token) = token("access_token") else {
-        return Err(Refused::Failed("the answer has no token".to_owned()));
+        return Err(Refused::Failed("the response has no token".to_owned()));
     };
     let lifetime_s = answer["expires_in"].as_u64().unwrap_or(0);
     Ok(Tokens { access_token, lifetime_s, refresh_token: token("refresh_token") })

@@ -30,7 +30,7 @@ pub(super) struct Grant {
     refresh_at_ms: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<String>,
-    /// When the user logged in, in Unix milliseconds.
+    /// The time at which the user logged in, in Unix milliseconds.
     pub(super) since_ms: i64,
 }
 

@@ -35,7 +35,7 @@ use crate::{Error, Result};
 /// Something of a workspace that needs its user's approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its name, unique within its kind.
+    /// The item's name, unique within its kind.
     pub name: String,
     /// The file that defines it.
     pub origin: String,

@@ -3,7 +3,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// A server that answers every request with these bytes and keeps the connection open if told to.
+/// A server that answers every request with these bytes, and keeps the connection open if `stays_open`.
 async fn serves(answer: &'static str, stays_open: bool) -> u16 {
     // Another test may have installed it first.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -14,7 +14,7 @@ async fn serves(answer: &'static str, stays_open: bool) -> u16 {
         while let Ok((mut socket, _)) = listener.accept().await {
             let mut head = [0; 4096];
             let read = socket.read(&mut head).await;
-            // The client may be gone.
+            // The client may have disconnected.
             let _ = socket.write_all(answer.as_bytes()).await;
             if stays_open && read.is_ok() {
                 open.push(socket);

@@ -17,7 +17,7 @@ async fn serves(answer: String) -> (String, tokio::task::JoinHandle<String>) {
             let count = socket.read(&mut part).await.unwrap();
             request.extend_from_slice(&part[..count]);
         }
-        // The client may have read enough.
+        // The client may have disconnected after it read enough.
         let _ = socket.write_all(answer.as_bytes()).await;
         String::from_utf8(request).unwrap()
     });

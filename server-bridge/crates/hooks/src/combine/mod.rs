@@ -51,7 +51,7 @@ impl Combiner {
         }
     }
 
-    /// Denies everything: the administrator's hooks are incomplete.
+    /// Denies everything, because the administrator's hooks are incomplete.
     pub(crate) fn close(&mut self, why: &str) {
         let speaker = Speaker { hook: String::new(), layer: Layer::Managed, origin: "server".to_owned() };
         self.decide(speaker, Decision::Deny, bounded(why, REASON_BYTES));

@@ -68,7 +68,7 @@ pub struct Combined {
     pub messages: Vec<Line>,
     /// The failures of handlers, for people.
     pub failures: Vec<Line>,
-    /// Remarks for people who read the log: unused parts of results, and plain output.
+    /// Comments for people who read the log, about unused parts of results and about plain output.
     pub notes: Vec<Line>,
     /// The call with its new arguments. They must be parsed again, and their access computed again.
     pub updated: Option<Call>,

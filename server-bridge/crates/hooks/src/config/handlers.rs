@@ -127,7 +127,7 @@ fn rules(action: Action, fields: &Fields<'_>) -> Result<Handler, String> {
         Some("allow") => Some(OnFailure::Allow),
         Some("deny") => Some(OnFailure::Deny),
         Some("ask") => Some(OnFailure::Ask),
-        Some(other) => return Err(format!("onFailure is {}; it may be allow, deny or ask", quoted(other))),
+        Some(other) => return Err(format!("onFailure is {}; it must be allow, deny or ask", quoted(other))),
     };
     Ok(Handler {
         timeout: fields.seconds("timeout")?,

@@ -213,8 +213,9 @@ impl Reader {
                     for (at, item) in items.iter().enumerate() {
                         let place = format!("{place}[{at}]");
                         if at >= GROUPS_OF_EVENT {
-                            let text =
-                                format!("an event may have {GROUPS_OF_EVENT} groups; the others are refused");
+                            let text = format!(
+                                "an event can have at most {GROUPS_OF_EVENT} groups; the others are refused"
+                            );
                             self.problem(Severity::Refused, &place, Some(event), text);
                             break;
                         }

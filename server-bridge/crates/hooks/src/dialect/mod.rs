@@ -10,14 +10,14 @@ pub use tools::{Name, main_name, names, subject_fields, subjects};
 /// A dialect in which hooks are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
-    /// Ours: `Shell`, `path`.
+    /// Our own dialect: `Shell`, `path`.
     Own,
-    /// That of Claude Code and Codex: `Bash`, `file_path`.
+    /// The dialect of Claude Code and Codex: `Bash`, `file_path`.
     Peer,
 }
 
 impl Dialect {
-    /// Both of them.
+    /// Both dialects.
     pub const ALL: [Self; 2] = [Self::Own, Self::Peer];
 
     /// The dialect's name in canonical texts.

@@ -205,7 +205,7 @@ impl Loader<'_> {
         }
     }
 
-    /// In this case the administrator's hooks are unknown: no tool runs until the file can be read, but people can
+    /// Handles an administrator's document that cannot be read: its hooks are unknown, so no tool runs until the file can be read, but people can
     /// still chat.
     fn unreadable(&mut self, source: &Source<'_>, error: &Invalid) {
         let event = (source.layer == Layer::Managed).then_some(Event::PreToolUse);

@@ -45,7 +45,7 @@ pub enum Raw {
     TimedOut(Duration),
     /// The handler could not be run, or its machine was lost; contains the reason.
     Failed(String),
-    /// A server answered.
+    /// A server sent a response.
     Http {
         /// The HTTP status.
         status: u16,
@@ -54,11 +54,11 @@ pub enum Raw {
         /// True if there was more.
         is_cut: bool,
     },
-    /// A tool answered.
+    /// A tool returned a result.
     Tool {
-        /// The texts of its answer.
+        /// The texts that the tool returned.
         text: String,
-        /// True if it reports an error.
+        /// True if the tool reports an error.
         is_error: bool,
     },
     /// A model answered.
@@ -105,7 +105,7 @@ pub struct Said {
     pub background: Option<Duration>,
     /// The reason why the handler failed, if it did.
     pub failure: Option<String>,
-    /// Remarks about parts that are not used.
+    /// Comments about parts that are not used.
     pub notes: Vec<String>,
 }
 

@@ -136,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// If an answer contains several decisions, the strictest counts.
+    /// Records a decision; if an answer contains several, the strictest counts.
     fn decide(&mut self, decision: Decision) {
         self.said.decision = self.said.decision.max(Some(decision));
     }

@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's Messages API.
 
 mod read;
 mod write;
@@ -12,7 +12,7 @@ use crate::transport::Call;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic;
 
-/// The version of the interface that this speaks.
+/// The version of the API that requests ask for.
 const VERSION: &str = "2023-06-01";
 
 impl Dialect for Anthropic {

@@ -1,4 +1,4 @@
-//! An answer's events in Anthropic's messages format.
+//! Reads the events of an answer in the format of Anthropic's Messages API.
 
 use serde::Deserialize;
 
@@ -97,7 +97,7 @@ struct Counted {
 
 #[derive(Default)]
 pub(super) struct Decoder {
-    /// The open block of reasoning, and its signature so far.
+    /// The index of the open block of reasoning, and its signature so far.
     thinking: Option<(u64, Option<String>)>,
     has_stopped: bool,
 }

@@ -1,7 +1,7 @@
-//! A request in Anthropic's messages format.
+//! Writes a request in the format of Anthropic's Messages API.
 //!
-//! A provider's cache holds everything before a mark. There may be four: one after the tools, one after the static part of the
-//! system prompt, and two that move along with the conversation, so that each call finds what the previous one stored.
+//! A provider's cache holds everything before a mark. A request can have four: one after the tools, one after the static part of the system prompt,
+//! and two that move along with the conversation, so that each call finds what the previous one stored.
 
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
     let head = head(&Head {
         model: &request.model,
         stream: true,
-        // Reasoning counts as answering here.
+        // In this format the limit on the answer includes reasoning.
         max_tokens: request.max_tokens.saturating_add(request.thinking_tokens.unwrap_or(0)),
         thinking: request.thinking_tokens.map(|budget_tokens| Thinking { r#type: "enabled", budget_tokens }),
         tools,
@@ -157,7 +157,7 @@ fn remind(text: &str, written: &mut crate::draft::Written<'_>) {
     written.add(at, [b","].into_iter().flatten().copied().chain(added).collect::<Vec<u8>>());
 }
 
-/// Messages of one role in a row are one turn, tool results among the user's.
+/// Consecutive messages of the same role form one turn; tool results belong to the user's turns.
 struct Messages;
 
 impl Wording for Messages {

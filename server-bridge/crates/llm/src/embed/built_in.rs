@@ -31,7 +31,7 @@ impl BuiltIn {
         Self { weights, model: OnceCell::new(), passages: Semaphore::new(1) }
     }
 
-    /// The error that a use would have now, if the file of weights is absent.
+    /// The error that using the embedder would return now, if the file of weights is absent.
     #[must_use]
     pub fn absent(&self) -> Option<Error> {
         (!self.weights.is_file()).then(|| Error::Absent(self.weights.display().to_string()))
@@ -71,7 +71,7 @@ impl BuiltIn {
     }
 }
 
-/// Runs computation on a thread where blocking is allowed.
+/// Runs a computation on a thread where blocking is allowed.
 async fn in_background<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
     spawn_blocking(run)
         .await

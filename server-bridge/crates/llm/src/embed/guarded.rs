@@ -19,13 +19,13 @@ const TRIAL: &str = "ready";
 pub type Embedders =
     Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<Option<Guarded>, String>> + Send + Sync>;
 
-/// The pauses of one embedder. Clones are the same.
+/// The pauses of one embedder. Cheap to clone; all clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Rest(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// How often it failed in a row.
+    /// The number of consecutive failures.
     failed: u32,
     /// The last failure, and the end of the pause after it.
     last: Option<(Error, Instant)>,
@@ -40,7 +40,7 @@ pub struct Guarded {
 }
 
 impl Rest {
-    /// The last failure and the rest of the pause after it, if that is not over.
+    /// The last failure and the remaining pause after it, if the pause is not over.
     #[must_use]
     pub fn left(&self) -> Option<(Error, Duration)> {
         let now = Instant::now();
@@ -86,7 +86,7 @@ impl Guarded {
         Self { embedder, setting, rest }
     }
 
-    /// The same as for [`Embedder::model`].
+    /// The model's name; see [`Embedder::model`].
     #[must_use]
     pub fn model(&self) -> &str {
         self.embedder.model()
@@ -98,7 +98,7 @@ impl Guarded {
         &self.setting
     }
 
-    /// True for one in this process.
+    /// True for an embedder in this process.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         matches!(self.embedder, Embedder::BuiltIn(_))
@@ -110,7 +110,7 @@ impl Guarded {
         &self.rest
     }
 
-    /// The vector of a question, within 3 s: someone waits for it. Any failure begins a pause, in which it is not asked.
+    /// The vector of a question, within 3 s, because a user waits for it. Any failure begins a pause, in which it is not asked.
     ///
     /// # Errors
     /// Any of [`Error`]; during a pause, the failure before it.
@@ -132,9 +132,8 @@ impl Guarded {
         result
     }
 
-    /// The vectors of passages, in their order; `None` for a passage that the embedder refuses while it accepts others.
-    /// All have `dimensions` numbers, or as many as the first one. This takes long. A failure of the embedder itself
-    /// begins a pause.
+    /// The vectors of passages, in their order; `None` for a passage that the embedder refuses while it accepts others. All have `dimensions`
+    /// numbers, or as many as the first one. This can take a long time. A failure of the embedder itself begins a pause.
     ///
     /// # Errors
     /// Any of [`Error`]: the embedder's failure; then no vector is returned.
@@ -194,7 +193,7 @@ impl Guarded {
     }
 }
 
-/// True for a failure that other texts would have, too.
+/// True for a failure that other texts would cause, too.
 fn is_its_own(error: &Error) -> bool {
     let is_other_dimension = matches!(error, Error::Vector(search::vectors::Error::Dimension { .. }));
     error.is_passing() || is_other_dimension || matches!(error, Error::Absent(_) | Error::Unusable(_))

@@ -35,18 +35,18 @@ pub use wire::Protocol;
 /// The reason why there are no vectors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The file of the built-in embedder is absent; with its path.
+    /// The file of the built-in embedder is absent; contains its path.
     #[error(
         "the built-in embedder's file {0} is not installed; put it there with scripts/build, or choose another embedder"
     )]
     Absent(String),
-    /// The file cannot be used; with the reason.
+    /// The file cannot be used; contains the reason.
     #[error("{0}")]
     Unusable(String),
-    /// The provider did not answer; with the reason.
+    /// The provider did not answer; contains the reason.
     #[error("the embedder does not answer: {0}; check its subscription, or choose another embedder")]
     Provider(#[from] crate::Error),
-    /// The provider's answer has more or fewer vectors than texts were sent.
+    /// The number of vectors in the provider's response is not the number of texts that were sent.
     #[error("the embedder returned {found} vectors for {expected} texts; choose another model")]
     Count {
         /// The number of texts.
@@ -68,12 +68,12 @@ pub fn key_without_provider(key: &str) -> Option<&str> {
     key.rsplit_once(AT_PROVIDER).map(|(before, _)| before)
 }
 
-/// An embedder, which turns texts into vectors. Clones are the same embedder.
+/// An embedder, which turns texts into vectors. Cheap to clone; all clones share their state.
 #[derive(Clone, Debug)]
 pub enum Embedder {
-    /// In this process.
+    /// The built-in embedder, in this process.
     BuiltIn(Arc<BuiltIn>),
-    /// At a provider.
+    /// An embedder at a provider.
     Remote(Arc<Remote>),
 }
 
@@ -184,7 +184,7 @@ impl Embedder {
         vectors.into_iter().next().ok_or(Error::Count { expected: 1, found })
     }
 
-    /// The vectors of passages, in the order of the passages. This takes long; the future can be dropped between two batches.
+    /// The vectors of passages, in the order of the passages. This can take a long time; the future can be dropped between two batches.
     ///
     /// # Errors
     /// Any of [`Error`]; then no vector is returned.
@@ -265,7 +265,7 @@ impl Remote {
     }
 }
 
-/// An answer's body; `None` if it has more bytes.
+/// A response's body; `None` if it has more bytes than the limit.
 async fn whole(mut answer: Answer, limit: usize) -> Result<Option<Vec<u8>>, crate::Error> {
     let mut body = Vec::new();
     while let Some(bytes) = answer.body.next().await {

@@ -87,7 +87,7 @@ impl Protocol {
     /// The numbers of each text, in the order of the texts.
     ///
     /// # Errors
-    /// [`Error::Nonsense`] if the body is not such an answer.
+    /// [`Error::Nonsense`] if the body is not in the protocol's format.
     pub(super) fn read(self, body: &[u8]) -> Result<Vec<Vec<f32>>, Error> {
         let numbers =
             |numbers: Vec<Number>| numbers.into_iter().map(|number| number.0.unwrap_or(f32::NAN)).collect();

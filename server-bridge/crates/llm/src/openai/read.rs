@@ -1,4 +1,4 @@
-//! An answer's events in the chat completions format.
+//! Reads the events of an answer in the chat completions format.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use crate::dialect::{Decode, Told};
 use crate::error::Error;
 use crate::reply::{Delta, Stop, Usage};
 
-/// The marker of the end.
+/// The data of the event that ends a stream.
 const DONE: &str = "[DONE]";
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! A request in the chat completions format.
+//! Writes a request in the chat completions format.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -123,8 +123,7 @@ pub(super) fn body(request: &Request, draft: &mut Draft) -> Vec<Bytes> {
     }
     let mut written = draft.write::<ChatCompletions>(request);
     if let Some(reminder) = &request.reminder {
-        // Added to the last text of the user or a tool: not every server accepts two of the user's in a row, or one after a
-        // tool's.
+        // Added to the last text of the user or a tool: not every server accepts two user messages in a row, or a user message after a tool's.
         let last = written.last();
         let (end, ending) = last.map_or((0, Ending::Closed), |passage| (passage.end, passage.ending));
         let (at, added) = match ending {
@@ -172,8 +171,8 @@ impl Wording for ChatCompletions {
         matches!(next, Message::Tool(_))
     }
 
-    /// A tool's message contains only text. Its images follow as the user's, after all results of an answer: anything between
-    /// those is refused.
+    /// A tool's message contains only text. Images follow in a user message after all results of an answer, since anything between the results is
+    /// refused.
     fn write(messages: &[Arc<Message>], out: &mut Writer) -> Ending {
         let (mut images, mut ending) = (Vec::new(), Ending::Closed);
         for message in messages {

@@ -9,7 +9,7 @@ use crate::tree::PluginPath;
 /// A command that people start by `/NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// Its name, with its directories before it, such as `git:commit`; without the plugin's name.
+    /// The command's name, with its directories before it, such as `git:commit`; without the plugin's name.
     pub name: String,
     /// A description of its purpose.
     pub description: String,
@@ -23,7 +23,7 @@ pub struct Command {
     pub model: String,
     /// False if only people can start it.
     pub is_for_models: bool,
-    /// Its file; `None` if it is defined in the manifest.
+    /// The command's file; `None` if it is defined in the manifest.
     pub path: Option<PluginPath>,
     /// The prompt, see [`crate::expand`].
     pub text: String,

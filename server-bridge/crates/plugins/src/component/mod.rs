@@ -35,6 +35,6 @@ pub struct Server {
     pub place: String,
     /// The server's name.
     pub name: String,
-    /// Its entry of `mcpServers`, in which variables are not replaced.
+    /// The server's entry of `mcpServers`, in which variables are not replaced.
     pub definition: Value,
 }

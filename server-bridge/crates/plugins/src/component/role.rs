@@ -7,7 +7,7 @@ use crate::tree::PluginPath;
 /// A role that a sub-agent can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// Its name: the one in its front matter, or else that of its file.
+    /// The role's name: the one in its front matter, or else that of its file.
     pub name: String,
     /// A description of when to call it.
     pub description: String,

@@ -11,7 +11,7 @@ use crate::tree::PluginPath;
 /// A skill of a plugin or a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name, which is that of its directory.
+    /// The skill's name, which is that of its directory.
     pub name: String,
     /// The name in its head, if it is a different one; otherwise empty.
     pub title: String,
@@ -35,7 +35,7 @@ pub struct Skill {
     pub requires: Requires,
     /// The model that it requests; empty for the chat's model.
     pub model: String,
-    /// Its text, without the head.
+    /// The skill's text, without the head.
     pub text: String,
 }
 

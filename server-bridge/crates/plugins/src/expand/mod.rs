@@ -60,7 +60,7 @@ pub enum ExpansionError {
     Parts,
     /// An argument cannot be inserted into a shell line safely.
     #[error(
-        "`{argument}` cannot be put safely into the command line `{line}`; use an argument of letters, digits and `-_./:@` only"
+        "`{argument}` cannot be put safely into the command line `{line}`; use an argument with only letters, digits and `-_./:@`"
     )]
     Unsafe {
         /// The argument that was typed.

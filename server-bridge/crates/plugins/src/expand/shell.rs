@@ -5,8 +5,8 @@ use super::arguments::{Arguments, Place};
 use crate::limits::QUOTED_CHARS;
 use crate::text::line as shortened;
 
-/// Signs that quotes in a line do not have their usual meaning: other contexts within the line, comments, and programs
-/// that parse a text as a program again. Only plain arguments are inserted into such a line.
+/// Signs that quotes in a line do not have their normal meaning: other contexts within the line, comments, and programs that parse a text as a
+/// program again. Only plain arguments are inserted into such a line.
 const NESTED: &[&str] =
     &["`", "$(", "<<", "<(", ">(", "$'", "eval", " -c", " -e", "awk", "sed", "ssh", "xargs", "trap", "alias"];
 

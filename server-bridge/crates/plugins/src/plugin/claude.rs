@@ -21,9 +21,9 @@ pub(crate) const COMPONENTS: &[&str] = &["agents", "commands", "hooks", "mcpServ
 /// Fields that have a meaning in Claude Code but not here, with the reason.
 const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("channels", "channels of plugins are not used here"),
-    ("defaultEnabled", "its user decides here"),
+    ("defaultEnabled", "here the user decides which plugins are enabled"),
     ("dependencies", "other plugins are not installed automatically; install them too"),
-    ("engines", "there is no version of another program to check here"),
+    ("engines", "versions of other programs are not checked here"),
     ("experimental", "themes and monitors are not used here"),
     ("lspServers", "language servers are not used here"),
     ("monitors", "monitors are not used here"),
@@ -31,14 +31,14 @@ const UNUSED_FIELDS: &[(&str, &str)] = &[
     ("settings", "settings of plugins are not used here"),
     ("statusLine", "there is no status line to fill here"),
     ("themes", "themes are not used here"),
-    ("userConfig", "values of plugins are not asked for here; set them as environment variables"),
+    ("userConfig", "users are not asked for a plugin's values here; set them as environment variables"),
     ("workflows", "workflows are not used here"),
 ];
 
 /// Directories and files that have a meaning in Claude Code but not here, with the reason.
 const UNUSED_PLACES: &[(&str, &str)] = &[
     (".lsp.json", "language servers are not used here"),
-    ("bin", "its programs are not in the path of commands here"),
+    ("bin", "the plugin's programs are not on the PATH of commands here"),
     ("monitors", "monitors are not used here"),
     ("output-styles", "output styles are not used here"),
     ("settings.json", "settings of plugins are not used here"),

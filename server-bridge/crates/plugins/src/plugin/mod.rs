@@ -19,19 +19,19 @@ const PORTABLE_MANIFEST: &str = "plugin.json";
 /// A plugin that was read from its files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plugin {
-    /// Its description of itself.
+    /// The plugin's description of itself.
     pub manifest: Manifest,
-    /// Its identity: the hash of its files, see [`Tree::hash`].
+    /// The plugin's identity: the hash of its files, see [`Tree::hash`].
     pub hash: String,
-    /// Its skills; their names are unique.
+    /// The plugin's skills; their names are unique.
     pub skills: Vec<Skill>,
-    /// Its commands; their names are unique.
+    /// The plugin's commands; their names are unique.
     pub commands: Vec<Command>,
-    /// Its roles; their names are unique.
+    /// The plugin's roles; their names are unique.
     pub roles: Vec<Role>,
-    /// Its documents of hooks.
+    /// The plugin's documents of hooks.
     pub hooks: Vec<HookDocument>,
-    /// Its MCP servers; their names are unique.
+    /// The plugin's MCP servers; their names are unique.
     pub servers: Vec<Server>,
     /// The parts that are not used here.
     pub unused: Vec<Unused>,

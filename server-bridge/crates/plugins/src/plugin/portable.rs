@@ -98,7 +98,7 @@ fn check(fields: &Map<String, Value>) -> Result<(), String> {
         })
     };
     if !fields.get("author").is_none_or(is_author) {
-        return Err("must have an `author` with the texts `name`, `email` and `url` only".to_owned());
+        return Err("must have an `author` with only the strings `name`, `email` and `url`".to_owned());
     }
     let is_list = |list: &Value| list.as_array().is_some_and(|words| words.iter().all(Value::is_string));
     if !fields.get("keywords").is_none_or(is_list) {

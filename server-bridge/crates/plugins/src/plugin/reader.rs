@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         if self.taken.iter().filter(|(taken, _)| *taken == kind).count() >= COMPONENTS {
             self.refused(
                 place,
-                format!("is left out: a plugin has at most {COMPONENTS} parts of this kind ({word})"),
+                format!("is left out: a plugin can have at most {COMPONENTS} parts of this kind ({word})"),
             );
             return false;
         }

@@ -27,13 +27,13 @@ pub enum ArchiveError {
     #[error("the archive has more than {ARCHIVE_ENTRIES} entries")]
     TooManyEntries,
     /// An entry is a link.
-    #[error("`{0}` is a link; a plugin has plain files only")]
+    #[error("`{0}` is a link; a plugin can contain only regular files")]
     Link(String),
     /// An entry is not a file or directory, but for example a device or a pipe.
     #[error("`{0}` is neither a file nor a directory")]
     Special(String),
     /// An entry is encrypted, or compressed with an unknown method.
-    #[error("`{0}` is packed in a way that is not read here ({1}); pack it with plain deflate")]
+    #[error("`{0}` is packed in a way that is not supported here ({1}); pack it with plain deflate")]
     Method(String, &'static str),
     /// A part of the archive is malformed.
     #[error("the archive is damaged: {0}")]

@@ -54,7 +54,7 @@ pub enum TreeError {
     #[error("`{0}` is larger than {most} MiB", most = FILE_BYTES / 1024 / 1024)]
     FileTooLarge(String),
     /// All files together are too large.
-    #[error("the files have more than {} MiB together", TREE_BYTES / 1024 / 1024)]
+    #[error("together, the files are larger than {} MiB", TREE_BYTES / 1024 / 1024)]
     TooLarge,
     /// There are no files.
     #[error("there are no files")]

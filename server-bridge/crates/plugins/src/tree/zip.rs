@@ -100,7 +100,8 @@ impl<'a> Entry<'a> {
             return Err(ArchiveError::Method(self.name.to_owned(), "encrypted"));
         }
         let local = bytes.get(self.offset as usize..).filter(|rest| rest.starts_with(LOCAL));
-        let local = local.ok_or(ArchiveError::Damaged("an entry is not where its directory says"))?;
+        let local =
+            local.ok_or(ArchiveError::Damaged("an entry is not where the central directory places it"))?;
         let start = LOCAL_BYTES + usize::from(short(local, 26)?) + usize::from(short(local, 28)?);
         let packed = start.checked_add(self.packed as usize).and_then(|end| local.get(start..end));
         let packed = packed.ok_or(ArchiveError::Damaged("it ends within an entry"))?;
@@ -120,7 +121,7 @@ impl<'a> Entry<'a> {
         // A visitor reads all of an entry or none of it, unless it fails.
         let is_whole = checked.count == u64::from(self.size) && checked.hash.finalize() == self.crc;
         if checked.count > 0 && !is_whole {
-            return Err(ArchiveError::Damaged("an entry is not what its directory says"));
+            return Err(ArchiveError::Damaged("an entry does not match the central directory"));
         }
         Ok(checked.inner.left())
     }

@@ -66,7 +66,7 @@ impl Rule {
         }
     }
 
-    /// Remarks on the rule with this effect and this origin; `tools` are the names of known tools in addition to ours.
+    /// Warnings about the rule with this effect and this origin; `tools` are the names of known tools in addition to ours.
     pub fn warnings(&self, effect: Effect, origin: Origin, tools: &[&str]) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if let Target::Tool(name) = &self.target

@@ -16,7 +16,7 @@ pub(crate) struct ShellPattern {
     wild: Wild,
     /// The pattern without the ` *` at its end, if it has one: the command without arguments.
     alone: Option<Wild>,
-    /// Its options and its other words, if the pattern spells out its options.
+    /// The pattern's options and its other words, if the pattern spells out its options.
     sorted: Option<Sorted>,
 }
 

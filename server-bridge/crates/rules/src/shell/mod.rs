@@ -49,7 +49,7 @@ use crate::limits::LINE_BYTES;
 /// A line that was split into commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
-    /// Its commands; an inner command comes after the one that contains it.
+    /// The line's commands; an inner command comes after the one that contains it.
     pub(crate) segments: Vec<Segment>,
     /// The reasons why it cannot be fully parsed.
     pub(crate) doubts: Vec<Doubt>,
@@ -58,7 +58,7 @@ pub(crate) struct Line {
 /// One simple command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segment {
-    /// Its name and arguments, without assignments before it.
+    /// The command's name and arguments, without assignments before it.
     pub(crate) words: Vec<Word>,
     /// The files that it opens.
     pub(crate) redirects: Vec<Redirect>,
@@ -100,7 +100,7 @@ impl Segment {
         name.rsplit('/').next().unwrap_or(name)
     }
 
-    /// Its text as people would write it.
+    /// The command's text as people would write it.
     pub(crate) fn shown(&self) -> String {
         let words: Vec<&str> = self.words.iter().map(|word| word.text.as_str()).collect();
         if words.is_empty() && self.assigns { "an assignment".to_owned() } else { words.join(" ") }

@@ -13,13 +13,13 @@ pub(crate) const SPACE: char = '\u{1}';
 /// One way in which a command can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// Its words, joined.
+    /// The command's words, joined.
     pub(crate) text: String,
-    /// Its name and operands, without options, joined.
+    /// The command's name and operands, without options, joined.
     pub(crate) operands: String,
-    /// Its options, one for each letter.
+    /// The command's options, one for each letter.
     pub(crate) options: Vec<String>,
-    /// The same, if a word is only known when it runs.
+    /// The command with its unknown words, if any of its words is only known when it runs.
     pub(crate) open: Option<Open>,
 }
 

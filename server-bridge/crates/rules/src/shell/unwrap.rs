@@ -9,7 +9,7 @@ use crate::limits::{DEPTH, SEGMENTS};
 /// Adds the commands within the commands of a line, to any depth.
 pub(super) fn unwrap(line: &mut Line) {
     let mut number = 0;
-    // New segments are appended, and are examined in their turn.
+    // New segments are appended, and are examined in turn.
     while number < line.segments.len() {
         let segment = line.segments[number].clone();
         if !segment.words.is_empty() {
@@ -78,7 +78,7 @@ impl Inside<'_> {
                 self.command(begin.unwrap_or(self.words().len())..self.words().len(), false);
             }
             "mapfile" | "readarray" => self.callback(),
-            // It inserts words of its input, or those after `:::`, anywhere into its command.
+            // `parallel` inserts words of its input, or those after `:::`, anywhere into its command.
             "parallel" => self.doubt(Doubt::RunsInput(self.segment.shown())),
             // The dynamic loader, which runs a program.
             _ if name.starts_with("ld-") || name == "ld.so" => {

@@ -6,7 +6,7 @@ use super::scan::Parser;
 /// A word of a shell line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {
-    /// Its text without quotes; expansions are kept as they were written.
+    /// The word's text without quotes; expansions are kept as they were written.
     pub(crate) text: String,
     /// True if it has an expansion, whose value is only known when it runs.
     pub(crate) is_dynamic: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Word {
     pub(crate) has_tilde: bool,
     /// True if it sets a variable when it precedes a command.
     pub(super) is_assignment: bool,
-    /// Its characters, each with true unless it is an unquoted brace or comma; only kept for a word with braces.
+    /// The word's characters, each with true unless it is an unquoted brace or comma; only kept for a word with braces.
     pub(super) letters: Vec<(char, bool)>,
 }
 

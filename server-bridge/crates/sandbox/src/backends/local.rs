@@ -1,6 +1,6 @@
 //! The link to the server itself: a confined runner as a child process, one per user.
 //!
-//! Its commands are confined as everywhere else; if this machine cannot do that, the place is refused.
+//! Its commands are confined as everywhere else; if this machine cannot confine them, the place is refused.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -72,7 +72,7 @@ impl LocalPlaces {
 
 fn runner(config: &LocalConfig) -> Result<&Path, RouteError> {
     config.runner.as_deref().ok_or_else(|| {
-        unavailable("no sandbridge-runner was found beside the server; put it there".to_owned())
+        unavailable("no sandbridge-runner was found next to the server; put it there".to_owned())
     })
 }
 
@@ -164,7 +164,7 @@ fn require_confinement(facts: &RunnerFacts) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "they would not be confined there: {} missing; `sandbridge-runner doctor` says why",
+        "they would not be confined there: {} missing; `sandbridge-runner doctor` shows why",
         missing.join(", ")
     ))
 }

@@ -15,25 +15,24 @@ use crate::error::SandboxError;
 /// How a stream relates to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It carries the request itself.
+    /// The stream carries the request itself.
     Original,
-    /// It asks to resume an earlier stream's work; no answer yet.
+    /// The stream asks to resume an earlier stream's work; no answer yet.
     Attaching,
-    /// It resumed that work.
+    /// The stream resumed that work.
     Attached,
-    /// It reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is
-    /// not known yet.
+    /// The stream reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is not known yet.
     Rereading(u64),
-    /// It reads the rest of the file, which is still the same one.
+    /// The stream reads the rest of the file, which is still the same one.
     Reread(u64),
 }
 
 /// The fate of a stream whose link is lost.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It resumes over the next link.
+    /// The stream resumes over the next link.
     Waits,
-    /// It is dropped, because nothing waits for it.
+    /// The stream is dropped, because nothing waits for it.
     Gone,
     /// No later link can answer it.
     Fails(SandboxError),
@@ -68,10 +67,9 @@ pub(super) struct Entry {
     pub(super) number: u64,
     pub(super) opened_at: Instant,
     pub(super) stage: Stage,
-    /// Its events have no reader any more.
+    /// True if its events no longer have a reader.
     pub(super) is_deaf: bool,
-    /// Its events have no reader, but the work continues: arriving data is not drained, so that other clients can get
-    /// it.
+    /// True if its events have no reader but the work continues: arriving data is not drained, so that other clients can get it.
     pub(super) is_left: bool,
     pub(super) is_cancelled: bool,
     /// True if the request left this process, on any link.
@@ -82,14 +80,14 @@ pub(super) struct Entry {
     pub(super) has_arrived: bool,
     /// True if its reader was informed that the link is down.
     pub(super) is_interrupted: bool,
-    /// True for messages that its reader has already; each link sends them again.
+    /// True if its reader already has the messages about its start, which each link sends again.
     pub(super) knows_start: bool,
     pub(super) knows_exit: bool,
     /// The file whose bytes the reader gets.
     pub(super) opened: Option<FileOpened>,
     /// The number of bytes that the reader drained in total.
     pub(super) drained_bytes: u64,
-    /// This many of the next drained bytes arrived over earlier links: they give no credit on this one.
+    /// The number of the next drained bytes that arrived over earlier links; they give no credit on this one.
     pub(super) uncredited_bytes: u64,
     pub(super) input: Input,
     pub(super) _permit: OwnedSemaphorePermit,
@@ -164,7 +162,7 @@ impl Entry {
         }
     }
 
-    /// Its fate now that its link is lost.
+    /// The stream's fate now that its link is lost.
     pub(super) fn fate(&mut self, runner: &str) -> Fate {
         if self.is_left {
             return Fate::Gone;
@@ -294,6 +292,6 @@ impl Entry {
 pub(super) fn cancelled() -> SandboxError {
     SandboxError::Remote {
         kind: ErrorKind::Cancelled,
-        message: "it was cancelled before it reached the runner".to_owned(),
+        message: "the request was cancelled before it reached the runner".to_owned(),
     }
 }

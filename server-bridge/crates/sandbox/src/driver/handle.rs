@@ -47,8 +47,8 @@ pub(crate) enum Command {
     Close(Option<Close>),
 }
 
-/// Commands on their way to a driver. The queue of an idle runner takes no memory, unlike tokio's channel, which allocates room for
-/// 32 commands at the start (2 KiB).
+/// Commands on their way to a driver. The queue of an idle runner takes no memory, unlike tokio's channel, which allocates room for 32 commands up
+/// front (2 KiB).
 ///
 /// The queue is unbounded, but its content is bounded: at most 1,024 requests are in progress, each has at most 256 KiB of unsent
 /// data, and a report of drained bytes covers at least 16 KiB of credit.
@@ -65,7 +65,7 @@ pub(crate) struct LinkHandle {
     shared: Arc<Shared>,
 }
 
-/// The party that started a runner, which determines when the runner ends.
+/// Who started a runner; this determines when the runner ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartedBy {
     /// A user, on their machine: its commands continue without this server.
@@ -106,7 +106,7 @@ impl LinkHandle {
         &self.facts
     }
 
-    /// The same runner with the new facts of a later registration.
+    /// A handle of the same runner with the description from a later registration.
     pub(crate) fn with_facts(&self, facts: Arc<RunnerFacts>) -> Self {
         Self { facts, ..self.clone() }
     }
@@ -174,7 +174,7 @@ impl LinkHandle {
             return Err(SandboxError::Remote {
                 kind: ErrorKind::Busy,
                 message: format!(
-                    "{MAX_REQUESTS} requests are under way on {}; try again when one has ended",
+                    "{MAX_REQUESTS} requests are in progress on {}; try again when one has ended",
                     self.place()
                 ),
             });
@@ -320,7 +320,7 @@ impl StreamWriter {
 
     /// Queues at most 64 KiB once there is room.
     pub(crate) async fn write(&self, bytes: DataBuf) -> Result<(), WriteClosed> {
-        let length = u32::try_from(bytes.len()).expect("a piece holds at most 64 KiB");
+        let length = u32::try_from(bytes.len()).expect("a piece is at most 64 KiB");
         let permit = self.state.room.acquire_many(length).await.map_err(|_| WriteClosed)?;
         permit.forget();
         self.link.send(Command::Data(Arc::clone(&self.state), bytes));

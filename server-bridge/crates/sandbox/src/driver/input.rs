@@ -12,7 +12,7 @@ use crate::driver::stream::StreamState;
 #[derive(Debug)]
 enum Unsent {
     Data(DataBuf),
-    /// It was sent over an earlier link: its room was given back then.
+    /// The piece was sent over an earlier link: its room was given back then.
     Again(DataBuf),
     End,
 }

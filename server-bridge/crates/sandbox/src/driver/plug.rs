@@ -145,9 +145,9 @@ pub(crate) struct Presence(watch::Sender<Standing>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Away,
-    /// Without a link, and the runner announced that it will be back.
+    /// There is no link, and the runner announced that it will be back.
     Returning,
-    /// With the link of this epoch.
+    /// The link of this epoch is up.
     Online(u64),
     Over,
 }
@@ -157,7 +157,7 @@ impl Presence {
         Self(watch::Sender::new(Standing::Away))
     }
 
-    /// For a life with a single link.
+    /// The presence of a runner whose life has a single link.
     pub(crate) fn online() -> Self {
         Self(watch::Sender::new(Standing::Online(0)))
     }

@@ -51,7 +51,7 @@ impl Results {
         self.due = (!self.answered.is_empty()).then_some(now + ACKNOWLEDGE_DELAY);
     }
 
-    /// When they are checked again.
+    /// The time at which the results are checked again.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }

@@ -41,7 +41,7 @@ pub(super) struct Table {
     pub(super) runner: Arc<str>,
     /// Not used while there is no link.
     pub(super) session: Session,
-    /// Set while there is no link.
+    /// The state of waiting for a link; set while there is none.
     pub(super) away: Option<Away>,
     /// Boxed, so that requests are cheap to move when the map grows.
     pub(super) entries: HashMap<StreamId, Box<Entry>>,

@@ -9,17 +9,17 @@ use crate::driver::stream::StreamEvent;
 pub(super) struct Taken {
     /// The offset of the next byte: all channels and gaps together, from the beginning of the stream's content.
     pub(super) offset: u64,
-    /// Bytes of data.
+    /// How many bytes of data the handle took.
     pub(super) data_bytes: u64,
-    /// True if [`Message::FileOpened`] is among it.
+    /// True if the handle took [`Message::FileOpened`].
     pub(super) opened: bool,
-    /// True if [`Message::ExecStarted`] is among it.
+    /// True if the handle took [`Message::ExecStarted`].
     pub(super) started: bool,
-    /// True if [`Message::ExecExited`] is among it.
+    /// True if the handle took [`Message::ExecExited`].
     pub(super) exited: bool,
     /// True if the reader was last informed that the link is down.
     pub(super) interrupted: bool,
-    /// True if the last event is among it.
+    /// True if the handle took the last event.
     pub(super) answer: bool,
 }
 

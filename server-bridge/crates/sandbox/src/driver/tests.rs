@@ -68,7 +68,7 @@ impl ScriptedRunner {
     async fn opened(&mut self) -> (StreamId, Request) {
         match self.next().await {
             Some(Event::Opened(stream, request)) => (stream, request),
-            other => panic!("no request but {other:?}"),
+            other => panic!("expected a request, got {other:?}"),
         }
     }
 

@@ -31,9 +31,8 @@ pub(crate) struct RunAs {
     pub(crate) approval: Option<Approval>,
 }
 
-/// True if commands as `user` need an approval: the privileged user's do. A runner of xbot's dialect runs a command as any user
-/// that it names, and reports no users' rights, so all of its users need one. Any other user that a runner does not know is
-/// refused by the runner.
+/// True if commands that run as `user` need an approval, as those of the privileged user do. A runner of xbot's dialect runs a command as any user
+/// that it names, and reports no users' rights, so all of its users need one. Any other user that a runner does not know is refused by the runner.
 pub(crate) fn needs_approval(facts: &RunnerFacts, user: &str) -> bool {
     match &facts.run_as {
         Some(names) => names.privileged.as_deref() == Some(user) && names.default != user,

@@ -22,7 +22,7 @@ use crate::error::SandboxError;
 pub enum ExecEvent {
     /// The command's process was started.
     Started {
-        /// Its id on the runner's machine; informative.
+        /// The process's id on the runner's machine; informative.
         pid: u32,
     },
     /// Standard output, including standard error if they are merged.
@@ -44,14 +44,14 @@ pub enum ExecEvent {
     Interrupted,
     /// The connection is back, after [`ExecEvent::Interrupted`]; nothing is missing.
     Resumed,
-    /// It did not start, or its outcome is unknown. The last event.
+    /// The command did not start, or its outcome is unknown. The last event.
     Failed(SandboxError),
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecOutcome {
-    /// Its exit code, unless a signal ended it.
+    /// The command's exit code, unless a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
@@ -69,7 +69,7 @@ pub struct ExecOutcome {
     pub stdout_bytes: u64,
     /// Bytes it wrote to standard error, delivered or not.
     pub stderr_bytes: u64,
-    /// From its start to the exit of its own process.
+    /// The time from the command's start to the exit of its own process.
     pub duration: Duration,
 }
 

@@ -91,8 +91,7 @@ impl ExecRequest {
         }
     }
 
-    /// The same command as this user of the runner's machine instead of its default one. The privileged user requires an
-    /// approval.
+    /// Runs the command as this user of the runner's machine instead of as the default one. The privileged user requires an approval.
     #[must_use]
     pub fn run_as(self, user: impl Into<String>, approval: Option<Approval>) -> Self {
         Self { run_as: Some(RunAs { user: user.into(), approval }), ..self }

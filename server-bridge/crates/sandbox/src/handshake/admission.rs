@@ -33,7 +33,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// `facts` are from the extension, which a runner of xbot's dialect does not have.
+    /// `facts` come from the extension, which a runner of xbot's dialect does not have.
     pub(crate) fn new(register: Register, facts: Option<&Facts>) -> Self {
         let (dialect, facts) = match facts {
             Some(facts) => {
@@ -68,7 +68,7 @@ pub struct Admission {
     pub runner: String,
     /// Counts this runner's registrations; persisted, never reused, higher than every earlier one.
     pub epoch: u64,
-    /// Its permanent token, if it presented a one-time token. Only for a runner of Sandbridge's own protocol.
+    /// The runner's permanent token, if it presented a one-time token. Only for a runner of Sandbridge's own protocol.
     pub token: Option<String>,
     /// The version of the runner that this server hands out, if it hands one out.
     pub version: Option<String>,

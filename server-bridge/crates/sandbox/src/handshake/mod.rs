@@ -1,6 +1,6 @@
 //! The handshake from the server's side, on any link, and the admission of a runner in it.
 //!
-//! A runner without the extension `sandbridge` is treated as one of xbot's; `xbot` fills in the facts it does not report.
+//! A runner without the extension `sandbridge` is treated as one of xbot's; `xbot` fills in the details that it does not report.
 
 mod admission;
 mod xbot;
@@ -46,7 +46,7 @@ pub(crate) struct Admitted {
     pub(crate) dialect: Dialect,
     /// The user it claims to serve.
     pub(crate) claimed_user: String,
-    /// When the runner's registration began.
+    /// The time at which the runner's registration began.
     pub(crate) began: Instant,
 }
 
@@ -124,7 +124,7 @@ where
     match read(link).await? {
         LinkMessage::Text(text) => match parse(&text)? {
             Handshake::Ready { body } if body == expected => {}
-            _ => return Err(LinkError::Malformed("the answer was not the echo asked for".to_owned())),
+            _ => return Err(LinkError::Malformed("the answer was not the requested echo".to_owned())),
         },
         LinkMessage::Binary(_) | LinkMessage::Ping | LinkMessage::Pong => return Err(binary()),
     }
@@ -229,7 +229,7 @@ async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Diale
         }
         link.close().await
     };
-    // Best effort: a peer that does not read is not waited for.
+    // Best effort: do not wait for a peer that does not read.
     if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, goodbye).await {
         tracing::debug!(%error, "the refusal could not be sent");
     }
@@ -241,6 +241,6 @@ fn refused(reason: RefusalReason, message: String) -> LinkError {
 
 fn binary() -> LinkError {
     LinkError::Malformed(format!(
-        "only text of at most {MAX_HANDSHAKE_BYTES} bytes comes before a registration"
+        "expected only text of at most {MAX_HANDSHAKE_BYTES} bytes before a registration"
     ))
 }

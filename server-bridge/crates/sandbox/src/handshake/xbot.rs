@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::facts::{LEGACY_PROFILE, RunnerFacts, fact};
 
-/// The facts of a runner that reports nothing but its workspace.
+/// The description of a runner that reports nothing but its workspace.
 pub(super) fn facts(register: &Register) -> RunnerFacts {
     let lacks =
         |name: &str, detail: &str| Layer { name: name.to_owned(), holds: false, detail: detail.to_owned() };
@@ -27,7 +27,7 @@ pub(super) fn facts(register: &Register) -> RunnerFacts {
                 "confinement",
                 "commands may do whatever the runner's user may; symlinks lead out of the workspace",
             ),
-            lacks("resume", "a result that is under way when the connection ends is lost"),
+            lacks("resume", "a result in transit when the connection ends is lost"),
             lacks("streaming", "output arrives when the command has ended, after 3600 s at the latest"),
             lacks("exact output", "bytes of an output that are not UTF-8 arrive as replacement characters"),
         ],
@@ -55,7 +55,7 @@ pub(super) fn boot_id(register: &Register) -> BootId {
     BootId(id)
 }
 
-/// The refusal in a form that such a runner supports: it prints the message.
+/// The refusal in a form that an xbot runner supports: the runner prints the message.
 pub(super) fn refusal_text(refusal: &Refusal) -> String {
     #[derive(Serialize)]
     struct Message<'a> {

@@ -19,7 +19,7 @@ pub(super) struct Call {
     id: String,
     /// The complete message.
     pub(super) text: String,
-    /// Its share of the budget until the request has been sent.
+    /// The call's share of the budget until the request has been sent.
     pub(super) account: Option<MessageAccount>,
     answer: Waiter,
 }
@@ -50,7 +50,7 @@ impl Calls {
         (Self { shared: Arc::new(shared), has_asked: AtomicBool::new(false) }, receiver)
     }
 
-    /// The same for another job.
+    /// A sender of calls on the same link, for another job.
     pub(super) fn for_job(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), has_asked: AtomicBool::new(false) }
     }
@@ -86,7 +86,7 @@ impl Calls {
         SandboxError::Protocol { runner: self.shared.place.to_string(), what }
     }
 
-    /// The body of an answer that must be of this kind; the runner's error if it is one.
+    /// The body of an answer that must be of this kind; the runner's error if the answer is one.
     pub(super) fn body<'a, B: Deserialize<'a>>(
         &self,
         answer: &'a Answer,
@@ -95,15 +95,15 @@ impl Calls {
         self.expect(answer, kind)?;
         serde_json::from_str::<Answered<B>>(&answer.text)
             .map(|answered| answered.body)
-            .map_err(|_| self.broken("an answer whose body does not decode"))
+            .map_err(|_| self.broken("an answer whose body cannot be decoded"))
     }
 
-    /// The same if the body is not needed.
+    /// Checks that an answer is of this kind, if its body is not needed; fails with the runner's error if the answer is one.
     pub(super) fn expect(&self, answer: &Answer, kind: &str) -> Result<(), SandboxError> {
         match answer.kind.as_str() {
             "error" => Err(match serde_json::from_str::<Answered<Fault>>(&answer.text) {
                 Ok(answered) => answered.body.into_error(),
-                Err(_) => self.broken("an error whose body does not decode"),
+                Err(_) => self.broken("an error whose body cannot be decoded"),
             }),
             other if other == kind => Ok(()),
             _ => Err(self.broken("an answer to another kind of request")),
@@ -120,7 +120,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Its share of the budget, to be kept as long as the data taken from it.
+    /// The answer's share of the budget, to be kept as long as the data taken from it.
     pub(super) fn into_account(self) -> MessageAccount {
         self.account
     }

@@ -36,7 +36,7 @@ pub(crate) struct Peer {
     pub(crate) place: String,
     /// The user id it registered with; every request repeats it.
     pub(crate) user: String,
-    /// The known facts about it.
+    /// The description of the runner, as far as it is known.
     pub(crate) facts: Arc<RunnerFacts>,
 }
 

@@ -149,7 +149,7 @@ fn deliver(
     .into())
 }
 
-/// Why a command did not start, from an error with few details.
+/// Finds out why a command did not start, from an error with few details.
 async fn not_started(job: &Job, exec: &request::Exec, error: SandboxError) -> SandboxError {
     let SandboxError::Remote { kind, message } = &error else { return error };
     let kind = match kind {
@@ -172,7 +172,7 @@ async fn not_started(job: &Job, exec: &request::Exec, error: SandboxError) -> Sa
 fn unanswered(job: &Job, limit_s: u64) -> SandboxError {
     let message = format!(
         "runner {} gave no result {} s after the command's time limit of {limit_s} s; most likely a process that it \
-         started holds its output. What it did is unknown, and it may go on",
+         started still has its output open. It is unknown what the command did, and it may still be running",
         job.place,
         XBOT_EXEC_GRACE.as_secs()
     );

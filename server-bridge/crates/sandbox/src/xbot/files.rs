@@ -44,10 +44,10 @@ pub(super) async fn read(job: &Job, read: &request::ReadFile) -> Result<Message,
     match metadata.kind {
         FileKind::File => {}
         FileKind::Directory => {
-            return Err(refused(ErrorKind::IsADirectory, "a directory is there, not a file"));
+            return Err(refused(ErrorKind::IsADirectory, "the path is a directory, not a file"));
         }
         FileKind::Symlink | FileKind::Other => {
-            return Err(refused(ErrorKind::SpecialFile, "a device, FIFO or socket is there, not a file"));
+            return Err(refused(ErrorKind::SpecialFile, "the path is a device, FIFO or socket, not a file"));
         }
     }
     if metadata.size_bytes > XBOT_CONTENT_BYTES {

@@ -85,7 +85,7 @@ impl Job {
         self.ask_with(kind, body, None).await
     }
 
-    /// The same for a request with a share of the budget.
+    /// Sends a request that is not a command's, with a share of the budget, and waits for its answer.
     pub(super) async fn ask_with<B: Serialize>(
         &self,
         kind: &str,
@@ -148,7 +148,7 @@ impl Job {
 
     pub(super) fn too_large(&self, bytes: u64) -> SandboxError {
         let message = format!(
-            "{bytes} bytes are too many for runner {}: xbot's dialect carries content in one message, which may have \
+            "{bytes} bytes are too many for runner {}: xbot's dialect carries content in one message, which can have \
              {XBOT_CONTENT_BYTES} bytes at most",
             self.place
         );
@@ -159,7 +159,7 @@ impl Job {
         let is_running = self.calls.has_asked() && matches!(self.request, Request::Exec(_));
         let message = if is_running {
             format!(
-                "the server no longer waits for it; runner {} cannot end a running command, so it may continue there until its time limit",
+                "the server no longer waits for the command; runner {} cannot end a running command, so it may continue there until its time limit",
                 self.place
             )
         } else {

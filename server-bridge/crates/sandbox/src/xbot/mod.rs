@@ -1,6 +1,6 @@
 //! xbot's runners: the JSON text dialect of an older system, with the same handle as every other link.
 //!
-//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` detects this. From then on each of our requests is one
+//! An xbot runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` detects this. From then on each of our requests is one
 //! text message with an id, and so is each answer, in any order. Each request of a [`crate::Sandbox`] becomes one or a few of them here; requests
 //! without a form in the dialect are refused with a typed error, never dropped silently.
 //!
@@ -21,9 +21,9 @@
 //! | `job` | serves one request of a handle |
 //! | `exec`, `files` | the translation of such requests |
 //!
-//! The limits of such a runner: nothing there is confined, its guard against escapes from the workspace is a comparison of strings, nothing
-//! resumes, output only arrives when a command has ended, a running command cannot be ended from here, and text that is not UTF-8 arrives with
-//! replacement characters.
+//! The limits of an xbot runner: nothing there is confined, its guard against escapes from the workspace is a comparison of strings, nothing resumes,
+//! output only arrives when a command has ended, a running command cannot be ended from here, and text that is not UTF-8 arrives with replacement
+//! characters.
 
 mod calls;
 mod convert;

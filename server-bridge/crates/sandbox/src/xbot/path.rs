@@ -29,7 +29,7 @@ impl Workspace {
         Ok(if parts.is_empty() { ".".to_owned() } else { parts.join("/") })
     }
 
-    /// The same for an entry that is about to be removed or renamed: never the workspace itself.
+    /// The relative path of an entry that is about to be removed or renamed: never the workspace itself.
     pub(super) fn relative_entry(&self, path: &[u8]) -> Result<String, SandboxError> {
         match self.relative(path)?.as_str() {
             "." => Err(invalid("the workspace itself cannot be removed or renamed")),
@@ -53,7 +53,7 @@ impl Workspace {
 
     fn parts(&self, path: &[u8]) -> Result<Vec<String>, SandboxError> {
         if path.len() > MAX_PATH_BYTES {
-            let message = format!("a path has at most {MAX_PATH_BYTES} bytes");
+            let message = format!("a path can have at most {MAX_PATH_BYTES} bytes");
             return Err(SandboxError::Remote { kind: ErrorKind::NameTooLong, message });
         }
         let Ok(path) = std::str::from_utf8(path) else {

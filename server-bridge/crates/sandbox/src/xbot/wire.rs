@@ -60,7 +60,7 @@ pub(super) struct ExecResult {
     pub(super) stderr: String,
     /// -1 for a signal, a time limit, or a descendant that kept the output open beyond it.
     pub(super) exit_code: i32,
-    /// Set only in the last of these cases.
+    /// True only if a descendant kept the output open beyond the time limit.
     pub(super) timed_out: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct FileInfo {
 }
 
 impl FileInfo {
-    /// The same in our form; `None` if its time is invalid.
+    /// The metadata in our form; `None` if its time is invalid.
     pub(super) fn metadata(&self) -> Option<Metadata> {
         Some(Metadata {
             kind: if self.is_dir { FileKind::Directory } else { kind_of(self.mode) },

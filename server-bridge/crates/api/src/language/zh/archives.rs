@@ -39,7 +39,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the size of a file differs from the one in its header", "有文件的大小与文件头不符"),
     // Archives of plugins, and documents of a collection.
     (
-        "`{}` is packed in a way that is not read here ({}); pack it with plain deflate",
+        "`{}` is packed in a way that is not supported here ({}); pack it with plain deflate",
         "`{0}` 的压缩方式无法读取（{1}）；请使用普通的 deflate 压缩",
     ),
     ("an extended header is too large", "某个扩展头过大"),
@@ -53,8 +53,8 @@ pub(super) const TABLE: &[Row] = &[
     ("it is too short", "内容过短"),
     ("it has no central directory", "缺少中央目录"),
     ("its directory ends early", "其中央目录不完整"),
-    ("an entry is not where its directory says", "有条目不在中央目录所示的位置"),
-    ("an entry is not what its directory says", "有条目与中央目录所示不符"),
+    ("an entry is not where the central directory places it", "有条目不在中央目录所示的位置"),
+    ("an entry does not match the central directory", "有条目与中央目录所示不符"),
     ("a record ends early", "某条记录不完整"),
     ("an unusual method", "不常用的方法"),
     ("it has no pages", "没有页面"),

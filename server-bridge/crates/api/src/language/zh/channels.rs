@@ -142,7 +142,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("agents of groups cannot use a person's login", "群组的智能体不能使用个人的登录账号"),
     ("it redirects to another address", "它重定向到了其他地址"),
-    ("the answer has no token", "响应中没有令牌"),
+    ("the response has no token", "响应中没有令牌"),
     // The administrator's chat.
     (
         "/notices on  get the server's notices here (only for administrators); /notices off stops them",

@@ -76,7 +76,7 @@ pub(super) const TABLE: &[Row] = &[
         "请指明要试运行的钩子，或指明一个事件，以试运行该事件的钩子",
     ),
     (
-        "there is no hook {} there; `sandbridge hook list` shows them",
+        "there is no hook {} there; `sandbridge hook list` lists the hooks",
         "该位置没有钩子 {0}；可用 `sandbridge hook list` 查看",
     ),
     ("the hook {} does not run: {}", "钩子 {0} 不会运行：{1*}"),
@@ -86,7 +86,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("its matcher or its condition does not fit this payload", "它的匹配器或条件与此事件内容不符"),
     (
-        "it needs a chat with an answer, for its model and its rules; try it in such a chat",
+        "it needs a chat with at least one answer, for its model and its rules; try it in such a chat",
         "它需要一个已有回答的会话来提供模型和规则；请在这样的会话中试运行",
     ),
     (
@@ -209,7 +209,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the rule is longer than {} bytes; split it", "规则超过 {0} 字节；请拆分"),
     ("the rule contains the invisible character U+{}; remove it", "规则含有不可见字符 U+{0}；请去掉"),
     (
-        "`{}` is not a tool's name: names have letters, digits, `_` and `-`",
+        "`{}` is not a tool's name: names can contain only letters, digits, `_` and `-`",
         "`{0}` 不是工具名：工具名由英文字母、数字、`_` 和 `-` 组成",
     ),
     (
@@ -401,7 +401,7 @@ pub(super) const TABLE: &[Row] = &[
         "插件市场 {0} 现在的名称是 {1}：请移除后重新添加",
     ),
     ("a marketplace leads to another one", "插件市场指向了另一个插件市场"),
-    ("the files have more than {} MiB together", "文件总大小超过 {0} MiB"),
+    ("together, the files are larger than {} MiB", "文件总大小超过 {0} MiB"),
     ("`{}` is larger than {} MiB", "`{0}` 超过 {1} MiB"),
     ("`{}` is a file and a directory", "`{0}` 既是文件又是目录"),
     (
@@ -409,7 +409,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 与 `{1}` 在某些机器上是同一个文件；请重命名其中一个",
     ),
     (
-        "{} is a link or a special file; a plugin has plain files only",
+        "{} is a link or a special file; a plugin can contain only regular files",
         "{0} 是链接或特殊文件；插件只能包含普通文件",
     ),
     ("{} is too large for a plugin", "{0} 超出插件的大小限制"),
@@ -419,6 +419,6 @@ pub(super) const TABLE: &[Row] = &[
     ("the archive has more than {} entries", "归档的条目超过 {0} 个"),
     ("the archive is damaged: {}", "归档已损坏：{0}"),
     ("the archive has no directory `{}`", "归档中没有目录 `{0}`"),
-    ("`{}` is a link; a plugin has plain files only", "`{0}` 是链接；插件只能包含普通文件"),
+    ("`{}` is a link; a plugin can contain only regular files", "`{0}` 是链接；插件只能包含普通文件"),
     ("`{}` is neither a file nor a directory", "`{0}` 既不是文件，也不是目录"),
 ];

@@ -15,7 +15,7 @@ pub(super) const TABLE: &[Row] = &[
         "没有询问任何智能体：请用 @名称 提及一个智能体，或指定主智能体",
     ),
     (
-        "you are in no group {}; `sandbridge group list` shows yours",
+        "you are in no group {}; `sandbridge group list` lists your groups",
         "你不在群组 {0} 中；`sandbridge group list` 会列出你所在的群组",
     ),
     (

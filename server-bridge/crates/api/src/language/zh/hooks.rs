@@ -22,7 +22,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not a known field of a {} hook", "{0} 不是 {1} 钩子的字段"),
     ("{} does not occur here: its hooks are not used", "这里不会发生 {0} 事件：不会使用其钩子"),
     ("{} is not a known event: its hooks are not used", "未知的事件 {0}：不会使用其钩子"),
-    ("an event may have {} groups; the others are refused", "一个事件最多 {0} 个钩子组；其余的无效"),
+    ("an event can have at most {} groups; the others are refused", "一个事件最多 {0} 个钩子组；其余的无效"),
     ("an event's groups must be a list", "事件的钩子组必须是列表"),
     (
         "a group must be an object with a matcher and a list of hooks",
@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the shell {} is not supported", "不支持 Shell {0}"),
     ("the header {} has more than one line", "请求头 {0} 的值超过一行"),
     ("`if` is longer than {} bytes", "`if` 超过 {0} 字节"),
-    ("onFailure is {}; it may be allow, deny or ask", "onFailure 为 {0}；可用 allow、deny 或 ask"),
+    ("onFailure is {}; it must be allow, deny or ask", "onFailure 为 {0}；可用 allow、deny 或 ask"),
     ("url must begin with https:// or http://", "url 必须以 https:// 或 http:// 开头"),
     ("url names no server", "url 没有指定服务器"),
     (

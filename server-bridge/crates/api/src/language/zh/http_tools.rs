@@ -116,7 +116,7 @@ pub(super) const TABLE: &[Row] = &[
         "it speaks xbot's dialect. Connect the machine with sandbridge-runner instead: `sandbridge runner rotate {}` prints the line to paste there",
         "它使用 xbot 的协议。请改用 sandbridge-runner 连接该机器：`sandbridge runner rotate {0}` 会显示要在那里粘贴的命令",
     ),
-    ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
+    ("{} sent no complete response: {}", "{0} 没有给出完整的响应：{1*}"),
     ("it was silent for {} s", "它已 {0} 秒没有响应"),
     ("there are {}; the maximum is {}", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
@@ -165,7 +165,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("{} is not a valid name of a header", "{0} 不是有效的请求头名称"),
     (
-        "Accept-Encoding cannot be set: answers are read uncompressed",
+        "Accept-Encoding cannot be set: responses are read uncompressed",
         "不能设置 Accept-Encoding：只读取未压缩的响应",
     ),
     ("{} occurs twice", "{0} 出现了两次"),
@@ -188,11 +188,11 @@ pub(super) const TABLE: &[Row] = &[
     ("it has {} names and values; the maximum is {}", "共有 {0} 对名称和值；最多 {1} 对"),
     ("a placeholder `{{` has no `}}`", "有占位符没有闭合"),
     (
-        "`{}` is not a valid name of a secret: it has 1 to {} letters, digits or `_`",
+        "`{}` is not a valid name of a secret: it must have 1 to {} letters, digits or `_`",
         "`{0}` 中的密钥名称无效：应为 1 至 {1} 个英文字母、数字或 `_`",
     ),
     (
-        "`{}` is not a valid name of a parameter: it has 1 to {} letters, digits, `_`, `-` or `.`",
+        "`{}` is not a valid name of a parameter: it must have 1 to {} letters, digits, `_`, `-` or `.`",
         "`{0}` 中的参数名称无效：应为 1 至 {1} 个英文字母、数字、`_`、`-` 或 `.`",
     ),
     (
@@ -233,28 +233,28 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no field {}; the fields are tools and secrets", "没有字段 {0}；可用的字段有 tools 和 secrets"),
     // Responses, arguments, and the parts of a document that cannot be used.
     (
-        "this answer was not read within {} s, since others are still being read; try again later",
+        "this response was not read within {} s, since others are still being read; try again later",
         "由于仍在读取其他响应，未能在 {0} 秒内读取此响应；请稍后重试",
     ),
     (
-        "extracting from the answer took longer than {} s; make `responseExtract` simpler",
+        "extracting from the response took longer than {} s; make `responseExtract` simpler",
         "从响应中提取内容的时间超过 {0} 秒；请简化 `responseExtract`",
     ),
-    ("the answer is too large", "响应过大"),
+    ("the response is too large", "响应过大"),
     (
-        "a bracket in it may have one wildcard, slice or filter: more would select the same values again",
+        "a bracket in it can have only one wildcard, slice or filter: more would select the same values again",
         "其中的每个方括号只能有一个通配符、切片或过滤条件：再多就会重复选中相同的值",
     ),
     (
-        "the second argument of `{}` must be a pattern between quotes, not one from the answer",
+        "the second argument of `{}` must be a pattern between quotes, not one from the response",
         "`{0}` 的第二个参数必须是引号中的匹配模式，不能取自响应",
     ),
     (
-        "it may have one `..`, and none within or after a filter: more would take too long",
+        "it can have only one `..`, and none within or after a filter: more would take too long",
         "最多可有一个 `..`，且不能在过滤条件之中或之后：否则耗时过长",
     ),
     (
-        "a filter in it looks at the whole answer (`$`) again for each value, which would take too long",
+        "a filter in it looks at the whole response (`$`) again for each value, which would take too long",
         "其中的过滤条件对每个值都会重新查看整个响应（`$`），耗时过长",
     ),
     (

@@ -11,14 +11,14 @@ pub(super) const TABLE: &[Row] = &[
     ("the change to the worktree", "工作树的更改"),
     ("the download", "下载"),
     ("the signal", "信号"),
-    ("it was cancelled before it reached the runner", "到达运行器之前已取消"),
+    ("the request was cancelled before it reached the runner", "到达运行器之前已取消"),
     ("a message that is not an answer", "不是响应的消息"),
     ("a message of another request", "属于其他请求的消息"),
     ("a file that was never opened", "从未打开的文件"),
     ("fewer bytes than it announced", "少于所声明的字节数"),
     ("fewer entries than it announced", "少于所声明的条目数"),
-    ("a listing that does not decode", "无法解码的列表"),
-    ("results that do not decode", "无法解码的结果"),
+    ("a listing that cannot be decoded", "无法解码的列表"),
+    ("results that cannot be decoded", "无法解码的结果"),
     ("a result without an exit status", "没有退出状态的结果"),
     ("an answer before all the data had been sent", "数据尚未发完时的响应"),
     ("an invalid HTTP status", "无效的 HTTP 状态码"),
@@ -29,12 +29,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server stops", "服务器正在停止"),
     // Docker and containers.
-    ("the container is paused: docker unpause {}", "容器已暂停；请运行 docker unpause {0}"),
+    ("the container is paused; run docker unpause {}", "容器已暂停；请运行 docker unpause {0}"),
     (
         "{}: the engine's disk is full; make room there (docker system df)",
         "{0*}：Docker 引擎的磁盘已满；请在该处腾出空间（docker system df）",
     ),
-    ("{}: the engine says: {}", "{0*}：Docker 引擎的响应：{1}"),
+    ("{}: the engine reports: {}", "{0*}：Docker 引擎的响应：{1}"),
     ("cannot attach to the container", "无法连接到容器"),
     ("cannot inspect this server's own container", "无法查看本服务器所在的容器"),
     ("cannot inspect the container", "无法查看容器"),
@@ -78,7 +78,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("image {} is not on this machine: docker pull {}", "这台机器上没有镜像 {0}；请运行 docker pull {1}"),
     (
-        "this server runs in a container, and the engine cannot see {} there; mount its directory from the engine's machine, or say what it is called there with --docker-path-map {}=HOST_DIRECTORY",
+        "this server runs in a container, and the engine cannot see {} there; mount its directory from the engine's machine, or give its path there with --docker-path-map {}=HOST_DIRECTORY",
         "本服务器在容器中运行，Docker 引擎看不到其中的 {0}；请从引擎所在的机器挂载该目录，或用 --docker-path-map {1}=HOST_DIRECTORY 指明它在那台机器上的路径",
     ),
     (
@@ -86,7 +86,7 @@ pub(super) const TABLE: &[Row] = &[
         "无法创建工作区目录 {0}：{1*}；请检查 --docker-workspace-dir",
     ),
     (
-        "there is no statically linked sandbridge-runner to mount into containers; build it with `scripts/build`, and set SANDBRIDGE_RUNNER_STATIC if it is not beside the server",
+        "there is no statically linked sandbridge-runner to mount into containers; build it with `scripts/build`, and set SANDBRIDGE_RUNNER_STATIC if it is not next to the server",
         "没有可挂载到容器中的静态链接的 sandbridge-runner；请用 `scripts/build` 构建，若它不在服务器程序所在的目录，请设置 SANDBRIDGE_RUNNER_STATIC",
     ),
     ("{} is larger than {} GiB", "{0}超过 {1} GiB"),
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it took longer than {} min", "用时超过 {0} 分钟"),
     // The server's own runner.
     (
-        "no sandbridge-runner was found beside the server; put it there",
+        "no sandbridge-runner was found next to the server; put it there",
         "服务器程序所在的目录中没有 sandbridge-runner；请将其放入",
     ),
     ("the runner has no standard streams", "运行器没有标准输入输出"),
@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Row] = &[
         "握手失败：{0*}；请在服务器日志中查看其输出",
     ),
     (
-        "they would not be confined there: {} missing; `sandbridge-runner doctor` says why",
+        "they would not be confined there: {} missing; `sandbridge-runner doctor` shows why",
         "命令在该处无法隔离：缺少 {0}；原因见 `sandbridge-runner doctor`",
     ),
     // Machines that xbot's runner connects.
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a command for longer than {} s: it was ended", "运行超过 {0} 秒的命令：已结束"),
     ("writing only if the content is still the same", "仅在内容未变时写入"),
     (
-        "{} bytes are too many for runner {}: xbot's dialect carries content in one message, which may have {} bytes at most",
+        "{} bytes are too many for runner {}: xbot's dialect carries content in one message, which can have {} bytes at most",
         "{0} 字节超出运行器 {1} 的限制：xbot 的协议用一条消息传送内容，最多 {2} 字节",
     ),
     (
@@ -134,11 +134,11 @@ pub(super) const TABLE: &[Row] = &[
         "不支持流式传输的运行器正在传送的数据过多；请稍后重试",
     ),
     (
-        "the server no longer waits for it; runner {} cannot end a running command, so it may continue there until its time limit",
+        "the server no longer waits for the command; runner {} cannot end a running command, so it may continue there until its time limit",
         "服务器不再等待它；运行器 {0} 无法结束运行中的命令，它可能会在该处继续运行到时限",
     ),
     (
-        "runner {} gave no result {} s after the command's time limit of {} s; most likely a process that it started holds its output. What it did is unknown, and it may go on",
+        "runner {} gave no result {} s after the command's time limit of {} s; most likely a process that it started still has its output open. It is unknown what the command did, and it may still be running",
         "命令的时限（{2} 秒）过后 {1} 秒，运行器 {0} 仍未给出结果；很可能是它启动的某个进程占用了输出。执行情况未知，它可能仍在运行",
     ),
     (
@@ -155,9 +155,9 @@ pub(super) const TABLE: &[Row] = &[
     ("a variable's value", "变量的值"),
     ("the command", "命令"),
     ("an argument", "参数"),
-    ("a directory is there, not a file", "该处是目录，不是文件"),
+    ("the path is a directory, not a file", "该处是目录，不是文件"),
     ("a directory is there already", "该处已有目录"),
-    ("a device, FIFO or socket is there, not a file", "该处是设备、FIFO 或套接字，不是文件"),
+    ("the path is a device, FIFO or socket, not a file", "该处是设备、FIFO 或套接字，不是文件"),
     (
         "{} bytes arrived, not as many as announced; nothing was written",
         "收到 {0} 字节，与声明的不符；未写入任何内容",
@@ -167,7 +167,7 @@ pub(super) const TABLE: &[Row] = &[
         "this runner names its workspace by a relative path, so commands run in the workspace only; start it with an absolute one",
         "此运行器用相对路径指定工作区，因此命令只能在工作区中运行；请用绝对路径启动它",
     ),
-    ("a path has at most {} bytes", "路径最多 {0} 字节"),
+    ("a path can have at most {} bytes", "路径最多 {0} 字节"),
     ("this runner's dialect carries only paths that are UTF-8", "此运行器的协议只能传送 UTF-8 路径"),
     ("a path must not be empty or contain a NUL byte", "路径不能为空，也不能含有 NUL 字节"),
     ("the path leads out of the workspace", "路径指向工作区之外"),
@@ -188,7 +188,7 @@ pub(super) const TABLE: &[Row] = &[
         "此运行器只以 {0} 身份运行命令；可在其机器上用 --run-as-default 和 --run-as-privileged 更改",
     ),
     (
-        "{}: {}, the user that commands run as, may not enter it; on the machine: chown -R {}: WORKSPACE",
+        "{}: {}, the user that commands run as, has no permission to enter it; on the machine: chown -R {}: WORKSPACE",
         "{0*}：运行命令的用户 {1} 无权进入该目录；请在该机器上运行：chown -R {2}: WORKSPACE",
     ),
     (
@@ -238,7 +238,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the download has the SHA-256 {}; nothing was written", "下载内容的 SHA-256 为 {0}；未写入任何内容"),
     ("it is larger than {} bytes, the most that may be downloaded", "超过 {0} 字节的下载上限"),
     ("the name has no address", "该主机名没有对应的地址"),
-    ("the name leads to an address that may not be used", "该主机名指向不允许使用的地址"),
+    ("the name leads to an address that must not be used", "该主机名指向不允许使用的地址"),
     ("no connection within {} s", "{0} 秒内未能建立连接"),
     ("the name {} cannot be resolved", "无法解析主机名 {0}"),
     ("no DNS server answered in time", "DNS 服务器未及时响应"),
@@ -257,11 +257,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the URL is too long; use at most {} bytes", "URL 过长；最多 {0} 字节"),
     ("the URL is invalid", "URL 无效"),
     (
-        "the URL may not contain a user name or a password; use a header",
+        "the URL must not contain a user name or a password; use a header",
         "URL 不能包含用户名或密码；请使用请求头",
     ),
     (
-        "the URL may not contain a fragment; leave out the # and what follows it",
+        "the URL must not contain a fragment; leave out the # and what follows it",
         "URL 不能包含片段；请去掉 # 及其后的内容",
     ),
     ("the URL's port is invalid; use 1 to 65535", "URL 的端口无效；请使用 1 至 65535"),
@@ -269,7 +269,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the URL's host is invalid", "URL 的主机名无效"),
     ("the URL's path is invalid", "URL 的路径无效"),
     (
-        "a request may have at most {} headers, with {} bytes in total",
+        "a request can have at most {} headers, with {} bytes in total",
         "一个请求最多 {0} 个请求头，总计最多 {1} 字节",
     ),
     ("the header {} has an invalid name", "请求头 {0} 的名称无效"),
@@ -281,13 +281,13 @@ pub(super) const TABLE: &[Row] = &[
         "此运行器没有设置模型端点；请用 --llm-url 和 --llm-key-file 启动它",
     ),
     (
-        "{} requests to the LLM endpoint are under way; try again when one has ended",
+        "{} requests to the LLM endpoint are in progress; try again when one has ended",
         "已有 {0} 个对模型端点的请求正在进行；请待其中一个结束后重试",
     ),
     (
         "the runner cannot use its key for the LLM endpoint; its log says why",
         "运行器无法使用模型端点的密钥；原因见其日志",
     ),
-    ("the LLM endpoint {} gave no complete answer: {}", "模型端点 {0} 没有给出完整的响应：{1*}"),
+    ("the LLM endpoint {} sent no complete response: {}", "模型端点 {0} 没有给出完整的响应：{1*}"),
     ("an LLM's answer without its beginning", "缺少开头的模型响应"),
 ];

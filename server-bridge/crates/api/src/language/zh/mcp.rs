@@ -211,8 +211,8 @@ pub(super) const TABLE: &[Row] = &[
         "its \"via\" is not the name of a runner: write one as `sandbridge runner list` shows it, or __docker__ for your container",
         "“via”不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
     ),
-    ("its answer is longer than {} bytes", "响应超过 {0} 字节"),
-    ("a request has at most {} bytes", "请求最多 {0} 字节"),
+    ("its response is longer than {} bytes", "响应超过 {0} 字节"),
+    ("a request can have at most {} bytes", "请求最多 {0} 字节"),
     ("a file of the skill has more than {} bytes", "技能的某个文件超过 {0} 字节"),
     // Problems of a document.
     ("it is not a valid JSON object: {}", "不是有效的 JSON 对象：{0}"),
@@ -224,7 +224,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the field {} has the wrong type", "字段 {0} 的类型有误"),
     ("it defines more than {} servers", "定义的服务器超过 {0} 个"),
     ("it is larger than {} KiB", "超过 {0} KiB"),
-    ("its name does not have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
+    ("its name must have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
     ("plugin {}", "插件 {0}"),
     ("plugin {}: {}", "插件 {0}：{1}"),
     // Questions of a server to its user. Texts that the server wrote itself are not translated.

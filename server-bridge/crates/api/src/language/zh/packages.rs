@@ -27,7 +27,7 @@ pub(super) const TABLE: &[Row] = &[
         "`name` 只能由小写字母、数字、单个连字符和句点组成，不能是 {0}",
     ),
     (
-        "must have an `author` with the texts `name`, `email` and `url` only",
+        "must have an `author` with only the strings `name`, `email` and `url`",
         "`author` 只能含有文本 `name`、`email` 和 `url`",
     ),
     ("must have a list of texts in `keywords`", "`keywords` 必须是文本列表"),
@@ -76,7 +76,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the prompt has more than {} bytes with these arguments", "使用这些参数时，提示词超过 {0} 字节"),
     ("the command has more than {} lines of shell and files", "命令中的 Shell 行和文件超过 {0} 个"),
     (
-        "`{}` cannot be put safely into the command line `{}`; use an argument of letters, digits and `-_./:@` only",
+        "`{}` cannot be put safely into the command line `{}`; use an argument with only letters, digits and `-_./:@`",
         "`{0}` 不能安全地放入命令行 `{1}`；参数请只用英文字母、数字和 `-_./:@`",
     ),
     // What a workspace defines.

@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("{} (did you mean {}?)", "{0}（你是不是想写 {1}？）"),
     (
-        "a workspace may deny and ask, and never allow, so the rule has no effect; add it to your own rules",
+        "a workspace can deny and ask, but never allow, so the rule has no effect; add it to your own rules",
         "工作区的规则只能拒绝或询问，不能允许，因此该规则不起作用；请将它添加到你自己的规则中",
     ),
     (
@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
         "`examples` 必须是含有 `matches` 和 `not_matches` 的对象",
     ),
     (
-        "`examples` may have `matches` and `not_matches` only",
+        "`examples` can contain only `matches` and `not_matches`",
         "`examples` 只能含有 `matches` 和 `not_matches`",
     ),
     ("each example must be a string", "每个示例都必须是字符串"),

@@ -97,8 +97,8 @@ pub(super) const TABLE: &[Row] = &[
     ("a control character cannot be used in a path", "路径中不能使用控制字符"),
     ("an argument in the path is empty", "路径中的某个参数为空"),
     ("`.` or `..` as a part of a path is refused", "路径中的任何一段都不能是 `.` 或 `..`"),
-    ("it may have two filters at most", "最多可有两个过滤条件"),
-    ("it may use `match` and `search` {} times at most", "`match` 和 `search` 最多使用 {0} 次"),
+    ("it can have at most two filters", "最多可有两个过滤条件"),
+    ("it can use `match` and `search` {} times at most", "`match` 和 `search` 最多使用 {0} 次"),
     // Hooks, groups and channels.
     ("A hook says: {}", "钩子：{0}"),
     ("A hook ({}) adds: {}", "钩子（{0}）补充：{1}"),
@@ -139,10 +139,10 @@ pub(super) const TABLE: &[Row] = &[
     ("its challenge is not a text", "其质询不是文本"),
     ("an event is longer than {} bytes", "有事件超过 {0} 字节"),
     ("it refused server/discover with HTTP {}", "它以 HTTP {0} 拒绝了 server/discover"),
-    ("its answer is not a valid message: {}", "它的响应不是有效的消息：{0*}"),
+    ("its response is not a valid message: {}", "它的响应不是有效的消息：{0*}"),
     ("its status is invalid", "其状态码无效"),
     (
-        "in plan mode, {} is not called: its server does not say that it only reads",
+        "in plan mode, {} is not called: its server does not declare it as read-only",
         "计划模式（plan）下不会调用 {0}：其服务器没有声明它只读取",
     ),
 ];

@@ -15,7 +15,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the running program is no longer in {}", "运行中的程序已不在 {0}"),
     ("{} is read-only", "{0} 是只读的"),
-    ("the runner's user may not replace files in {}: {}", "运行器的用户无权替换 {0} 中的文件：{1*}"),
+    (
+        "the runner's user has no permission to replace files in {}: {}",
+        "运行器的用户无权替换 {0} 中的文件：{1*}",
+    ),
     ("commands may write to {}, where the program is", "命令可以写入程序所在的 {0}"),
     (
         "the link is not encrypted, and anyone on the way could send another program",
@@ -34,7 +37,7 @@ pub(super) const TABLE: &[Row] = &[
         "the download is larger than the limit for a runner ({} MiB)",
         "下载内容超过运行器的大小上限（{0} MiB）",
     ),
-    ("the server's answer is not a SHA-256", "服务器的响应不是 SHA-256"),
+    ("the server's response is not a SHA-256", "服务器的响应不是 SHA-256"),
     ("{} has {} KiB left and the new program needs {}", "{0} 剩余 {1} KiB，新程序需要 {2} KiB"),
     ("the new program cannot be written to {}: {}", "无法将新程序写入 {0}：{1*}"),
     (
@@ -103,9 +106,9 @@ pub(super) const TABLE: &[Row] = &[
         "{}; this user's git obeys any bare repository that a command leaves in a directory: run `git config --global safe.bareRepository explicit` and restart the runner",
         "{0*}；该用户的 Git 会采用命令留在目录中的任何裸仓库：请运行 `git config --global safe.bareRepository explicit` 并重启运行器",
     ),
-    ("no repository was in the workspace at the start", "启动时工作区中没有仓库"),
+    ("no repository was in the workspace at startup", "启动时工作区中没有仓库"),
     (
-        "hooks and configuration are read-only (repositories at the start: {})",
+        "hooks and configuration are read-only (repositories at startup: {})",
         "钩子和配置是只读的（启动时的仓库数：{0}）",
     ),
     ("started without the guardian", "启动时没有守护进程"),

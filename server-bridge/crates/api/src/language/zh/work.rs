@@ -285,11 +285,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("runner {} did not answer within {} s", "运行器 {0} 在 {1} 秒内没有响应"),
     (
-        "{} requests are under way on {}; try again when one has ended",
+        "{} requests are in progress on {}; try again when one has ended",
         "{1} 上有 {0} 个请求正在进行；请待其中一个结束后重试",
     ),
     (
-        "you have no container yet; the first command makes it: sandbridge exec --on __docker__ -- true",
+        "you have no container yet; the first command creates it: sandbridge exec --on __docker__ -- true",
         "你还没有容器；首条命令会创建它：sandbridge exec --on __docker__ -- true",
     ),
     (

@@ -41,7 +41,7 @@ pub(super) enum Standing {
     Missing,
     Stopped,
     Running,
-    /// It was frozen: nothing in it runs or answers.
+    /// The container was frozen: nothing in it runs or answers.
     Paused,
 }
 
@@ -135,7 +135,7 @@ impl Engine {
         Ok(StdioLink::new(StreamReader::new(Box::pin(output)), attached.input))
     }
 
-    /// The container's state, within 5 s.
+    /// Returns the container's state within 5 s.
     pub(super) async fn look(&self, name: &str) -> Result<Standing, RouteError> {
         let docker = self.docker.clone().with_timeout(DOCKER_LOOK_TIMEOUT);
         match docker.inspect_container(name, None).await {

@@ -4,7 +4,7 @@ use bollard::errors::Error;
 
 use crate::error::RouteError;
 
-/// Docker cannot be used, for this reason.
+/// The error that reports that Docker cannot be used, and why.
 pub(super) fn unavailable(why: impl Into<String>) -> RouteError {
     RouteError::DockerUnavailable { why: why.into() }
 }
@@ -19,7 +19,7 @@ pub(super) fn status(error: &Error) -> Option<u16> {
 
 /// The error for a container that is paused and therefore cannot answer.
 pub(super) fn paused(name: &str) -> RouteError {
-    unavailable(format!("the container is paused: docker unpause {name}"))
+    unavailable(format!("the container is paused; run docker unpause {name}"))
 }
 
 /// The error for an operation that the engine refused, or did not answer at all.
@@ -29,7 +29,7 @@ pub(super) fn failed(what: &str, error: &Error) -> RouteError {
             if message.contains("no space left on device") {
                 unavailable(format!("{what}: the engine's disk is full; make room there (docker system df)"))
             } else {
-                unavailable(format!("{what}: the engine says: {message}"))
+                unavailable(format!("{what}: the engine reports: {message}"))
             }
         }
         error => silent(error),

@@ -30,7 +30,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// `owner` separates two servers on one engine.
+    /// The names of one user's objects; `owner` distinguishes two servers on one engine.
     pub(super) fn new(owner: &Path, user_key: &str) -> Self {
         let owner = sha256_hex(owner.as_os_str().as_encoded_bytes());
         let (owner, key) = (&owner[..OWNER_DIGITS], plain_key(user_key));

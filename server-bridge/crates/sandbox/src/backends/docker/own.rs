@@ -38,7 +38,7 @@ pub struct UserContainer {
 /// The state of a user's container.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerStatus {
-    /// Its name on the engine.
+    /// The container's name on the engine.
     pub name: String,
     /// `none`, `stopped`, `running` or `paused`.
     pub state: &'static str,

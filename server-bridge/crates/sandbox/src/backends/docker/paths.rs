@@ -13,17 +13,17 @@ use crate::error::RouteError;
 pub(super) struct PathMap {
     /// This server's directory and the engine's; the longest match is used.
     pairs: Vec<(PathBuf, PathBuf)>,
-    /// True if a path outside all of them is the same for the engine.
+    /// True if a path outside all these directories is the same for the engine.
     else_same: bool,
 }
 
 impl PathMap {
-    /// For a server on the engine's machine; configured pairs still take precedence.
+    /// The mapping for a server on the engine's machine; configured pairs still take precedence.
     pub(super) fn same(told: &[(PathBuf, PathBuf)]) -> Self {
         Self { pairs: told.to_vec(), else_same: true }
     }
 
-    /// For a server in a container with these mounts (destination and source); configured pairs take precedence.
+    /// The mapping for a server in a container with these mounts (destination and source); configured pairs take precedence.
     pub(super) fn contained(told: &[(PathBuf, PathBuf)], mounts: Vec<(PathBuf, PathBuf)>) -> Self {
         let of_its_own = |(inside, _): &(PathBuf, PathBuf)| told.iter().all(|(told, _)| told != inside);
         let mounts = mounts.into_iter().filter(of_its_own);
@@ -43,7 +43,7 @@ impl PathMap {
             None if self.else_same => Ok(path.to_owned()),
             None => Err(unavailable(format!(
                 "this server runs in a container, and the engine cannot see {} there; mount its directory from the engine's \
-                 machine, or say what it is called there with --docker-path-map {}=HOST_DIRECTORY",
+                 machine, or give its path there with --docker-path-map {}=HOST_DIRECTORY",
                 path.display(),
                 path.parent().unwrap_or(path).display(),
             ))),

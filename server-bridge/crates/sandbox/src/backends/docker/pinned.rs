@@ -10,7 +10,7 @@ pub(super) struct PinnedImage {
     pub(super) name: String,
     /// The engine's id, `sha256:…`.
     pub(super) id: String,
-    /// Its digest in its registry, `sha256:…`, if it was pulled from one.
+    /// The image's digest in its registry, `sha256:…`, if it was pulled from one.
     digest: Option<String>,
 }
 

@@ -17,11 +17,11 @@ use crate::limits::{DOCKER_PULL_SILENCE, DOCKER_PULL_TIMEOUT, ERROR_TEXT_BYTES};
 /// One mebibyte, in bytes.
 const MIB: i64 = 1024 * 1024;
 
-/// The progress of the pull in progress, if there is one.
+/// The progress of the current pull, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Pull(Mutex<Option<Layers>>);
 
-/// For each layer the bytes received and its size.
+/// For each layer, the number of bytes received and the size of the layer.
 type Layers = HashMap<String, (i64, i64)>;
 
 impl Pull {
@@ -31,7 +31,7 @@ impl Pull {
         let (came, all) =
             layers.as_ref()?.values().fold((0, 0), |(came, all), one| (came + one.0, all + one.1));
         Some(if all == 0 {
-            "it has begun".to_owned()
+            "it has just started".to_owned()
         } else {
             format!("{} of {} MiB", came / MIB, all / MIB)
         })

@@ -63,8 +63,8 @@ impl Shared {
         engine.await.map(Arc::clone)
     }
 
-    /// Fails at once, with the reason, if the engine does not answer or the container is paused: a broken link waits
-    /// for both.
+    /// Fails at once, with the reason, if the engine does not answer or the container is paused; without this check, a request on a broken link would
+    /// wait until either has passed.
     pub(super) async fn require_engine(&self, user_key: &str) -> Result<(), RouteError> {
         let engine = self.engine().await?;
         let name = Names::new(&engine.facts.owner, user_key).container;

@@ -236,7 +236,7 @@ pub(super) fn runner(config: &DockerConfig) -> Result<&Path, RouteError> {
     config.runner_static.as_deref().ok_or_else(|| {
         unavailable(
             "there is no statically linked sandbridge-runner to mount into containers; build it with \
-             `scripts/build`, and set SANDBRIDGE_RUNNER_STATIC if it is not beside the server",
+             `scripts/build`, and set SANDBRIDGE_RUNNER_STATIC if it is not next to the server",
         )
     })
 }

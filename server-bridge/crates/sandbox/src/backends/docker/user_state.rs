@@ -11,7 +11,7 @@ pub(super) struct UserState {
     /// One run, or one change of the whole container, at a time.
     pub(super) turn: Arc<Semaphore>,
     pub(super) last_use: LastUse,
-    /// At most one image of the container is made at a time.
+    /// The permit for making an image of the container: only one is made at a time.
     pub(super) making_image: Semaphore,
 }
 
@@ -21,7 +21,7 @@ impl UserState {
     }
 }
 
-/// When a user last used their container.
+/// The time at which a user last used their container.
 #[derive(Debug)]
 pub(super) struct LastUse(Mutex<Instant>);
 

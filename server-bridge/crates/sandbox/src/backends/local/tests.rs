@@ -19,8 +19,8 @@ const LAYERS_VARIABLE: &str = "SCRIPTED_RUNNER_LAYERS";
 
 const ALL_LAYERS: &str = "mount-namespace,pid-namespace,landlock,landlock-scope,seccomp,no-new-privs";
 
-/// Not a test: the body of the child that the tests below start. The test harness prints a line before it begins, as a
-/// container's leftover might.
+/// Not a test: the body of the child that the tests below start. The test harness prints a line before this function runs, like leftover output in a
+/// container.
 #[tokio::test]
 async fn acting_as_the_runner_when_asked() {
     let Ok(layers) = std::env::var(LAYERS_VARIABLE) else { return };

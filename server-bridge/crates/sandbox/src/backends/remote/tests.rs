@@ -1,4 +1,4 @@
-//! Handshakes, good and bad, and two connections of one runner.
+//! Accepted and refused handshakes, and two connections of one runner.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn serve(router: &SandboxRouter) -> (MemoryLink, Served) {
 async fn refusal(link: &mut MemoryLink) -> Refusal {
     match receive(link).await {
         Some(Handshake::Error { body }) => body,
-        other => panic!("no refusal but {other:?}"),
+        other => panic!("expected a refusal, got {other:?}"),
     }
 }
 

@@ -30,7 +30,7 @@ impl ScriptedRunner {
     pub(super) async fn attached(&mut self) -> (StreamId, Attach) {
         match self.opened().await {
             (stream, Request::Attach(attach)) => (stream, attach),
-            other => panic!("no attach but {other:?}"),
+            other => panic!("expected an attach, got {other:?}"),
         }
     }
 
@@ -43,7 +43,7 @@ impl ScriptedRunner {
 pub(super) fn kind(event: Option<ExecEvent>) -> &'static str {
     match event {
         Some(ExecEvent::Failed(error)) => error.kind(),
-        other => panic!("no failure but {other:?}"),
+        other => panic!("expected a failure, got {other:?}"),
     }
 }
 

@@ -31,7 +31,7 @@ fn shell_line(request: &Request) -> &[u8] {
             Command::Shell(line) => line,
             other => panic!("{other:?}"),
         },
-        other => panic!("no exec but {other:?}"),
+        other => panic!("expected an exec, got {other:?}"),
     }
 }
 

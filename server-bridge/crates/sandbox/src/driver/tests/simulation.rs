@@ -34,7 +34,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `below - 1`.
+    /// A random number from 0 to `below - 1`.
     fn below(&mut self, below: u64) -> u64 {
         self.next() % below
     }

@@ -1,4 +1,4 @@
-//! Commands: the requests to such a runner, and the handling of its answers.
+//! Commands: the requests to an xbot runner, and the handling of its answers.
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ async fn a_runner_that_waits_for_a_descendant_does_not_hang_the_exec() {
     let asked = runner.asked_for("exec").await;
     let error = exec.collect(CAP).await.unwrap_err();
     assert_eq!(error.kind(), "lost");
-    assert!(error.to_string().contains("holds its output"), "{error}");
+    assert!(error.to_string().contains("has its output open"), "{error}");
     assert_eq!(begin.elapsed(), Duration::from_secs(35));
     // Its much later answer matches no request, and the link lives.
     runner.answer(&asked, "exec_result", result("done\n", "", 0, false)).await;

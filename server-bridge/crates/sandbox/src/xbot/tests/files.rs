@@ -1,4 +1,4 @@
-//! Files: the requests to such a runner, and the handling of its answers.
+//! Files: the requests to an xbot runner, and the handling of its answers.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! The life of such a link: registration, keepalive, its end, and attacks of a hostile runner.
+//! The life of an xbot runner's link: registration, keepalive, its end, and attacks of a hostile runner.
 
 use std::time::Duration;
 

@@ -28,7 +28,7 @@ pub(super) struct Runner {
     asked: VecDeque<Value>,
 }
 
-/// A registration as such a runner sends it.
+/// A registration as an xbot runner sends it.
 pub(super) fn register_text(token: &str, workspace: &str) -> String {
     let body = json!({"user_id": "u1", "auth_token": token, "workspace": workspace, "shell": "/bin/bash"});
     json!({"type": "register", "user_id": "u1", "body": body}).to_string()
@@ -125,7 +125,7 @@ pub(super) fn fault(code: &str, message: &str) -> Value {
     json!({"code": code, "message": message})
 }
 
-/// Metadata of a path, as such a runner sends them.
+/// Metadata of a path, as an xbot runner sends them.
 pub(super) fn info(size: u64, mode: u32, is_dir: bool) -> Value {
     json!({"name": "x", "size": size, "mode": mode, "mod_time": "2026-11-21T20:49:28Z", "is_dir": is_dir})
 }

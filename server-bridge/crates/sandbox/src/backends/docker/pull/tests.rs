@@ -12,11 +12,11 @@ use super::*;
 use crate::DockerConfig;
 use crate::backends::docker::names::Names;
 
-/// The deadline for everything here.
+/// The deadline for each wait in these tests.
 const DEADLINE: Duration = Duration::from_secs(20);
 const IMAGE: &str = "tools:1";
 
-/// An engine without the image, whose registry reports this at the end of a pull.
+/// An engine without the image, whose registry reports `last` at the end of a pull.
 struct ScriptedEngine {
     has_image: AtomicBool,
     /// Lets a pull end.

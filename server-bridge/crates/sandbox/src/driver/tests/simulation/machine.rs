@@ -55,7 +55,7 @@ struct Job {
     /// Output before this offset was drained and is not kept.
     floor: u64,
     is_acknowledged: bool,
-    /// Its answer was sent.
+    /// True if the exec's answer was sent.
     is_answered: bool,
     /// The answer, or its acknowledgement, may have been lost with a link; then nothing is discarded early.
     may_be_kept: bool,

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The place of a message: a direct conversation with one person, or a group.
+/// The conversation of a message: a direct one with one person, or a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The platform's id of the conversation, with a thread's if it has threads: `chat`, or `chat/thread`.
+    /// The platform's id of the conversation, followed by the thread's id if it has threads: `chat`, or `chat/thread`.
     pub id: String,
     /// True for a group; false if only the sender and the account can read the conversation.
     pub is_group: bool,
@@ -15,15 +15,15 @@ pub struct Conversation {
 /// The person or bot that caused an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
-    /// The platform's id of the person: never the name, which people choose.
+    /// The platform's id of the person; never the name, because people can choose any name.
     pub id: String,
-    /// The name as the platform shows it, for texts; empty if none is known.
+    /// The name as the platform shows it, for display only; empty if unknown.
     pub name: String,
     /// True for another bot, and for the account itself: their messages are never answered.
     pub is_bot: bool,
 }
 
-/// The kind of a message's file.
+/// The kind of a file in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaKind {
@@ -46,7 +46,7 @@ pub struct Media {
     pub handle: Value,
 }
 
-/// A message that another message replies to.
+/// The message that another message replies to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quoted {
     /// The platform's id of the quoted message.
@@ -57,7 +57,7 @@ pub struct Quoted {
     pub is_ours: bool,
 }
 
-/// A message of a person.
+/// A message from a person or a bot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// The platform's id of the message.
@@ -102,7 +102,7 @@ pub struct Press {
     pub handle: Value,
 }
 
-/// The content of an event.
+/// The kind of an event, with its data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {

@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         "此对话不再属于原来的群组：{0} 已结束关联。",
     ),
     (
-        "this conversation does not belong to the group, or no longer does; look at the list again",
+        "this conversation is not bound to the group, or no longer is; reload the list",
         "此对话不属于或已不再属于该群组；请重新查看列表",
     ),
     (
@@ -153,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
         "通知只面向管理员，此命令只能在与机器人的私聊中使用。",
     ),
     (
-        "The server's notices are now sent to this conversation, and to no other one of yours. /notices off stops them.",
+        "The server's notices are now sent to this conversationand to none of your other conversations. Write /notices off to stop them.",
         "服务器通知现在会发到此对话，不再发到你的其他对话。发送 /notices off 可停止。",
     ),
     ("The server's notices are no longer sent to this conversation.", "服务器通知不再发到此对话。"),
@@ -254,14 +254,14 @@ pub(super) const TABLE: &[Row] = &[
         "{} has the same name as one on another messenger; choose another name, or remove that one first",
         "其他平台上已有同名的{0}；请换一个名称，或先移除已有的",
     ),
-    ("the connection failed; the server's log says why", "连接失败；原因见服务器日志"),
+    ("the connection failed; see the server's log for the reason", "连接失败；原因见服务器日志"),
     ("the user's account was removed", "该用户的账户已被移除"),
-    ("the message that it replaces was not sent", "它所替换的消息未能发送"),
+    ("the message that it was to replace was never sent", "它所替换的消息未能发送"),
     ("the message does not name a file on the homeserver", "消息没有指明主服务器上的文件"),
     // Messages that are not sent.
     ("the conversation no longer belongs to the group", "此对话已不再属于该群组"),
     (
-        "the user is no longer an administrator, or wants no notices here",
+        "the user is no longer an administrator, or has turned notices off in this conversation",
         "该用户已不再是管理员，或不需要在这里接收通知",
     ),
 ];

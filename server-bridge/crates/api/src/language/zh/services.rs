@@ -118,7 +118,7 @@ pub(super) const TABLE: &[Row] = &[
         "the messenger did not confirm whether it accepted the message, even after {} tries",
         "尝试 {0} 次后，平台仍未说明是否已接收此消息",
     ),
-    ("the person is no longer linked, or the group is off", "该用户已不再绑定，或本群已关闭回复"),
+    ("the person is no longer linked, or the group is turned off", "该用户已不再绑定，或本群已关闭回复"),
     ("the stored message cannot be read", "无法读取已保存的消息"),
     ("this is not a message", "这不是消息"),
     ("the chat was deleted", "会话已被删除"),

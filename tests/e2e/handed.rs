@@ -197,7 +197,7 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_gets_the_reason() {
     let run = team.begin("1. @coder: make it [outputs out/, *.csv, a.txt]\n2. @writer: read it\n");
     let gate = failure(&team, &run, 0);
     let question = gate["question"].as_str().unwrap();
-    assert!(question.contains("it ended without its outputs: out/, *.csv, a.txt"), "{question}");
+    assert!(question.contains("the step ended without its outputs: out/, *.csv, a.txt"), "{question}");
     let laptop = team.world.machine.workspace();
     put(laptop, "a.txt", b"");
     put(laptop, "b.csv", b"1");
@@ -209,7 +209,7 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_gets_the_reason() {
     assert!(
         asked
             .iter()
-            .any(|asked| asked.last_of_user().contains("<failed>\nit ended without its outputs: out/"))
+            .any(|asked| asked.last_of_user().contains("<failed>\nthe step ended without its outputs: out/"))
     );
 
     // A text that a person writes for a failed step comes without files.

@@ -289,7 +289,7 @@ fn a_full_disk_leaves_whole_documents_and_the_rest_is_made_later() {
     assert!(why.contains("on small cannot be written: no space left"), "{why}");
     let count = fs::read_dir(&folder).unwrap().count();
     assert!(count < FILES.len(), "{why}");
-    assert_eq!(why.contains("made before that: IDENTITY.md"), count > 0, "{why}");
+    assert_eq!(why.contains("created before that: IDENTITY.md"), count > 0, "{why}");
     for entry in fs::read_dir(&folder).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         assert!(text.starts_with("# ") && text.ends_with('\n'), "each document is whole: {text:?}");
@@ -391,7 +391,7 @@ fn only_an_agents_owner_sees_and_makes_its_workspace() {
     for answer in [bob.call("GET", &path), bob.send("POST", &path, body.as_bytes())] {
         assert_eq!(answer.status, 403, "{answer:?}");
         let why = answer.json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(why.contains("a machine of alice: only they can see and make its workspace"), "{why}");
+        assert!(why.contains("a machine of alice: only they can see and create its workspace"), "{why}");
     }
     // Another person's machine cannot be used.
     let put = json!({"runner": "laptop", "folder": "agents/thief"}).to_string();

@@ -273,9 +273,9 @@ fn too_many_or_too_large_files_are_refused_before_anything_is_sent() {
         team.answer(&team.world.alice, &gate, &["stop"]);
         assert!(!team.desk.workspace().join("handed").exists());
     };
-    refused("at most 10000 files, directories and links, of 2 MiB together");
+    refused("the limit is 10000 files, directories and links, and 2 MiB in total");
     fs::remove_dir_all(laptop.join("out")).unwrap();
     fs::create_dir(laptop.join("out")).unwrap();
     (0..10_001).for_each(|number| fs::write(laptop.join(format!("out/{number}")), "").unwrap());
-    refused("at most 10000 files, directories and links");
+    refused("the limit is 10000 files, directories and links");
 }

@@ -90,7 +90,7 @@ async fn runner(client: &mut Client, name: &str) -> Result<RunnerView, Failure> 
     client.runners().await?.into_iter().find(|runner| runner.name == name).ok_or_else(|| {
         Failure::other(
             "not_found",
-            format!("you have no runner {name}; `sandbridge runner list` shows yours"),
+            format!("you have no runner {name}; `sandbridge runner list` lists your runners"),
         )
     })
 }

@@ -142,7 +142,7 @@ pub enum RouteError {
     )]
     NoRunner,
     /// The chosen runner is not registered.
-    #[error("you have no runner named {name}; `sandbridge runner list` shows yours")]
+    #[error("you have no runner named {name}; `sandbridge runner list` lists your runners")]
     UnknownRunner {
         /// The name that was requested.
         name: String,

@@ -146,7 +146,7 @@ const TABLE: &[Row] = &[
         "你的账户尚未连接运行器：请运行 `sandbridge runner add 名称`，并在你的机器上用它给出的命令启动 sandbridge-runner",
     ),
     (
-        "you have no runner named {}; `sandbridge runner list` shows yours",
+        "you have no runner named {}; `sandbridge runner list` lists your runners",
         "没有名为 {0} 的运行器；`sandbridge runner list` 会列出你的运行器",
     ),
     (

@@ -188,7 +188,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the transfer took too long", "传输耗时过长"),
     ("[the file {} was not stored: {}]", "[文件 {0} 未保存：{1*}]"),
     (
-        "[{} more files were not stored: at most {} files of a message are stored]",
+        "[{} more files were not stored: at most {} files are stored per message]",
         "[另有 {0} 个文件未保存：一条消息最多保存 {1} 个文件]",
     ),
     ("the connection could not be established in time", "未能及时建立连接"),

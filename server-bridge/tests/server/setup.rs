@@ -1,4 +1,4 @@
-//! Creating the first account in the page.
+//! Creating the first account on the page.
 
 use reqwest::header::{ORIGIN, SET_COOKIE};
 use reqwest::{Client, StatusCode};

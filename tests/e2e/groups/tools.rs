@@ -138,7 +138,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
         "{said}"
     );
 
-    // The agent keeps its list when other settings change, until the owner gives it all tools again.
+    // The agent keeps its list of tools when other settings change, until the owner gives it all tools again.
     let group = team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
     assert_eq!(coder["tools"], json!(["Read", "SubAgent"]));

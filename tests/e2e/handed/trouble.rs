@@ -57,7 +57,7 @@ fn no_output_or_link_leads_out_of_a_workspace() {
         let refused = team.world.alice.with_stdin(&set, text.as_bytes());
         assert!(refused.code != 0 && refused.stderr.contains("cannot be an output"), "{output}: {refused:?}");
     }
-    // An output that leads out of the workspace, and one that contains a link which does.
+    // One output leads out of the workspace, and another one contains a link that does.
     symlink(outside.path(), laptop.join("out")).unwrap();
     symlink(outside.path().join("secret"), laptop.join("file")).unwrap();
     put(laptop, "report/a", b"x");

@@ -106,7 +106,7 @@ impl<'a> Runner<'a> {
         runner
     }
 
-    /// Waits until the runner is online; returns the layers that it reports as not in force.
+    /// Returns the layers that the runner reports as not in force; `None` while the runner is not online.
     fn layers_gone(&self) -> Option<BTreeSet<String>> {
         let list = self.site.world.person.json(&["runner", "list", "--json"]);
         let entry = list.as_array().unwrap().iter().find(|entry| entry["name"] == *self.name)?;

@@ -20,7 +20,7 @@ fn a_grant_ends_with_its_agent_or_person_and_is_valid_in_one_group() {
         assert!(!team.world.path(MARK).exists());
     };
     let grant = || team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
-    // Another agent with the same name.
+    // The grant is not valid for another agent with the same name.
     grant();
     team.alice(&["remove-agent", &team.group, "coder"]);
     asks(&team.group);
@@ -31,7 +31,7 @@ fn a_grant_ends_with_its_agent_or_person_and_is_valid_in_one_group() {
     team.of(&team.bob, &["remove-person", &team.group, "bob"]);
     team.alice(&["add-person", &team.group, "bob", "--access", "editor"]);
     asks(&team.group);
-    // Another group that has an agent with the same name, which bob owns with alice's help.
+    // The grant is not valid in another group, even if alice adds an agent of the same name there.
     grant();
     let other = team.of(&team.bob, &["create", "Other"])["id"].to_string();
     team.of(&team.bob, &["add-person", &other, "alice"]);

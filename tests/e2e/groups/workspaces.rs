@@ -427,7 +427,7 @@ fn texts_that_cannot_be_documents_are_refused() {
         (json!({}), "choose a template"),
         (json!({"template": "pirate"}), "there is no template"),
         (file("../SOUL.md", "x"), "not a document of a workspace"),
-        (file("SOUL.md", &"x".repeat(8193)), "an agent reads 8192 bytes"),
+        (file("SOUL.md", &"x".repeat(8193)), "an agent reads at most 8192 bytes"),
         (file("SOUL.md", "a\0b"), "not text"),
         (json!({"files": [{"name": "SOUL.md"}]}), "text"),
     ] {

@@ -149,7 +149,7 @@ impl Inner {
         let (is_on, text) = match wish {
             "on" => (
                 true,
-                "The server's notices are now sent to this conversationand to none of your other conversations. Write /notices off to stop them.",
+                "The server's notices are now sent to this conversation and to none of your other conversations. Write /notices off to stop them.",
             ),
             "off" => (false, "The server's notices are no longer sent to this conversation."),
             _ => return say("Write /notices on or /notices off."),

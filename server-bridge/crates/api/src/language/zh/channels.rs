@@ -153,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
         "通知只面向管理员，此命令只能在与机器人的私聊中使用。",
     ),
     (
-        "The server's notices are now sent to this conversationand to none of your other conversations. Write /notices off to stop them.",
+        "The server's notices are now sent to this conversation and to none of your other conversations. Write /notices off to stop them.",
         "服务器通知现在会发到此对话，不再发到你的其他对话。发送 /notices off 可停止。",
     ),
     ("The server's notices are no longer sent to this conversation.", "服务器通知不再发到此对话。"),

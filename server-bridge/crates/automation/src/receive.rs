@@ -70,7 +70,8 @@ impl Automations {
             return refuse("too_large", "size", "it is larger than 1 MiB").await;
         }
         let Some(secret) = store.job_secret(job).await? else {
-            return refuse("unauthorized", "secret", "the trigger's secret is lost; create a new address").await;
+            return refuse("unauthorized", "secret", "the trigger's secret is lost; create a new address")
+                .await;
         };
         let signed = match signature::check(&trigger.from, &secret, headers, body, now_ms) {
             Ok(signed) => signed,

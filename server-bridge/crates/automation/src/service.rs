@@ -121,7 +121,7 @@ impl Automations {
             checked.map_err(|_| Error::refused("failed", "the automation could not be checked"))??;
         if wanted.is_of_agent && automation.text.trim_start().starts_with('!') {
             return Err(Error::invalid(
-                "an automation that an agent makes cannot be a ! command, since no rule would check it; write what the agent is to do",
+                "an automation that an agent creates cannot be a ! command, because no rule would check the command; write what the agent is to do",
             ));
         }
         if automation.approval.is_none() {
@@ -143,7 +143,7 @@ impl Automations {
             return Err(Error::refused(
                 "conflict",
                 format!(
-                    "there is already an automation {name:?}; choose another name, or ask the user to change it"
+                    "an automation named {name:?} already exists; choose another name, or ask the user to change it"
                 ),
             ));
         }

@@ -50,7 +50,8 @@ pub(crate) fn check(
     let of_body = || Some(format!("body/{}", hex(&Sha256::digest(body))));
     match source {
         TriggerSource::Github => {
-            let signature = required("x-hub-signature-256", "the delivery has no header X-Hub-Signature-256")?;
+            let signature =
+                required("x-hub-signature-256", "the delivery has no header X-Hub-Signature-256")?;
             let signature = signature.strip_prefix("sha256=").unwrap_or_default();
             verify(secret.as_bytes(), &[body], &unhex(signature).unwrap_or_default())?;
             let event = headers("x-github-event").or_else(|| headers("x-gitea-event"));
@@ -76,7 +77,10 @@ pub(crate) fn check(
             Ok(Signed { key: Some(format!("id/{}", hex(&Sha256::digest(id.as_bytes())))), event: None })
         }
         TriggerSource::Slack => {
-            let time = required("x-slack-request-timestamp", "the delivery has no header X-Slack-Request-Timestamp")?;
+            let time = required(
+                "x-slack-request-timestamp",
+                "the delivery has no header X-Slack-Request-Timestamp",
+            )?;
             let signature = required("x-slack-signature", "the delivery has no header X-Slack-Signature")?;
             let signature = signature.strip_prefix("v0=").unwrap_or_default();
             verify(
@@ -106,7 +110,9 @@ pub(crate) fn check(
             let key = id.map(|id| format!("id/{}", hex(&Sha256::digest(id.as_bytes()))));
             Ok(Signed { key, event: headers("x-event") })
         }
-        TriggerSource::Unknown(_) => Err("this version of the server does not know the trigger's kind of signature"),
+        TriggerSource::Unknown(_) => {
+            Err("this version of the server does not know the trigger's kind of signature")
+        }
     }
 }
 
@@ -119,7 +125,8 @@ pub(crate) fn new_secret(source: &TriggerSource) -> String {
     }
 }
 
-const WRONG: &str = "the signature is wrong: the sender uses another secret, or somebody else sent the delivery";
+const WRONG: &str =
+    "the signature is wrong: the sender uses another secret, or somebody else sent the delivery";
 
 /// Checks an HMAC-SHA256 in constant time.
 fn verify(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> Result<(), &'static str> {

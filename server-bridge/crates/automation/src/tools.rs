@@ -268,7 +268,7 @@ async fn act(
             if is_command && matches!(action, Action::Run | Action::Resume) {
                 return Err(Error::refused(
                     "forbidden",
-                    "only the user may start a ! command; ask the user to",
+                    "only the user may start a ! command; ask the user to start it",
                 ));
             }
         }

@@ -95,7 +95,7 @@ pub(crate) fn is_of_handle(character: char) -> bool {
 
 fn check_budget(budget: &ChainBudget) -> Result<(), Refused> {
     if budget.tokens.is_some_and(|tokens| tokens < 1) || budget.cost_micro_usd.is_some_and(|cost| cost < 1) {
-        return refused("a budget has to be greater than zero; leave it out for no limit");
+        return refused("a budget must be greater than zero; leave it out for no limit");
     }
     if budget.seconds.is_some_and(|seconds| !(LIMIT_MIN_SECONDS..=BUDGET_MAX_SECONDS).contains(&seconds)) {
         return refused("the time of a budget must be from 10s to 30d");

@@ -34,7 +34,9 @@ pub fn read(text: &str) -> Result<ChainDraft, Refused> {
                 Some(budget) if chain.budget.is_none() => chain.budget = Some(budget),
                 Some(_) => return wrong("the budget is given twice; keep one of the lines"),
                 None => {
-                    return wrong("write the budget as `budget: 200000 tokens, $2.50, 1h`, or as any part of that");
+                    return wrong(
+                        "write the budget as `budget: 200000 tokens, $2.50, 1h`, or as any part of that",
+                    );
                 }
             }
         } else if let Some(step) = step(line).filter(|_| !is_indented) {

@@ -36,8 +36,7 @@ impl Channels {
     /// [`Error::Store`] for a group that the user is not in.
     pub async fn unbind(&self, user: &User, group: i64, id: &str) -> Result<()> {
         let missing = || {
-            let why =
-                "this conversation is not bound to the group, or no longer is; reload the list";
+            let why = "this conversation is not bound to the group, or no longer is; reload the list";
             Error::refused("not_found", why)
         };
         let Some(logs) = self.0.logs() else { return Err(missing()) };
@@ -101,7 +100,7 @@ impl Inner {
         let Some(logs) = self.logs() else { return };
         let text = format!("This log is no longer shown on {} (channel {}).", account.kind, account.name);
         if let Err(error) = logs.note(binding.group, &text).await {
-            tracing::info!(%error, group = binding.group, "a group's log could not record that it is no longer shown");
+            tracing::info!(%error, group = binding.group, "an entry about the end of a binding could not be added to a group's log");
         }
     }
 }

@@ -207,7 +207,7 @@ impl Inner {
                 let language = user.as_ref().map_or(Language::English, |user| self.chats.language(user.id));
                 let name = name.unwrap_or_default();
                 let text = format!(
-                    "You are linked as {name}. What you write here goes to your own chat; /help shows what works."
+                    "You are linked as {name}. What you write here goes to your own chat; /help lists the commands."
                 );
                 incoming.say(user.as_ref(), language, &text)
             }

@@ -208,7 +208,7 @@ impl Inner {
                     platform.send(&to, message, &reply, &row.send_key).await.map(|sent| sent.id)
                 }
                 (Payload::File { .. } | Payload::Notice { .. }, _) => {
-                    Err(Failure::Message("this is not a message".to_owned()))
+                    Err(Failure::Message("this row is not a message".to_owned()))
                 }
             }
         };

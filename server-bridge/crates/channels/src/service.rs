@@ -135,7 +135,7 @@ impl Channels {
     /// [`Error::Refused`] if the user has no account with this name.
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
         if self.0.store.remove_channel(user.id, name).await?.is_none() {
-            return Err(Error::refused("not_found", format!("you have no channel {name:?} of your own")));
+            return Err(Error::refused("not_found", format!("you do not own a channel named {name:?}")));
         }
         self.0.audit(Some(&user.name), "channel.remove", name, "ok").await;
         self.0.sync().await

@@ -216,7 +216,7 @@ impl Inner {
                 let why = call.turn_error.as_deref().unwrap_or("its answer was interrupted");
                 self.fail(call, why).await
             }
-            None => self.fail(call, "its answer was taken back").await,
+            None => self.fail(call, "its answer was undone").await,
         }
     }
 

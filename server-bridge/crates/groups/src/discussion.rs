@@ -50,9 +50,7 @@ impl Inner {
         let group = speaker.agent.group_id;
         self.group_for(&speaker.user, group, Action::RunChain).await?;
         if request.trim().is_empty() || request.len() > REQUEST_MAX_BYTES {
-            return Err(Error::invalid(format!(
-                "describe the topic, in at most {REQUEST_MAX_BYTES} bytes"
-            )));
+            return Err(Error::invalid(format!("describe the topic, in at most {REQUEST_MAX_BYTES} bytes")));
         }
         if self.root_call(&speaker.origin).await?.is_some_and(|root| root.run_id.is_some()) {
             return Err(Error::invalid(
@@ -133,7 +131,10 @@ impl Inner {
         for agent in agents {
             let agent = self.asked_agent(speaker, agent).await?;
             if handles.contains(&agent.handle) {
-                return Err(Error::invalid(format!("@{} is listed twice; list each agent once", agent.handle)));
+                return Err(Error::invalid(format!(
+                    "@{} is listed twice; list each agent once",
+                    agent.handle
+                )));
             }
             handles.push(agent.handle);
         }

@@ -151,7 +151,7 @@ impl Groups {
             } else if is_everyone {
                 "nobody was asked: you have no permission to ask any of the group's agents"
             } else {
-                "nobody was asked: mention an agent with @handle, or choose a lead"
+                "nobody was asked: mention an agent with @handle, or choose a lead agent"
             };
             notes.push(why.to_owned());
         }

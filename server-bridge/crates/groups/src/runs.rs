@@ -167,7 +167,9 @@ impl Groups {
             )));
         }
         if answer.reply == GateReply::Edit && text.trim().is_empty() {
-            return Err(Error::invalid("the edited text is empty; write the text that goes to the next step"));
+            return Err(Error::invalid(
+                "the edited text is empty; write the text that goes to the next step",
+            ));
         }
         if answer.reply == GateReply::Redo && !text.trim().is_empty() {
             self.0.check_wish(user, group, &row).await?;

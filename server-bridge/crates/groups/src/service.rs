@@ -192,7 +192,10 @@ impl Groups {
         if put.runner.is_empty() || !request.is_known() {
             return Err(Error::refused(
                 "not_found",
-                format!("you have no runner named {}; `sandbridge runner list` lists your runners", put.runner),
+                format!(
+                    "you have no runner named {}; `sandbridge runner list` lists your runners",
+                    put.runner
+                ),
             ));
         }
         let tools_json = put.tools.map(tool_names).transpose()?;
@@ -298,8 +301,10 @@ impl Groups {
         if agent.owner == user.id {
             return Ok(agent);
         }
-        let why =
-            format!("@{} works on a machine of {}: only they can grant its use", agent.handle, agent.owner_name);
+        let why = format!(
+            "@{} works on a machine of {}: only they can grant its use",
+            agent.handle, agent.owner_name
+        );
         Err(Error::refused("forbidden", why))
     }
 
@@ -392,7 +397,9 @@ fn tool_names(wanted: Vec<String>) -> Result<String> {
     names.sort_unstable();
     names.dedup();
     if names.is_empty() || names.len() > AGENT_TOOLS_MAX {
-        return Err(Error::invalid(format!("name 1 to {AGENT_TOOLS_MAX} tools, or '*' for all of your tools")));
+        return Err(Error::invalid(format!(
+            "name 1 to {AGENT_TOOLS_MAX} tools, or '*' for all of your tools"
+        )));
     }
     let is_name = |name: &str| {
         (1..=TOOL_NAME_MAX_BYTES).contains(&name.len())

@@ -49,7 +49,10 @@ impl Groups {
         // Joining the task fails only if the work panics.
         self.0.tasks.spawn(work).await.unwrap_or_else(|error| {
             tracing::error!(%error, "creating a workspace failed");
-            Err(Error::refused("failed", "the workspace could not be created; see the server's log for the reason"))
+            Err(Error::refused(
+                "failed",
+                "the workspace could not be created; see the server's log for the reason",
+            ))
         })
     }
 }

@@ -339,7 +339,7 @@ impl Inner {
         if let Some(settle) = self.settle.get() {
             let settled = Membership::while_claiming(user, fence, store::patiently(settle(user))).await;
             if let Err(error) = settled {
-                tracing::error!(error, %user, "some work of an earlier node could not be continued");
+                tracing::error!(error, %user, "some work that an earlier node left unfinished could not be continued");
             }
         }
         self.member.settled(user, fence);

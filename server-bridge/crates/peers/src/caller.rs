@@ -151,7 +151,7 @@ impl Peers {
         let mut stream = self.0.acceptor.accept(stream).await?;
         let session = stream.get_ref().1;
         if session.alpn_protocol().is_none() {
-            return Err(io::Error::other("the caller names no protocol"));
+            return Err(io::Error::other("the caller did not name a protocol"));
         }
         let key = session.peer_certificates().and_then(|keys| keys.first());
         let caller = key.and_then(|key| self.0.directory.with_key(key.as_ref()));
@@ -307,7 +307,8 @@ fn address(url: &str) -> io::Result<(String, u16)> {
     let invalid =
         |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
     let uri: Uri = url.parse().map_err(|error| invalid(&error))?;
-    let host = uri.host().ok_or_else(|| invalid(&"the URL names no host"))?.trim_matches(['[', ']']).to_owned();
+    let host =
+        uri.host().ok_or_else(|| invalid(&"the URL names no host"))?.trim_matches(['[', ']']).to_owned();
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
     Ok((host, port))
 }

@@ -33,7 +33,9 @@ impl Directory {
         loop {
             match store.peer_nodes().await {
                 Ok(nodes) => self.set(nodes),
-                Err(error) => tracing::debug!(%error, "cannot read the list of nodes; keeping the last known list"),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot read the list of nodes; keeping the last known list")
+                }
             }
             let wanted = async {
                 // Unknown callers at the listener must not make this node read the list without pause.

@@ -98,7 +98,7 @@ fn check_signature(
 }
 
 fn not_tls13() -> Error {
-    Error::General("nodes speak TLS 1.3 with each other".to_owned())
+    Error::General("nodes must use TLS 1.3 with each other".to_owned())
 }
 
 /// Verifies keys at a caller: accepts only the key of the node that is called.

@@ -101,7 +101,8 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         for (_, tell) in self.0.drain() {
-            let _ = tell.send(Err(Failure::Unknown("the connection ended before the response arrived".to_owned())));
+            let _ = tell
+                .send(Err(Failure::Unknown("the connection ended before the response arrived".to_owned())));
         }
     }
 }

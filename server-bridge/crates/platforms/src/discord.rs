@@ -70,7 +70,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let token = setting(SETUP, values, "token")?;
     let of_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if token.len() < 30 || token.split('.').count() != 3 || !token.chars().all(of_token) {
-        return Err("a bot token consists of three parts separated by dots; copy it from Discord's page Bot"
+        return Err("a bot token consists of three parts separated by dots; copy it from the Bot page of your application on Discord"
             .to_owned());
     }
     let http = Http::new(reach, &[&token])?;
@@ -131,8 +131,9 @@ impl Discord {
 }
 
 fn sent(document: &Value) -> Result<Sent, Failure> {
-    let id =
-        document["id"].as_str().ok_or_else(|| Failure::Unknown("the response contains no message id".to_owned()))?;
+    let id = document["id"]
+        .as_str()
+        .ok_or_else(|| Failure::Unknown("the response contains no message id".to_owned()))?;
     Ok(Sent { id: id.to_owned() })
 }
 

@@ -283,7 +283,9 @@ impl Feishu {
         let data = self.api.call(Method::POST, &path, || Body::Json(body.clone())).await?;
         let id = incoming::id(&data["message_id"]);
         Ok(Sent {
-            id: id.ok_or_else(|| Failure::Unknown("the platform's response contains no message id".to_owned()))?,
+            id: id.ok_or_else(|| {
+                Failure::Unknown("the platform's response contains no message id".to_owned())
+            })?,
         })
     }
 }

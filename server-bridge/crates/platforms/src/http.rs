@@ -187,7 +187,8 @@ impl Http {
         patience: Duration,
     ) -> Result<Answer, Failure> {
         let answer = self.call_sized(method, url, headers, body, patience).await?;
-        answer.ok_or_else(|| Failure::Unknown(format!("it is larger than {} bytes", self.answer_max)))
+        answer
+            .ok_or_else(|| Failure::Unknown(format!("the response is larger than {} bytes", self.answer_max)))
     }
 
     /// As [`Http::call_within`], but returns `None` if the response is larger than the client's limit, for callers that can request less.
@@ -268,15 +269,14 @@ impl Http {
                     continue;
                 }
                 return match status.as_u16() {
-                    200 => self
-                        .read(response, max_bytes)
-                        .await?
-                        .ok_or_else(|| Failure::Message(format!("it is larger than {max_bytes} bytes"))),
+                    200 => self.read(response, max_bytes).await?.ok_or_else(|| {
+                        Failure::Message(format!("the file is larger than {max_bytes} bytes"))
+                    }),
                     429 | 500.. => Err(Failure::Away(format!("status {}", status.as_u16()))),
                     status => Err(Failure::Message(format!("the file cannot be fetched: status {status}"))),
                 };
             }
-            Err(Failure::Message("the address redirects too often".to_owned()))
+            Err(Failure::Message("the address redirects too many times".to_owned()))
         };
         timeout(TRANSFER_TIMEOUT, work)
             .await

@@ -89,7 +89,8 @@ impl Matrix {
         patience: Duration,
     ) -> Result<Value, Failure> {
         let document = self.ask_sized(method, path, body, patience).await?;
-        document.ok_or_else(|| Failure::Unknown(format!("it is larger than {ANSWER_MAX_BYTES} bytes")))
+        document
+            .ok_or_else(|| Failure::Unknown(format!("the response is larger than {ANSWER_MAX_BYTES} bytes")))
     }
 
     /// As [`Self::ask`]; `None` if the response is larger than [`ANSWER_MAX_BYTES`].

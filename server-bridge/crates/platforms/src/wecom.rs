@@ -463,7 +463,7 @@ impl Platform for WeCom {
             let encrypted = self.http.fetch(url, &[], max_bytes + files::PADDING_MAX_BYTES as u64).await?;
             let plain = files::decrypt(&encrypted, key).map_err(|why| Failure::Message(why.to_owned()))?;
             if plain.len() as u64 > max_bytes {
-                return Err(Failure::Message(format!("it is larger than {max_bytes} bytes")));
+                return Err(Failure::Message(format!("the file is larger than {max_bytes} bytes")));
             }
             Ok(plain.into())
         })

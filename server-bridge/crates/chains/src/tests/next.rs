@@ -154,7 +154,11 @@ fn a_step_whose_agents_had_to_stop_asks_unless_the_next_one_has_begun() {
     assert_eq!(record.next(), Next::Wait);
     record.ended(CallState::Done, "end");
     record.calls[1].is_cut = false;
-    assert_eq!(record.next(), Next::End(End::Done), "late messages of the first step's agents hold up nothing");
+    assert_eq!(
+        record.next(),
+        Next::End(End::Done),
+        "late messages of the first step's agents hold up nothing"
+    );
 }
 
 #[test]

@@ -88,7 +88,10 @@ fn a_line_that_is_no_step_is_named() {
     assert!(told("1. @a: x [retries many]").starts_with("step 1: `[retries many]` needs a number"));
     assert!(told("1. @a: x [limit soon]").starts_with("step 1: `[limit soon]` needs a time"));
     assert!(told("1. @a: x\nbudget: much").starts_with("line 2: write the budget as"));
-    assert!(told("1. @a: x\nbudget: $1\nbudget: $1").starts_with("line 3: the budget is given twice; keep one of the lines"));
+    assert!(
+        told("1. @a: x\nbudget: $1\nbudget: $1")
+            .starts_with("line 3: the budget is given twice; keep one of the lines")
+    );
     assert!(told("budget: $1.0000001").starts_with("line 1: "));
     assert!(told("budget: $99999999999999999999").starts_with("line 1: "));
     assert!(told("1. @a: x [limit 99999999999999999999d]").contains("needs a time"));

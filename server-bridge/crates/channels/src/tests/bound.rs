@@ -391,7 +391,11 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     assert_eq!(listed(&eve).await.unwrap_err().kind(), "not_found");
     assert_eq!(kind(channels.unbind(&eve, group, &first.id).await), "not_found");
     let other = store.create_group(eve.id, "Hers").await.unwrap();
-    assert_eq!(kind(channels.unbind(&eve, other, &first.id).await), "not_found", "the conversation is not bound to her group");
+    assert_eq!(
+        kind(channels.unbind(&eve, other, &first.id).await),
+        "not_found",
+        "the conversation is not bound to her group"
+    );
 
     // An owner of the group can end a binding that another person created, even if the bot is off; after that there is nothing to end.
     store.put_group_person(group, ada.id, Access::Owner).await.unwrap();

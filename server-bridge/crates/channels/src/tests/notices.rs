@@ -102,10 +102,8 @@ async fn each_thing_is_told_once_though_servers_follow_each_other_and_answers_ar
     let started_ms = world.store.now_ms();
     for _ in 0..3 {
         world.restart().await;
-        until("the server reports its start", async || {
-            (world.told("boss", "has started") > 0).then_some(())
-        })
-        .await;
+        until("the server reports its start", async || (world.told("boss", "has started") > 0).then_some(()))
+            .await;
         world.rests().await;
     }
     // Causes a new event: by the time it is reported, the old events would have been reported again if that were possible.

@@ -145,7 +145,9 @@ impl Carrier {
                 Err(Fault::Missing(missing)) => {
                     Checked::Never(format!("the step ended without its outputs: {}", missing.join(", ")))
                 }
-                Err(fault) => Checked::Never(format!("the step's outputs cannot be passed on: {}", said(&fault))),
+                Err(fault) => {
+                    Checked::Never(format!("the step's outputs cannot be passed on: {}", said(&fault)))
+                }
             })
         };
         self.spawn(call, Job::Checked(Checked::Running), work, async {});

@@ -88,6 +88,8 @@ impl From<RouteError> for Fault {
 impl From<store::Error> for Fault {
     fn from(error: store::Error) -> Self {
         tracing::error!(%error, "the database failed while files were handed over; the server will try again");
-        Self::Later("the server could not record the hand-over; see the server's log for the reason".to_owned())
+        Self::Later(
+            "the server could not record the hand-over; see the server's log for the reason".to_owned(),
+        )
     }
 }

@@ -178,7 +178,7 @@ async fn glob(
         Some(Truncation::Results) => Err(limits.exceeded()),
         Some(_) => {
             let why = format!(
-                "the search for {pattern} would have to look through too many files; name a directory"
+                "the search for {pattern} would have to look through too many files; name a directory instead"
             );
             Err(Fault::Never(at.said(&why)))
         }

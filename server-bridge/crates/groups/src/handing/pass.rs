@@ -63,7 +63,9 @@ async fn passed(
     let hash = listing.hash();
     if read_back(to, part, limits).await? != hash {
         let at = At { place: to.place(), reads: false, path: part.as_bytes() };
-        return Err(Fault::Never(at.said("the files that arrived differ from those that were read; try again")));
+        return Err(Fault::Never(
+            at.said("the files that arrived differ from those that were read; try again"),
+        ));
     }
     let directory = put(to, part, names.base, hash, limits).await?;
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -178,8 +180,7 @@ impl Pipe<'_> {
     /// Returns the path in the tree for an entry of an output.
     fn inner<'p>(&self, path: &'p [u8], at: At<'_>) -> Result<&'p [u8], Fault> {
         // The runner is not trusted to return paths within the output.
-        let outside =
-            || Fault::Never(at.said("the machine returned a path outside the agent's folder"));
+        let outside = || Fault::Never(at.said("the machine returned a path outside the agent's folder"));
         inside(self.folder, path).ok_or_else(outside)
     }
 

@@ -127,7 +127,10 @@ impl Discord {
         let limit = &gateway["session_start_limit"];
         if limit["remaining"] == json!(0) {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "Discord does not allow any more new sessions today".to_owned() });
+            return Err(End::Wait {
+                ms,
+                why: "Discord does not allow any more new sessions today".to_owned(),
+            });
         }
         let url = gateway["url"].as_str();
         url.map(str::to_owned).ok_or_else(|| End::Lost("Discord returned no gateway address".to_owned()))

@@ -54,7 +54,10 @@ impl Gateway {
         let limit = &found["session_start_limit"];
         if limit["remaining"] == 0 {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "the platform does not allow any more new sessions today".to_owned() });
+            return Err(End::Wait {
+                ms,
+                why: "the platform does not allow any more new sessions today".to_owned(),
+            });
         }
         let url = found["url"]
             .as_str()
@@ -190,8 +193,7 @@ impl Connection<'_> {
 
     async fn forget_session(&mut self) -> Result<(), End> {
         if !self.session.id.is_empty() {
-            self.inbox
-                .gap("the session could not be resumed: messages sent since it ended are lost");
+            self.inbox.gap("the session could not be resumed: messages sent since it ended are lost");
         }
         self.session = Session::default();
         self.commit(Vec::new(), &self.session)

@@ -24,7 +24,8 @@ impl Slack {
             .call("apps.connections.open", &self.app_token, Body::Form(Vec::new()), REQUEST_TIMEOUT)
             .await?;
         let url = opened["url"].as_str();
-        url.map(str::to_owned).ok_or_else(|| Failure::Away("Slack returned no address to connect to".to_owned()))
+        url.map(str::to_owned)
+            .ok_or_else(|| Failure::Away("Slack returned no address to connect to".to_owned()))
     }
 
     /// Opens a connection, and waits for Slack's hello.

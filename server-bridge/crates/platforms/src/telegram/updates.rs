@@ -16,8 +16,9 @@ pub(super) struct Us {
 impl Us {
     /// Reads the response to `getMe`.
     pub(super) fn read(user: &Value) -> Result<Self, Failure> {
-        let id =
-            user["id"].as_i64().ok_or_else(|| Failure::Away("the response to getMe contains no id".to_owned()))?;
+        let id = user["id"]
+            .as_i64()
+            .ok_or_else(|| Failure::Away("the response to getMe contains no id".to_owned()))?;
         Ok(Self { id, username: user["username"].as_str().unwrap_or_default().to_owned() })
     }
 

@@ -50,7 +50,8 @@ async fn messages_arrive_once_and_a_gap_is_told() {
     assert_eq!(running.inbox.repeated.load(Ordering::SeqCst), 1);
     assert_eq!(running.inbox.gaps.lock().unwrap().len(), 0);
     stand_in.cut();
-    until("it is connected again, and reports the gap", || running.inbox.gaps.lock().unwrap().len() == 1).await;
+    until("it is connected again, and reports the gap", || running.inbox.gaps.lock().unwrap().len() == 1)
+        .await;
     assert!(matches!(running.stop().await, End::Stopped));
 }
 

@@ -13,7 +13,10 @@ pub(super) const TABLE: &[Row] = &[
     ("schedule", "定时任务"),
     ("trigger", "触发器"),
     // Adding an automation.
-    ("an automation needs a text; write the message that it is to post", "自动任务缺少文本；请填写要发送的消息"),
+    (
+        "an automation needs a text; write the message that it is to post",
+        "自动任务缺少文本；请填写要发送的消息",
+    ),
     (
         "the text of an automation can have at most {} bytes; put the rest into a file",
         "自动任务的文本最多 {0} 字节；请把其余内容放到文件中",
@@ -76,11 +79,11 @@ pub(super) const TABLE: &[Row] = &[
         "{0} 不是 JSON 指针；请写成 /repository/full_name 的形式",
     ),
     (
-        "an automation that an agent makes cannot be a ! command, since no rule would check it; write what the agent is to do",
+        "an automation that an agent creates cannot be a ! command, because no rule would check the command; write what the agent is to do",
         "智能体新建的自动任务不能是 ! 命令，因为没有规则会检查它；请写明智能体要做什么",
     ),
     (
-        "there is already an automation {}; choose another name, or ask the user to change it",
+        "an automation named {} already exists; choose another name, or ask the user to change it",
         "自动任务 {0} 已存在；请换一个名称，或请用户修改",
     ),
     ("there is no automation {}", "没有自动任务 {0}"),
@@ -103,7 +106,10 @@ pub(super) const TABLE: &[Row] = &[
         "每个用户的自动任务 24 小时内最多运行 {0} 次；本次运行已超出上限",
     ),
     ("its last {} runs failed", "最近 {0} 次运行都失败了"),
-    ("it was proposed for {}, who no longer has permission to ask @{}", "它是为 {0} 提议的，而 {0} 已无权询问 @{1}"),
+    (
+        "it was proposed for {}, who no longer has permission to ask @{}",
+        "它是为 {0} 提议的，而 {0} 已无权询问 @{1}",
+    ),
     (
         "the automation {} is paused: {}; resume it with `sandbridge {} resume {}`",
         "自动任务 {0} 已暂停：{1*}；用 `sandbridge {2} resume {3}` 恢复",
@@ -131,7 +137,10 @@ pub(super) const TABLE: &[Row] = &[
         "签名时间与服务器时间相差超过 5 分钟：可能是重放，或时钟有误",
     ),
     ("the delivery has no header {}", "缺少请求头 {0}"),
-    ("the delivery's header Authorization contains no Bearer token", "请求头 Authorization 中没有 Bearer 令牌"),
+    (
+        "the delivery's header Authorization contains no Bearer token",
+        "请求头 Authorization 中没有 Bearer 令牌",
+    ),
     (
         "the delivery is not JSON; set the sender's content type to application/json",
         "内容不是 JSON；请在发送方将内容类型设为 application/json",

@@ -6,7 +6,7 @@ use super::Row;
 pub(super) const TABLE: &[Row] = &[
     // What a person reads on a messenger.
     (
-        "You are linked as {}. What you write here goes to your own chat; /help shows what works.",
+        "You are linked as {}. What you write here goes to your own chat; /help lists the commands.",
         "已绑定用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
     ),
     (
@@ -241,7 +241,7 @@ pub(super) const TABLE: &[Row] = &[
         "the list of people can contain at most {} messenger ids, and none may be empty",
         "人员列表最多可填 {0} 个平台用户 ID，且每个 ID 都不能为空",
     ),
-    ("you have no channel {} of your own", "你自己没有渠道 {0}"),
+    ("you do not own a channel named {}", "你自己没有渠道 {0}"),
     ("you have no link {}", "你没有编号为 {0} 的绑定"),
     ("channel", "渠道"),
     ("the channel", "渠道"),

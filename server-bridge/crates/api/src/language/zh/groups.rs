@@ -11,7 +11,7 @@ pub(super) const TABLE: &[Row] = &[
         "没有询问任何智能体：你无权询问群组中的任何智能体",
     ),
     (
-        "nobody was asked: mention an agent with @handle, or choose a lead",
+        "nobody was asked: mention an agent with @handle, or choose a lead agent",
         "没有询问任何智能体：请用 @名称 提及一个智能体，或指定主智能体",
     ),
     (
@@ -58,7 +58,10 @@ pub(super) const TABLE: &[Row] = &[
     ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从本服务器移除"),
-    ("the person who asked no longer has permission to ask agents in this group", "提问的用户已无权在此群组中询问智能体"),
+    (
+        "the person who asked no longer has permission to ask agents in this group",
+        "提问的用户已无权在此群组中询问智能体",
+    ),
     ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
     (
         "a message that asks an agent can have at most {} bytes; shorten it, or put the text into a file in the agent's workspace",
@@ -67,7 +70,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the agent's owner was removed from this server", "该智能体的所有者已从本服务器移除"),
     ("the agent's chat was deleted", "该智能体的会话已被删除"),
     ("no model answered; the agent's owner must choose a model", "没有模型回答；请智能体的所有者选择模型"),
-    ("its answer was taken back", "其回答已被撤回"),
+    ("its answer was undone", "其回答已被撤回"),
     ("it was stopped", "已停止"),
     ("it took longer than its limit of {} s", "用时超过 {0} 秒的限制"),
     ("The chain {} is done.", "链 {0} 已完成。"),
@@ -112,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the machine did not answer in time", "机器未及时响应"),
     ("the machine returned a path outside the workspace", "机器给出的路径超出了工作区"),
     (
-        "the search for {} would have to look through too many files; name a directory",
+        "the search for {} would have to look through too many files; name a directory instead",
         "查找 {0} 时要搜索的内容过多；请指定一个目录",
     ),
     (
@@ -126,9 +129,15 @@ pub(super) const TABLE: &[Row] = &[
         "something on {} keeps changing the files while they are being read; try again when nothing changes them any more",
         "读取期间 {0} 上有程序在写入这些文件；请待写入结束后重试",
     ),
-    ("the files that arrived differ from those that were read; try again", "收到的内容与读取的内容不一致；请重试"),
+    (
+        "the files that arrived differ from those that were read; try again",
+        "收到的内容与读取的内容不一致；请重试",
+    ),
     ("{} and {} names like it are taken on {}", "{2} 上的 {0} 及 {1} 个类似名称均已被占用"),
-    ("the server could not record the hand-over; see the server's log for the reason", "服务器未能保存记录；原因见服务器日志"),
+    (
+        "the server could not record the hand-over; see the server's log for the reason",
+        "服务器未能保存记录；原因见服务器日志",
+    ),
     (
         "a step can have at most {} outputs; name a directory that contains them",
         "最多可有 {0} 个输出；请指定包含它们的目录",
@@ -204,7 +213,10 @@ pub(super) const TABLE: &[Row] = &[
         "there is nothing to create: choose a template, or give the text of a document",
         "没有可创建的内容：请选择模板，或给出某个文档的内容",
     ),
-    ("the workspace could not be created; see the server's log for the reason", "未能创建工作区；原因见服务器日志"),
+    (
+        "the workspace could not be created; see the server's log for the reason",
+        "未能创建工作区；原因见服务器日志",
+    ),
     ("the file {} cannot be read: {}", "无法读取文件 {0}：{1*}"),
     ("the file {} was not read in time; try again", "未能及时读取文件 {0}；请重试"),
     ("the file {} is not text", "文件 {0} 不是文本"),
@@ -270,7 +282,10 @@ pub(super) const TABLE: &[Row] = &[
     // Definitions and runs of chains.
     ("step {}: {}", "第 {0} 步：{1*}"),
     ("line {}: {}", "第 {0} 行：{1*}"),
-    ("describe the request that the chain is to work on, in at most {} bytes", "请写明要让链完成的工作，最多 {0} 字节"),
+    (
+        "describe the request that the chain is to work on, in at most {} bytes",
+        "请写明要让链完成的工作，最多 {0} 字节",
+    ),
     ("this gate accepts only these replies: {}", "此处的人工确认只接受以下回复：{0}"),
     ("The person who began it was removed.", "发起它的用户已被移除。"),
     ("The agent that began it was stopped.", "发起它的智能体已停止。"),
@@ -287,10 +302,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("a step can have at most {} retries", "最多可重试 {0} 次"),
     ("the time limit of an attempt must be from 10s to 24h", "每次尝试的时限必须在 10s 至 24h 之间"),
-    (
-        "a budget has to be greater than zero; leave it out for no limit",
-        "预算必须大于零；不限预算时请不要填写",
-    ),
+    ("a budget must be greater than zero; leave it out for no limit", "预算必须大于零；不限预算时请不要填写"),
     ("the time of a budget must be from 10s to 30d", "预算的时间必须在 10s 至 30d 之间"),
     ("the text of a chain can have at most {} bytes", "链的文本最多 {0} 字节"),
     ("the budget is given twice; keep one of the lines", "预算写了两次"),

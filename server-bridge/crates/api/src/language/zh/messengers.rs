@@ -67,7 +67,10 @@ pub(super) const TABLE: &[Row] = &[
         "Under OAuth & Permissions add the scopes app_mentions:read, channels:history, chat:write, files:read, files:write, groups:history, im:history and users:read; under Event Subscriptions add the bot events app_mention, message.channels, message.groups and message.im; turn on Interactivity; under App Home allow messages from the Messages tab; then install the app. The token begins with xoxb-.",
         "在 OAuth & Permissions 中添加权限 app_mentions:read、channels:history、chat:write、files:read、files:write、groups:history、im:history 和 users:read；在 Event Subscriptions 中添加机器人事件 app_mention、message.channels、message.groups 和 message.im；开启 Interactivity；在 App Home 中允许从 Messages 标签页发送消息；然后安装应用。令牌以 xoxb- 开头。",
     ),
-    ("Change it only if your workspace uses another API address.", "保持不变即可，除非你的工作区使用其他地址。"),
+    (
+        "Change it only if your workspace uses another API address.",
+        "保持不变即可，除非你的工作区使用其他地址。",
+    ),
     ("this token must begin with {}: {}", "此令牌必须以 {0} 开头：{1*}"),
     ("Slack refuses a token: {}", "Slack 拒绝令牌：{0*}"),
     ("Slack closed the connection with code {}", "Slack 关闭了连接（代码 {0}）"),
@@ -213,7 +216,8 @@ pub(super) const TABLE: &[Row] = &[
     ("a heartbeat was not answered", "心跳没有得到回应"),
     ("the session is invalid", "连接会话无效"),
     ("the events could not be stored: {}", "未能保存事件：{0*}"),
-    ("it is larger than {} bytes", "超过 {0} 字节"),
+    ("the response is larger than {} bytes", "响应超过 {0} 字节"),
+    ("the file is larger than {} bytes", "文件超过 {0} 字节"),
     // What is lost.
     (
         "messages sent while the account was not connected are lost: OneBot does not deliver them later",
@@ -234,7 +238,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Feishu sent a fragment that cannot be used: {}", "飞书发来的分片无法使用：{0*}"),
     // Limits of an account on a messenger.
     (
-        "a bot token consists of three parts separated by dots; copy it from Discord's page Bot",
+        "a bot token consists of three parts separated by dots; copy it from the Bot page of your application on Discord",
         "机器人令牌由以点号分隔的三部分组成；请从 Discord 的 Bot 页面复制",
     ),
     ("the conversation is not on DingTalk", "此对话不属于钉钉"),
@@ -311,7 +315,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the form cannot be encoded", "无法编码表单"),
     ("the address redirects to an invalid address", "该地址重定向到无效的地址"),
     ("the address redirects to an unencrypted address", "该地址重定向到未加密的地址"),
-    ("the address redirects too often", "该地址重定向次数过多"),
+    ("the address redirects too many times", "该地址重定向次数过多"),
     ("the file cannot be fetched: status {}", "无法获取文件：状态码 {0}"),
     ("the header {} cannot be sent", "无法发送请求头 {0}"),
     ("the response to auth.test contains no bot id", "auth.test 的响应中没有机器人"),

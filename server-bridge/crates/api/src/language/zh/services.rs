@@ -120,7 +120,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the person is no longer linked, or the group is turned off", "该用户已不再绑定，或本群已关闭回复"),
     ("the stored message cannot be read", "无法读取已保存的消息"),
-    ("this is not a message", "这不是消息"),
+    ("this row is not a message", "这不是消息"),
     ("the chat was deleted", "会话已被删除"),
     ("it is larger than {} MiB", "超过 {0} MiB"),
     // MCP servers and their programs.

@@ -52,7 +52,7 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![within, bare.row("a bare loop of such requests"), first]
 }
 
-/// One whole conversation.
+/// The measurements of one whole conversation.
 struct Run {
     engine: Samples,
     bare: Samples,

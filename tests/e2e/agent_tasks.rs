@@ -67,7 +67,7 @@ fn a_task_is_read_whole_up_to_50_000_bytes() {
         match results.len() {
             0 => Reply::Call(vec![writes(50_000), writes(50_001), ("Shell", json!({"command": "touch go"}))]),
             _ if last.contains("xxx") => Reply::Say("read".to_owned()),
-            // Both are read in one page after they have ended.
+            // The output of both tasks is read in one page after they have ended.
             _ if last.matches("exit code 0:").count() == 2 => {
                 Reply::Call(tasks(asked).iter().map(|id| ("task_read", json!({"id": id}))).collect())
             }

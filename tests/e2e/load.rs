@@ -1,5 +1,5 @@
-//! Load on real processes: memory does not grow for a client that stopped reading, small requests overtake bulk data,
-//! and many commands leave nothing behind.
+//! Load on real processes: memory does not grow for a client that has stopped reading, small requests overtake bulk data, and many commands leave
+//! nothing behind.
 
 use std::io::Read;
 use std::net::TcpStream;

@@ -148,7 +148,7 @@ fn a_gate_waits_for_a_permitted_person_and_a_valid_answer() {
     assert_eq!(put(&oscar, &team, &open, &approve).0, 404);
     let nobody = Client::anonymous(server);
     assert_eq!(put(&nobody, &team, &open, &approve).0, 401);
-    // Nor can a reader reach the gate through a group of her own.
+    // A reader cannot reach the gate through a group of her own either.
     let path = format!("/groups/{other}/gates/{}", open["id"]);
     assert_eq!(rita.send("POST", &path, approve.to_string().as_bytes()).status, 404);
     for answer in [

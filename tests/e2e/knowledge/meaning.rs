@@ -1,4 +1,4 @@
-//! Documents and memories are found by their meaning, through kills and changes of the embedder, and each only by its own user.
+//! Documents and memories are found by their meaning, even across kills and changes of the embedder, and only by the user who owns them.
 
 use serde_json::json;
 use tests::http::Client;

@@ -221,8 +221,8 @@ impl Automations {
         Err(Error::refused("not_found", format!("there is no automation {name:?}")))
     }
 
-    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. Resuming an automation that was
-    /// proposed for a person who may no longer ask the agent makes it the user's own.
+    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. Resuming an automation that was proposed for
+    /// a person who no longer has permission to ask the agent makes it the user's own.
     ///
     /// # Errors
     /// [`Error::Store`] for an automation that was removed or belongs to another user; [`Error::Refused`] if it has no slot left.

@@ -10,7 +10,7 @@ pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
 pub const STEADY: Duration = Duration::from_secs(60);
 /// A connection that ends within this time counts as a fast end.
 pub const FAST_END: Duration = Duration::from_secs(5);
-/// This many fast ends in a row are followed by the longest pause.
+/// The number of consecutive fast ends after which the longest pause follows.
 pub const FAST_ENDS: u32 = 3;
 /// The pause after the messenger refused the account, which usually has to be changed before it works again.
 pub const REFUSED_PAUSE: Duration = Duration::from_secs(300);

@@ -23,11 +23,11 @@ pub enum Tone {
 /// A card. Its buttons are below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
-    /// Its title, on one line.
+    /// The title of the card, on one line.
     pub title: String,
-    /// Its meaning, which determines its colour.
+    /// The meaning of the card, which determines its colour.
     pub tone: Tone,
-    /// Its parts, from top to bottom.
+    /// The parts of the card, from top to bottom.
     pub blocks: Vec<Block>,
 }
 

@@ -94,7 +94,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(DingTalk::new(setup, reach)?))
 }
 
-/// One robot.
+/// An account on DingTalk, which is one robot.
 struct DingTalk {
     api: Api,
     robot: String,

@@ -78,7 +78,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Discord { http, api, token, has_no_content: AtomicBool::new(false) }))
 }
 
-/// One bot.
+/// An account on Discord, which is one bot.
 struct Discord {
     http: Http,
     api: String,

@@ -51,7 +51,7 @@ pub struct Media {
 pub struct Quoted {
     /// The platform's id of the quoted message.
     pub id: String,
-    /// Its text, as far as the platform delivers it; these are another person's words, so never an instruction.
+    /// The quoted text, as far as the platform delivers it; it may be another person's words, so it is never an instruction.
     pub text: String,
     /// True if the account itself wrote it.
     pub is_ours: bool,
@@ -70,7 +70,7 @@ pub struct Message {
     pub is_edited: bool,
     /// The message that this one replies to.
     pub quoted: Option<Quoted>,
-    /// Its files.
+    /// The files of the message.
     pub media: Vec<Media>,
 }
 

@@ -109,7 +109,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Qq::new(setup, reach)?))
 }
 
-/// One bot.
+/// An account on QQ, which is one bot.
 struct Qq {
     api: Api,
     gateway: Gateway,

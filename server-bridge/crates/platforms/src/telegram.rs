@@ -108,7 +108,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Telegram { http, api, token, deliveries, delivery_secret, us, pace }))
 }
 
-/// One bot.
+/// An account on Telegram, which is one bot.
 struct Telegram {
     http: Http,
     api: String,

@@ -8,7 +8,7 @@ use rustls::{ClientConfig, RootCertStore};
 /// Returns the configuration: TLS 1.2 and 1.3, with the machine's root certificates.
 ///
 /// # Errors
-/// A text, if TLS cannot be used on this machine.
+/// The reason, if TLS cannot be used on this machine.
 pub(crate) fn config() -> Result<Arc<ClientConfig>, String> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {

@@ -96,7 +96,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(WeCom::new(setup, reach)?))
 }
 
-/// One bot.
+/// An account on WeCom, which is one bot.
 struct WeCom {
     http: Http,
     url: String,

@@ -300,7 +300,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Looks up, through the API, the messages sent in known conversations since those were last read. Each page is committed with the place up to
+    /// Looks up, through the API, the messages sent in known conversations since those were last read. Each page is committed with the position up to
     /// which its conversation was read, and without the session, so that after a crash the server does not resume past messages that were not looked
     /// up.
     async fn missed(&mut self) -> Result<(), End> {

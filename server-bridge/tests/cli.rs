@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 /// The timeout for every step of these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The program, without environment variables that could configure it.
+/// Returns a command that runs the program, without environment variables that could configure it.
 fn sandbridge(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sandbridge"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"SANDBRIDGE_")) {
@@ -33,7 +33,7 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A home directory with a login at `server`.
+/// Creates a home directory with a login to `server`.
 fn logged_in(server: &str) -> TempDir {
     let home = tempfile::tempdir().unwrap();
     let login = json!({"server": server, "logins": {server: {"token": "t", "user": "ada", "chat": "c"}}});
@@ -42,7 +42,7 @@ fn logged_in(server: &str) -> TempDir {
     home
 }
 
-/// Answers every connection with these bytes after it has received something, and closes the connection.
+/// Starts a server that answers every connection with these bytes once it has received something, and then closes the connection.
 fn answering(bytes: &'static [u8]) -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -54,7 +54,7 @@ fn answering(bytes: &'static [u8]) -> (String, JoinHandle<()>) {
     (address.to_string(), answering)
 }
 
-/// A TLS server's answer to plain text: a fatal alert.
+/// A TLS server's response to plain text: a fatal alert.
 const TLS_ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 50];
 
 #[test]
@@ -182,7 +182,7 @@ fn two_servers_on_one_home_are_refused() {
     assert!(users.status.success(), "accounts are managed while a server runs: {}", told(&users));
 }
 
-/// A chat's message that reports a running command.
+/// A message list of a chat whose only message reports a running command.
 const RUNNING: &str = r#"{"messages":[{"id":1,"role":"exec","text":"","exec":{"status":"running"}}]}"#;
 
 /// `sandbridge chat` at a server that this test plays, up to its request to post.

@@ -52,7 +52,7 @@ pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
     ]
 }
 
-/// The same bytes each time, with no runs of equal bytes. They are not random: a compressor does find repetitions.
+/// Creates the same bytes each time, without runs of equal bytes. They are not random: a compressor would find repetitions.
 pub(crate) fn content() -> Vec<u8> {
     (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }

@@ -1,5 +1,4 @@
-//! The time that a cancel takes: until the end of the turn is recorded and none of its processes is left on the
-//! machine.
+//! The time from a cancel until the end of the turn is recorded and none of its processes is left on the machine.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,7 @@ use tests::{Habits, Machine, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::samples::{Row, Samples};
 
-/// The promised limit for every cancel.
+/// The limit that the documentation promises for every cancel.
 const PROMISE: Duration = Duration::from_secs(1);
 /// The number of cancels of each kind.
 const CANCELS: usize = 30;

@@ -1,4 +1,4 @@
-//! One whole command, from starting the client to its exit.
+//! Measures one whole command, from starting the client to its exit.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! The cost of confinement: the same command on two runners, one of which confines nothing.
+//! Measures the cost of confinement: the same command runs on two runners, one of which confines nothing.
 //!
 //! The difference is smaller than the noise of a busy machine, so the two are measured side by side: a few execs of one, then
 //! a few of the other, in many rounds whose order alternates. The result is the median of the rounds' ratios. Both are driven
@@ -54,8 +54,7 @@ fn run() -> Run {
     Run { with: samples(0), without: samples(1), ratio: median(ratios) }
 }
 
-/// Runs the rounds, in each of which the execs of one runner follow those of the other; in each result those of the
-/// confined runner come first.
+/// Runs the rounds, in each of which the execs of one runner follow those of the other; in each result, the execs of the confined runner come first.
 async fn rounds(confined: Sandbox, open: Sandbox) -> Vec<[[Duration; TURN]; 2]> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS + WARM_UP_ROUNDS {

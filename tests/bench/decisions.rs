@@ -1,4 +1,4 @@
-//! The time of one decision of 10,000 permission rules, in this process: the server makes one before each call of a model.
+//! The time that one decision by 10,000 permission rules takes, in this process; the server makes such a decision before each tool call of a model.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Rules that can be looked up by their literal beginning.
+/// Returns the text of a rule that can be looked up by its literal beginning.
 fn mixed(number: usize) -> String {
     match number % 6 {
         0 => format!("Bash(tool{number} sub *)"),
@@ -36,7 +36,7 @@ fn mixed(number: usize) -> String {
     }
 }
 
-/// Rules that must be compared with many calls.
+/// Returns the text of a rule that must be compared with many calls.
 fn slowest(number: usize) -> String {
     match number % 6 {
         0 => format!("Bash(git * --option{number})"),

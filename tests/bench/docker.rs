@@ -14,7 +14,7 @@ use tests::docker::{IMAGE, docker, ready};
 use crate::peers::silent;
 use crate::samples::{Row, Samples, WARM_UPS};
 
-/// The number of containers; the two sides create one in turn.
+/// The number of containers that each side creates, in turn.
 const FRESH: usize = 30;
 
 /// The number of commands in a running container.

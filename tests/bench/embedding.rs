@@ -1,4 +1,4 @@
-//! Embedding in one thread, compared with the C code of the package that the weights come from; and the search of 100,000 vectors.
+//! Measures embedding in one thread, compared with the C code of the package that the weights come from, and searching 100,000 vectors.
 
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, Write as _};

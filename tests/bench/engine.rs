@@ -1,10 +1,9 @@
 //! The time that the agent's engine adds to a model and its tools.
 //!
-//! A scripted model repeatedly calls a tool that only reads from the store. The time measured is from the end of an answer to
-//! the end of the next request, as the model sees it: storing and showing the answer, running the tool, storing and showing its
-//! result, serializing and sending the whole conversation. The lower bound is a bare client that sends a request of the same
-//! size as soon as it has read the previous answer; the two alternate, one turn of a conversation each. Everything is repeated
-//! several times, and the median run is shown.
+//! A scripted model repeatedly calls a tool that only reads from the store. The time measured is from the end of an answer to the end of the next
+//! request, as the model sees it: storing and showing the answer, running the tool, storing and showing its result, serializing and sending the whole
+//! conversation. The lower bound is a bare client that sends a request of the same size as soon as it has read the previous answer; the engine and
+//! the client alternate, one turn of a conversation each. Everything is repeated several times, and the median run is shown.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -27,7 +26,7 @@ const ITERATIONS: usize = 100;
 const EARLIER_TURNS: usize = 3;
 /// The number of measured turns, which end at 1,400 messages: 1,000 on average.
 const TURNS: usize = 4;
-/// The approximate size of a call's arguments, and of its result.
+/// The approximate size of a call's arguments, and also of its result, in bytes.
 const ID_BYTES: usize = 500;
 /// The limit on the time that the engine adds to a bare loop.
 const TARGET: Duration = Duration::from_millis(2);
@@ -53,7 +52,7 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![within, bare.row("a bare loop of such requests"), first]
 }
 
-/// One whole conversation.
+/// The measurements of one whole conversation.
 struct Run {
     engine: Samples,
     bare: Samples,

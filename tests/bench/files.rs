@@ -1,4 +1,4 @@
-//! Transfers of 64 MiB in and out through the whole client, compared with ssh and scp.
+//! Measures transfers of 64 MiB in and out through the whole client, compared with ssh and scp.
 
 use std::fs;
 use std::process::Command;

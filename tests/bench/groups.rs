@@ -26,18 +26,18 @@ const RUNS: usize = 4;
 /// The number of other groups, and of agents in each.
 const GROUPS: usize = 50;
 const AGENTS: usize = 10;
-/// The number of people who own the other groups, and of answers that each of them may have in progress. The first one owns the group
+/// The number of people who own the other groups, and the number of answers that each of them may have in progress. The first person owns the group
 /// with the large answers.
 const OWNERS: usize = 10;
 const ANSWERS_OF_OWNER: usize = 4;
-/// The size of a large answer.
+/// The size of a large answer, in bytes.
 const LARGE_BYTES: usize = 1024 * 1024;
 /// The limit on the median.
 const TARGET: Duration = Duration::from_millis(20);
-/// The same habits as for the rows about the engine.
+/// The model behaves as in the rows about the engine.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
-/// How long the questions of the other groups may take to start.
+/// How long it may take until the questions of the other groups have started.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn rows() -> Vec<Row> {
@@ -151,8 +151,8 @@ fn put(client: &Client, path: &str, body: &Value) {
     assert!(answer.status < 300, "{path}: {answer:?}");
 }
 
-/// Makes a group of agents on its owner's machine, and asks all of them. Agents that give large answers are asked again as long as they
-/// do.
+/// Creates a group of agents on its owner's machine, and asks all of them. Agents that give large answers are asked again whenever they have
+/// answered.
 fn ask_everyone(owner: &Client, is_long: bool) {
     let group = group(owner);
     for number in 0..AGENTS {
@@ -166,7 +166,7 @@ fn ask_everyone(owner: &Client, is_long: bool) {
     }
 }
 
-/// A WebSocket of events that nobody reads.
+/// Opens a WebSocket of events that nobody reads.
 fn events(server: &Server, client: &Client) -> WebSocket<TcpStream> {
     let address = server.url().trim_start_matches("http://");
     let mut request = format!("ws://{address}/api/v1/events").into_client_request().unwrap();

@@ -8,8 +8,8 @@ use sandbox::{ExecEvent, ExecRequest, Sandbox};
 use crate::remote::Remote;
 use crate::samples::{Row, Runs, Samples, WARM_UPS};
 
-/// The number of runs, each with a new runner: the processors on which its parts happen to run matter as much as what is
-/// measured.
+/// The number of runs, each with a new runner: the choice of processors on which the runner's parts happen to run matters as much as the measured
+/// work.
 const RUNS: usize = 9;
 
 /// The number of samples of each kind in a run.

@@ -1,12 +1,11 @@
 //! The time that hooks add to a tool call of a model.
 //!
-//! A scripted model repeatedly calls a tool that only reads from the store. A sample is the time from the end of an answer to the end
-//! of the next request. The kinds take turns, each in a chat of its own.
+//! A scripted model repeatedly calls a tool that only reads from the store. A sample is the time from the end of an answer to the end of the next
+//! request. The kinds of calls take turns, each in a separate chat.
 //!
-//! Where no hook runs, little is added, so that is measured in this process, where the floor can be had: chats to which hooks were never
-//! Where no hook runs, little is added, so that is measured in this process, where the lower bound can be measured, too: chats to which
-//! hooks were never connected, compared with chats that have no hook, and chats that have a hook for another tool. A command hook is
-//! measured with real programs: the time that it adds to a call, compared with a bare exec of the same command through a handle.
+//! Where no hook runs, little time is added, so that case is measured in this process, where the lower bound can be measured too: chats to which
+//! hooks were never connected are compared with chats that have no hook, and with chats that have a hook for another tool. A command hook is measured
+//! with real programs: the time that the hook adds to a call is compared with a bare exec of the same command through a handle.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -41,7 +40,7 @@ const EXECS: usize = 50;
 const NONE_RUNS: Duration = Duration::from_micros(100);
 /// The limit on the time that a command hook takes beyond a bare exec.
 const COMMAND: Duration = Duration::from_millis(5);
-/// The same habits as for the rows about the engine.
+/// The model behaves as in the rows about the engine.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
 pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
@@ -83,13 +82,13 @@ impl Caller {
     }
 }
 
-/// A set of hooks with one command, for a tool.
+/// Returns a set of hooks that has one command hook, for this tool.
 fn hook_of(tool: &str) -> String {
     let hook = json!({"matcher": tool, "hooks": [{"type": "command", "command": "true"}]});
     json!({"enable_command_hooks": true, "hooks": {"PreToolUse": [hook]}}).to_string()
 }
 
-/// A row about the time added to a floor, compared with its limit.
+/// Creates a row for the time added to the lower bound, compared with its limit.
 fn within(samples: &Samples, what: &str, against: &str, added: Duration, limit: Duration) -> Row {
     Row {
         against: format!("{against}: adds {}", shown(added)),

@@ -21,17 +21,16 @@ use crate::samples::Row;
 
 const RUNNERS: usize = 2_000;
 
-/// The number of runners that connect before the first measurement, so that everything that is created once exists by
-/// then.
+/// The number of runners that connect before the first measurement, so that everything that is created only once exists by then.
 const EARLIER: usize = 50;
 
 /// The number of simultaneous registrations.
 const AT_ONCE: usize = 32;
 
-/// Long enough for every link to send a ping and get its answer.
+/// How long to wait: long enough for every link to send a ping and get the pong.
 const SETTLED: Duration = Duration::from_secs(15);
 
-/// The socket buffers of the stand-ins.
+/// The size of the stand-ins' socket buffers, in bytes.
 const BUFFER_BYTES: usize = 1024;
 
 pub(crate) fn rows() -> Vec<Row> {

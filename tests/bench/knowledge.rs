@@ -1,5 +1,4 @@
-//! Knowledge at its full size: the search of 100,000 passages during turns, indexing, the memory of the built-in embedder, and a large
-//! folder.
+//! Knowledge at full size: searching 100,000 passages during turns, indexing, the memory of the built-in embedder, and a large folder.
 //!
 //! `SANDBRIDGE_BENCH_PASSAGES` and `SANDBRIDGE_BENCH_FILES` make a shorter run with fewer passages and files.
 
@@ -25,14 +24,14 @@ const PER_DOCUMENT: usize = 500;
 /// The number of words in a passage, and of words in the vocabulary.
 const WORDS: usize = 60;
 const VOCABULARY: u32 = 20_000;
-/// The number of turns that run during the searches, each of another user, as a user has at most four at once; and the length
-/// of each answer.
+/// The users whose turns run during the searches, of whom each can have at most four turns at once; the number of turns; and the length of each
+/// answer in bytes.
 const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
 const TURNS: usize = 16;
 const ANSWER_BYTES: usize = 20_000;
 /// The number of measured searches.
 const SEARCHES: usize = 200;
-/// The number of documents that are indexed, and their size.
+/// The number of documents that are indexed, and the size of each, in bytes.
 const DOCUMENTS: usize = 8;
 const DOCUMENT_BYTES: usize = 1024 * 1024;
 /// The timeout for each part.
@@ -62,7 +61,7 @@ impl Numbers {
         self.0 >> 8
     }
 
-    /// Words in which the first ones of the vocabulary are more frequent.
+    /// Creates a text in which the first words of the vocabulary are more frequent.
     fn text(&mut self, words: usize) -> String {
         let mut word = || {
             let (one, other) = (self.next() % VOCABULARY, self.next() % VOCABULARY);

@@ -16,7 +16,7 @@ const BYTES: u64 = 1 << 30;
 /// The size of writes to the command's input.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// The length of a terminal's answer to a line: its echo, and the output of `cat`.
+/// The length of a terminal's output for a line, which consists of the echo and the output of `cat`.
 const ECHO_BYTES: usize = "\r\n\r\n".len();
 
 const STAT_P99: Duration = Duration::from_millis(5);

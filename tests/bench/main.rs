@@ -1,8 +1,7 @@
-//! One table, all in one run on one machine: Sandbridge compared with the lower bounds and the tools that people use
-//! today.
+//! Produces one table, in one run on one machine, that compares Sandbridge with lower bounds and with the tools that people use today.
 //!
-//! Ratios vary less between machines than absolute times, so every row names what it is compared with, and the two are
-//! measured alternately. Release build, warm-ups, minimum, median and 99th percentile. Run it with `scripts/bench
+//! Ratios vary less between machines than absolute times, so every row names what it is compared with, and the two are measured alternately. The
+//! programs are release builds; each measurement has warm-ups and shows the minimum, the median and the 99th percentile. Run it with `scripts/bench
 //! [GROUP…]`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -74,7 +73,8 @@ const GROUPS: &[Group] = &[
     ("retrieval", |_| retrieval::rows()),
 ];
 
-/// Measured only if they are named: the vectors of four languages take half an hour the first time, and a large folder takes minutes.
+/// The groups that are measured only if they are named: the vectors of four languages take half an hour the first time, and a large folder takes
+/// minutes.
 const ONLY_NAMED: &[&str] = &["knowledge", "retrieval"];
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Many commands at once: 50 callers of the handle, compared with 50 threads that spawn processes.
+//! Measures many commands at once: 50 callers of the handle, compared with 50 threads that spawn processes.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! The web page in a real Chromium, measured by `tests/browser/bench`; the limits are set by what a person notices.
+//! The web page in a real Chromium, measured by `tests/browser/bench`; the limits are those of a person's perception.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The server, runner, container and sshd that are measured alongside each other.
+//! The server, the runner, the container and the sshd that are measured side by side.
 
 use std::fs;
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ pub(crate) struct Peers {
     pub(crate) person: Person,
     pub(crate) sshd: Sshd,
     pub(crate) container: String,
-    // Declared last, so that it is dropped last: the others talk to it while they are stopping.
+    // Declared last, so that it is dropped last: the others talk to the server while they are stopping.
     server: Server,
 }
 
@@ -83,7 +83,7 @@ impl Sshd {
         for key in ["host", "client"] {
             silent(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key)));
         }
-        // An empty home: the time that the start-up files of the user's shell take is not ssh's.
+        // The home is empty, because the time that the start-up files of the user's shell take must not count as ssh's.
         let key = fs::read_to_string(path("client.pub")).unwrap();
         let home = directory.path().display();
         fs::write(path("authorized"), format!("environment=\"HOME={home}\" {key}")).unwrap();

@@ -13,10 +13,10 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 use crate::remote::{Remote, accept};
 
-/// A frame as in the protocol: 64 KiB of data and a header.
+/// The size of a frame as in the protocol: 64 KiB of data and a header.
 const FRAME_BYTES: usize = 64 * 1024 + 16;
 
-/// The socket buffers of the sending process.
+/// The size of the sending process's socket buffers, in bytes.
 const RUNNER_BUFFER_BYTES: usize = 16 * 1024;
 
 /// A process that sends frames on request.

@@ -21,7 +21,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// The socket buffers of the server.
+/// The size of the server's socket buffers, in bytes.
 const READ_BUFFER_BYTES: usize = 16 * 1024;
 const WRITE_BUFFER_BYTES: usize = 32 * 1024;
 
@@ -42,7 +42,7 @@ impl Remote {
         Self::start_on(Arc::new(runtime), "workspace")
     }
 
-    /// Starts another runner with another profile, whose handle is served by the same threads.
+    /// Starts another runner with this profile, whose handle is served by the same threads.
     pub(crate) fn beside(&self, profile: &'static str) -> Self {
         Self::start_on(Arc::clone(&self.runtime), profile)
     }
@@ -108,7 +108,7 @@ async fn connect(
     });
     let user = User { key: "u1".into(), name: "bench".into(), is_admin: false };
     let route_request = RouteRequest { choice: Choice::Auto, registered: vec!["bench".into()] };
-    // Waits for the first event: the runner is online.
+    // Waits for the first event, which reports that the runner is online.
     online.recv().await.unwrap();
     let sandbox = router.for_user(&user, &route_request).await.unwrap();
     (sandbox, served, runner)

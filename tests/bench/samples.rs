@@ -1,4 +1,4 @@
-//! Measuring: warm-ups, samples, and their rows in the table.
+//! Takes measurements: warm-ups, samples, and their rows in the table.
 
 use std::time::{Duration, Instant};
 
@@ -142,7 +142,7 @@ impl Samples {
         Row { against: name.to_owned(), target: target.to_owned(), ratio: self.speed(other), ..row }
     }
 
-    /// How many times faster these samples are than the others.
+    /// Returns how many times faster these samples are than the others.
     fn speed(&self, other: &Samples) -> String {
         format!("{:.2} ×", other.p50().as_secs_f64() / self.p50().as_secs_f64())
     }

@@ -1,4 +1,4 @@
-//! A model that works in a sandbox, in both wire formats, with cancels, failures and lost runners meanwhile.
+//! A model that works in a sandbox, in both wire formats, while turns are cancelled, requests fail and runners are lost.
 
 mod goes_on;
 
@@ -13,13 +13,13 @@ use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, pr
 
 use crate::docker::Cleanup;
 
-/// The timeout for any single answer.
+/// The timeout for each wait.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const ADD: &str = "add() { echo $(($1 - $2)); }\n";
 const TEST: &str = "#!/bin/sh\n. ./add.sh\n[ \"$(add 2 3)\" = 5 ] || { echo \"add 2 3 is $(add 2 3)\"; exit 1; }\necho passed\n";
 
-/// Makes the project's failing test pass: looks around, runs the test, changes a line, runs it again, reports.
+/// A script that makes the project's failing test pass: it looks around, runs the test, changes a line, runs the test again, and reports.
 fn mends(asked: &Asked) -> Reply {
     match asked.results().len() {
         0 => Reply::Call(vec![
@@ -141,7 +141,7 @@ fn a_cancel_stops_the_command_and_keeps_what_was_done() {
     eventually("nothing is left of it", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
-    // The conversation continues, with a result for every call.
+    // The conversation continues, and contains a result for every call.
     say(&client, &chat, "and now?");
     assert_eq!(ended(&client, &chat, 2)["text"], "on we go");
     let results = model.asked().pop().unwrap().results();
@@ -216,7 +216,7 @@ fn a_runner_that_disconnects_ends_the_turn_and_nothing_runs_elsewhere() {
     assert!(!other.workspace().join("ready").exists(), "nothing ran elsewhere");
 }
 
-/// A new chat in this approval mode.
+/// Creates a chat in this approval mode; returns its id.
 pub(crate) fn new_chat(client: &Client, mode: &str) -> String {
     let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
     let body = json!({"mode": mode}).to_string();
@@ -246,7 +246,7 @@ pub(crate) fn ended(client: &Client, chat: &str, number: usize) -> Value {
     })
 }
 
-/// True for an answer that was cut off because its server stopped.
+/// Returns true for an answer that was cut off because its server stopped.
 fn is_cut(message: &Value) -> bool {
     message["agent"]["status"] == "interrupted"
 }

@@ -29,7 +29,7 @@ fn told_in(asked: &Asked) -> Vec<(String, String)> {
     of_user.flat_map(|message| told_of(message["content"].as_str().unwrap_or_default())).collect()
 }
 
-/// Starts two sub-agents and ends its answer; reads the result of each one that has ended.
+/// A script that starts two sub-agents and ends its answer, and that later reads the result of each sub-agent that has ended.
 fn calls_two(asked: &Asked) -> Reply {
     let results = asked.results();
     let is_read = |id: &String| results.iter().any(|result| result.starts_with(&format!("{id} done")));

@@ -27,7 +27,7 @@ fn say_with(client: &Client, chat: &str, text: &str, attachments: &[String]) {
     assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes()).status, 202);
 }
 
-/// The kinds of the parts in the user's message that has this text.
+/// Returns the kinds of the parts of the user's message that has this text.
 fn kinds(body: &Value, text: &str) -> Vec<String> {
     let messages = body["messages"].as_array().unwrap().iter();
     let said = messages.filter(|message| message["role"] == "user" && message.to_string().contains(text));

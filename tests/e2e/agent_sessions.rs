@@ -82,7 +82,7 @@ impl Chat {
         self.client.send(method, &format!("/chats/{}{path}", self.id), body.to_string().as_bytes())
     }
 
-    /// Posts a message; returns the immediate answer.
+    /// Posts a message; returns the immediate response.
     fn post(&self, text: &str) -> Value {
         let answer = self.send("POST", "/messages", json!({"text": text}));
         assert_eq!(answer.status, 202, "{answer:?}");
@@ -146,7 +146,7 @@ fn an_undo_restores_every_file_and_forgets_the_message() {
     let undone: Vec<Value> =
         chat.messages().into_iter().filter(|message| message["undone"] == true).collect();
     assert_eq!(undone.len(), 2 + 5 + 1, "the message, its answer, five tool cards, the text after them");
-    // The model's conversation contains nothing of it.
+    // The model's conversation contains nothing of the undone turn.
     assert_eq!(chat.say("and now?")["text"], "I know 2");
     let last = world.model.asked().pop().unwrap();
     assert!(!last.raw.contains("fresh") && last.raw.contains("hello"), "{}", last.raw);
@@ -300,7 +300,7 @@ fn a_fork_and_its_original_continue_separately() {
     assert_eq!(chat.say("there")["text"], "I know 3");
     let last = world.model.asked().pop().unwrap();
     assert!(last.raw.contains("there") && !last.raw.contains("\"here\""), "{}", last.raw);
-    // The fork restores only its own files: the copied turn changed none.
+    // The fork restores only files that it changed itself, and the copied turn changed none.
     assert_eq!(fork.undo(false).json()["restored"].as_array().unwrap().len(), 1);
     assert_eq!(fork.undo(false).json()["text"], "here");
     assert_eq!(fork.undo(false).json()["restored"], json!([]));

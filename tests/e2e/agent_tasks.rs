@@ -67,7 +67,7 @@ fn a_task_is_read_whole_up_to_50_000_bytes() {
         match results.len() {
             0 => Reply::Call(vec![writes(50_000), writes(50_001), ("Shell", json!({"command": "touch go"}))]),
             _ if last.contains("xxx") => Reply::Say("read".to_owned()),
-            // Both are read in one page after they have ended.
+            // The output of both tasks is read in one page after they have ended.
             _ if last.matches("exit code 0:").count() == 2 => {
                 Reply::Call(tasks(asked).iter().map(|id| ("task_read", json!({"id": id}))).collect())
             }
@@ -125,7 +125,7 @@ fn a_command_on_a_machine_lost_during_the_turn_is_audited() {
 
 #[test]
 fn a_viewer_that_leaves_does_not_end_a_models_command() {
-    // The command runs for longer than a client's own command continues without its client.
+    // The command runs for longer than a client's own command would continue without the client.
     let command =
         "touch begun; for s in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do echo $s; sleep 1; done; echo whole";
     let model = ScriptedModel::start(move |asked| match asked.results().len() {

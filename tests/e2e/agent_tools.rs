@@ -137,7 +137,7 @@ fn a_fetch_reaches_nothing_of_the_servers_own_network() {
         "http://169.254.169.254/latest/meta-data".to_owned(),
         "http://0.0.0.0/".to_owned(),
         "http://10.0.0.1/".to_owned(),
-        // A name that is not allowed itself, although it resolves to an allowed address.
+        // This name is not allowed itself, although it resolves to an allowed address.
         format!("http://localhost:{port}/page"),
     ];
     let allowed = ["/inside", "/inside6", "/elsewhere", "/round", "/file", "/nothing", "/endless"];
@@ -196,7 +196,7 @@ fn a_program_gets_no_answer_and_a_person_answers_there_or_elsewhere() {
     terminal.sees("so: blue");
     assert_eq!(terminal.ends(), 0);
 
-    // Meanwhile the program follows events: the answer is given elsewhere.
+    // Meanwhile the program follows events, because the question is answered elsewhere.
     let mut terminal = Terminal::start(alice.command(&["chat", "--new", "open it"]), 24, 80);
     terminal.sees("empty for none: ");
     let client = Client::login(&server, "alice");

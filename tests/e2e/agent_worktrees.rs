@@ -158,7 +158,7 @@ fn a_worktree_with_changes_is_kept_and_named_and_removed_once_merged() {
                 });
                 shell(&format!("git merge -q sandbridge/agent-{}", name.unwrap()))
             }
-            // The sub-agent continues in its worktree, without being asked to.
+            // The sub-agent continues in its worktree without being told to.
             (false, _, 4) => Reply::Call(vec![("SubAgent", json!({"task": "again", "instance": "x"}))]),
             (false, _, 5) => Reply::Call(vec![("Worktree", json!({"action": "list"}))]),
             _ => Reply::Say("so be it".to_owned()),

@@ -1,5 +1,4 @@
-//! Exactly the approved action is done: a question shows all of the action, wherever the question appears, and nothing
-//! else is done.
+//! Exactly the approved action is done: a question shows the whole action, wherever it appears, and nothing else is done.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -42,7 +41,7 @@ fn table() -> (Value, Vec<Row>) {
     (table, rows)
 }
 
-/// Creates the files and links that the table refers to.
+/// Creates the files and links to which the table refers.
 fn furnish(workspace: &Path, table: &Value) {
     for (path, content) in table["files"].as_object().unwrap() {
         let path = workspace.join(path);
@@ -267,7 +266,7 @@ fn a_permanent_approval_of_a_command_ends_with_an_unapproved_file_change() {
         let content = format!("echo {text} >> log\n");
         ("FileCreate", json!({"path": "run.sh", "content": content, "rewrite": true}))
     };
-    // In auto-edit there are no questions about files; nor in ask, after every change was allowed permanently.
+    // There are no questions about files in auto-edit, nor in ask once every change has been allowed permanently.
     for (mode, asked) in [("auto-edit", vec![1, 4]), ("ask", vec![0, 1, 4])] {
         let made = vec![write("good"), run(), run(), write("evil"), run()];
         let world = World::new(mode, made, |_| {});

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tests::http::{Answer, Client, encode};
 use tests::{Machine, Person, Server, docker, process};
 
-/// The minimum number of requests in a race, and the time that it may take beyond its planned duration.
+/// The minimum number of requests in a race, and the time that a race may take beyond its planned duration.
 const ROUNDS: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -29,7 +29,7 @@ use Ask::{List, Mkdir, Read, RemoveAll, Write};
 struct Target<'a> {
     person: &'a Person,
     client: Client,
-    /// Reads the outside: a listing with contents.
+    /// Reads the files outside: a listing with contents.
     outside: Box<dyn Fn() -> String + 'a>,
     out: String,
 }

@@ -56,7 +56,7 @@ fn runs(world: &World, command: &str, name: &str) -> Vec<Value> {
     world.alice.json(&[command, "runs", name, "--json"]).as_array().unwrap().clone()
 }
 
-/// The list of runs, once none of them waits or is in progress.
+/// Returns the list of runs, once none of them waits or is in progress.
 fn ended(world: &World, command: &str, name: &str, count: usize) -> Vec<Value> {
     eventually("the runs are over", PATIENCE, || {
         let runs = runs(world, command, name);

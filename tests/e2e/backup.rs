@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ROUNDS: u32 = 2;
 /// The number of threads that write at the same time.
 const WRITERS: usize = 3;
-/// The pause of each writer after an answer: the data must not grow beyond what can be searched.
+/// The pause of each writer after an answer: the data must stay small enough to be searched.
 const BETWEEN_WRITES: Duration = Duration::from_millis(10);
 /// The minimum number of acknowledged writes between two backups.
 const WRITTEN: usize = 30;
@@ -93,7 +93,7 @@ fn a_backup_onto_a_full_disk_is_refused_and_the_earlier_one_stays() {
         stat -c '%a %n' *
     "#;
     let mut command = Command::new("unshare");
-    // Works with or without root: the user becomes root in a user namespace, and may mount there.
+    // This works with or without root, because the user becomes root in a user namespace, where mounting is allowed.
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
     command.arg(folder.path()).arg(binaries::sandbridge()).env("SANDBRIDGE_HOME", server.home());
     let said = run(command, b"");

@@ -105,11 +105,11 @@ fn hostile_handshakes_are_closed() {
     };
     let silent = upgrade("/runner");
     let mut oversized = upgrade("/runner");
-    // A text frame that announces 1 TiB.
+    // Sends a text frame that announces 1 TiB.
     oversized.write_all(&[0x81, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     let mut half = TcpStream::connect(&address).unwrap();
     half.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
-    // Long before the handshake's time limit.
+    // The connection is closed long before the handshake's time limit.
     closed_within(oversized, Duration::from_secs(8));
     let mut endless = upgrade("/runner");
     endless.write_all(&[0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]).unwrap();

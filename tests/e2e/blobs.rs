@@ -205,6 +205,6 @@ fn an_undo_reads_the_file_from_the_bucket_and_an_outage_is_reported() {
     assert_eq!(copied.code, 0, "{copied:?}");
     let stored = fs::read(&file).unwrap();
     let whole = old("six");
-    // A page of SQLite contains a part of the value.
+    // A page of the SQLite file contains a part of the value.
     assert!(stored.windows(2000).any(|part| part == &whole.as_bytes()[..2000]), "the content is in the file");
 }

@@ -68,8 +68,7 @@ impl Scene {
     }
 }
 
-/// True if limits for all commands together are available here; if not, a runner that is asked for them must report
-/// that.
+/// Returns true if limits for all commands together are available here; if not, a runner that is asked for such limits must report that.
 fn has_limits() -> bool {
     let directory = TempDir::new().unwrap();
     let mut runner = Command::new(tests::binaries::runner());
@@ -95,7 +94,7 @@ fn a_fork_bomb_that_reaches_its_limit_is_ended_and_the_limit_named() {
     assert!([2, 124, 137].contains(&output.code), "{output:?}");
     assert!(output.stderr.contains("limit of 64 processes"), "{output:?}");
     scene.goes_on();
-    // A process that exhausts the limit, and starts new processes whenever it can.
+    // This process exhausts the limit, and starts new processes whenever it can.
     let full = scene.python(
         "import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.05)\n    \
          if child == 0: time.sleep(60)",
@@ -108,7 +107,7 @@ fn a_fork_bomb_that_reaches_its_limit_is_ended_and_the_limit_named() {
 #[test]
 fn a_fork_bomb_below_the_limit_ends_with_its_timeout() {
     let scene = Scene::new(&[]);
-    // More than a hundred shells, each in a separate session, that restart any shell that ends.
+    // More than a hundred shells, each in a separate session, restart any shell that ends.
     std::fs::write(
         scene.laptop.workspace().join("bomb.sh"),
         "[ $1 -gt 0 ] && { setsid sh bomb.sh $(($1 - 1)) & setsid sh bomb.sh $(($1 - 1)) & }\nwhile :; do sleep 0.1; done",
@@ -136,7 +135,7 @@ fn a_memory_bomb_is_killed_and_the_reason_reported() {
     let together = scene.bomb("2", together);
     assert!([0, 124, 137].contains(&together.code), "{together:?}");
     scene.goes_on();
-    // Temporary files are memory that no kill releases, so they have a separate limit.
+    // Temporary files are in memory that killing processes does not release, so they have a separate limit.
     let files =
         scene.bomb("10", "head -c 500M /dev/zero > /tmp/fill; head -c 500M /dev/zero > /dev/shm/fill");
     assert_eq!(files.code, 1, "{files:?}");
@@ -187,7 +186,7 @@ fn a_full_disk_is_an_error_and_delays_nothing_else() {
     let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
     assert_eq!(written.kind(), "no_space", "{written:?}");
     scene.goes_on();
-    // Command output is not stored on the full disk.
+    // Command output works, because it is not stored on the full disk.
     let output = scene.bomb("10", "head -c 20M /dev/zero");
     assert_eq!(output.stdout_bytes.len(), 20 << 20);
     assert_eq!(client.call("DELETE", "/files?path=fill").status, 204);

@@ -1,5 +1,5 @@
-//! Bombs on a runner with its default limits, and with each mechanism that can enforce them: programs outside can start
-//! throughout, the next command works, and the ending names the limit.
+//! Bombs on a runner with its default limits, and with each mechanism that can enforce them: programs outside the sandbox can start all the time, the
+//! next command works, and the bomb's last output names the limit.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,38 +17,36 @@ const OVER_WITHIN_S: &str = "150";
 /// The longest time that the next command may take.
 const NEXT_WITHIN: Duration = Duration::from_secs(60);
 
-/// The user number of an ordinary user.
+/// The user id of an ordinary user.
 const NOBODY: u32 = 65_534;
 
-/// These shells give up when a fork is refused: they may all have ended before the runner's next check, and the limit
-/// is still named.
+/// Shells that give up when a fork is refused; they may all have ended before the runner's next check, but the limit must still be named.
 const FORKS: &str = "bomb() { bomb | bomb & }; bomb; sleep 10; false";
 
-/// Each shell is in a separate session, and detached from its parent.
+/// Shells that are each in a separate session, and detached from their parents.
 const SESSIONS: &str =
     "cat > b.sh <<'END'\nsetsid sh b.sh & setsid sh b.sh & wait\nEND\nsetsid sh b.sh & sleep 200";
 
 const PIPES: &str = "while :; do sleep 200 | cat | cat | cat > /dev/null & done; sleep 200";
 
-/// Data in pipes is kernel memory.
+/// Fills pipes, whose data is in kernel memory.
 const FULL_PIPES: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nheld = []\n\
                           while os.fork() > 0: time.sleep(0.05)\nwhile True:\n    \
                           try: pipe = os.pipe()\n    except OSError: time.sleep(200)\n    \
                           os.set_blocking(pipe[1], False)\n    held.append(pipe)\n    os.write(pipe[1], bytes(1 << 16))'";
 
-/// The threads wait: if each started more threads, Python would be busy with passing its lock around long before it
-/// reached the limit.
+/// The threads wait: if each of them started more threads, Python would be busy passing its lock around long before it reached the limit.
 const THREADS: &str = "exec python3 -c 'import threading, time\nwhile True:\n    try: threading.Thread(target=time.sleep, args=(200,)).start()\n    \
                        except RuntimeError: time.sleep(0.01)'";
 
-/// Reaches the limit, and starts new processes whenever it can.
+/// A process that reaches the limit, and starts new processes whenever it can.
 const CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.01)\n    \
                      if child == 0: time.sleep(200)'";
 
-/// Slow enough that a runner without any mechanism of the kernel, which only counts, can keep up.
+/// As [`CROWD`], but slow enough that a runner that only counts processes, without any mechanism of the kernel, can keep up.
 const SLOW_CROWD: &str = "exec python3 -c 'import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(200)\n    time.sleep(0.003)'";
 
-/// Runs for a minute at most, since a machine without free descriptors can do nothing.
+/// Opens descriptors, for a minute at most, because a machine without free descriptors can do nothing.
 const DESCRIPTORS: &str = "ulimit -n $(ulimit -Hn); exec python3 -c 'import os, time\nwhile os.fork() > 0: time.sleep(0.02)\n\
                            try:\n    while True: os.open(\"/dev/null\", 0)\nexcept OSError: time.sleep(60)'";
 
@@ -274,14 +272,14 @@ fn a_server_that_requires_limits_refuses_a_runner_without() {
     }
 }
 
-/// A number in the runner's format, with commas between its thousands.
+/// Formats a number as the runner does, with commas between groups of thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let parts = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap());
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// True if a runner of this user can use this mechanism to limit processes here.
+/// Returns true if a runner of this user can use this mechanism to limit processes here.
 fn can_have(user: Option<u32>, by: &str) -> bool {
     let directory = TempDir::new().unwrap();
     std::os::unix::fs::chown(directory.path(), user, user).unwrap();

@@ -20,7 +20,7 @@ fn run_with(spec: &str, variables: &[(&str, &str)]) {
         .args(["test", "--workers", "1", &format!("specs/{spec}.spec.ts")])
         .current_dir(home())
         .env("BINARIES", tests::binaries::directory())
-        // The runners that the pages' servers hand out.
+        // The runner programs that the pages' servers offer for download.
         .env("SANDBRIDGE_RUNNER_STATIC", tests::binaries::runner_static())
         .env("BROWSER_RESULTS", tests::binaries::directory().join(format!("../browser/{spec}")))
         .envs(variables.iter().copied())

@@ -7,7 +7,7 @@ use tests::{Asked, Reply, ScriptedModel, Server};
 use crate::agent::{ended, messages, new_chat, say};
 use crate::agent_tools::post;
 
-/// Uses every card tool in one turn; later messages are repeated.
+/// A script that uses every card tool in one turn, and repeats later messages.
 fn script(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
     if said != "card" && said != "broken" {

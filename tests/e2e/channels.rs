@@ -1,5 +1,5 @@
-//! Chats in messengers: a journey on each of them, messages lost or duplicated when the server dies, and features that only Telegram has.
-//! `messengers` and `stand_ins` show that the messengers' official clients accept the stand-ins.
+//! Chats in messengers: a journey on each messenger, checks that no message is lost or duplicated when the server dies, and features that only
+//! Telegram has. `messengers` and `stand_ins` show that the messengers' official clients accept the stand-ins.
 
 mod asking;
 mod bound;

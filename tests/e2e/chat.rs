@@ -1,4 +1,4 @@
-//! The chat through the CLI: commands, `!command`, persistence.
+//! Chats through the CLI: slash commands, `!command`, and persistence.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Completion of the command line, as shells request it.
+//! Completions of command lines, as shells request them.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! The permissions of a confined command on a dev machine.
+//! The permissions of a confined command on a development machine.
 
 use std::fs;
 

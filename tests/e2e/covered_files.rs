@@ -1,5 +1,4 @@
-//! Approvals of a workspace's commands: they cover every file that a command names in any form, and list what they cannot
-//! cover.
+//! Approvals of a workspace's commands, which cover every file that a command names in any form, and list everything that they cannot cover.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +72,7 @@ fn hooks<'a>(lines: impl Iterator<Item = &'a str>) -> Value {
     json!({"hooks": hooks})
 }
 
-/// Everything in the workspace that needs an approval.
+/// Lists everything in the workspace that needs an approval.
 fn items(world: &World) -> Vec<Value> {
     world.alice.json(&["trust", "list", "--json"])["items"].as_array().unwrap().clone()
 }

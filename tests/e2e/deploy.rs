@@ -1,5 +1,5 @@
-//! The files in `server-bridge/deploy/`: Compose, its balancer, the Helm chart. Their configuration is run here with the real programs, except for
-//! the engine and the cluster that would start those.
+//! The files in `server-bridge/deploy/`: the Compose file, its balancer, and the Helm chart. Their configuration is run here with the real programs,
+//! but without the container engine and the cluster that would start those programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ fn compose() -> Value {
     serde_json::from_str(&output.stdout).unwrap()
 }
 
-/// The objects of the chart with these values and the required one.
+/// Renders the chart's objects with these values and the required one.
 fn chart(mut values: Value) -> Vec<Value> {
     values["publicUrl"] = json!("https://bridge.example.org");
     let output = render(&["chart", &values.to_string()]);
@@ -90,7 +90,7 @@ fn check_known(variable: &str) {
 fn start(database: &str, settings: &BTreeMap<String, String>, replaced: &[(&str, &str)]) -> Server {
     let (mut options, mut of_s3) = (Vec::new(), Vec::new());
     for (variable, value) in settings {
-        // The test harness sets these two.
+        // The test harness sets these two variables.
         if ["SANDBRIDGE_LISTEN", "SANDBRIDGE_DATABASE"].contains(&variable.as_str()) {
             continue;
         }
@@ -320,7 +320,7 @@ fn check_probes(container: &Value) {
     }
 }
 
-/// Checks that the Services reach the nodes, and that each node has the name that it tells the others.
+/// Checks that the Services reach the nodes, and that each node has the name that it announces to the others.
 fn check_services(objects: &[Value], nodes: &Value, settings: &BTreeMap<String, Option<String>>) {
     let labels = nodes["spec"]["template"]["metadata"]["labels"].as_object().unwrap();
     let container = &nodes["spec"]["template"]["spec"]["containers"][0];

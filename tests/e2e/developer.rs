@@ -1,4 +1,4 @@
-//! A developer's day with the profile `workspace`: tools work unchanged, and other files cannot be reached.
+//! A developer's ordinary work with the profile `workspace`: tools work unchanged, and files outside cannot be reached.
 
 use std::fs;
 use std::net::TcpListener;

@@ -5,8 +5,6 @@ use tests::{Person, Server};
 
 /// Removes the containers, volumes and networks that a server created. Containers carry the path of the server's home
 /// directory in a label, so tests do not affect each other.
-///
-/// A server's containers carry its home directory's path in a label, so tests do not touch each other's.
 pub(crate) struct Cleanup {
     filter: String,
 }
@@ -112,7 +110,7 @@ fn container_is_set_up_as_documented() {
     let runner = mounts.as_array().unwrap().iter().find(|mount| mount["Type"] == "bind").unwrap();
     assert_eq!(runner["RW"], false, "{runner}");
     let capabilities = shell(&alice, "grep CapBnd /proc/self/status | cut -f2");
-    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, FSETID 4, KILL 5, SETGID 6, SETUID 7 and nothing else.
+    // Only the capabilities CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, FSETID 4, KILL 5, SETGID 6 and SETUID 7 are allowed.
     let allowed = 0b1111_1011u64;
     let held = u64::from_str_radix(capabilities.trim(), 16).unwrap();
     assert_eq!(held & !allowed, 0, "{capabilities}");

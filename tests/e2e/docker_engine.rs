@@ -1,4 +1,4 @@
-//! The engine dies and returns. Each test has its own engine, since the machine's is shared.
+//! The Docker engine dies and is restarted. Each test has its own engine, because the machine's engine is shared.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

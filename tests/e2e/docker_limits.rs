@@ -1,4 +1,4 @@
-//! A container's limits, as its own commands see them, and how long the container runs.
+//! A container's limits, as its own commands see them, and the time for which the container keeps running.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn start(options: &[&str]) -> (Server, Person, Cleanup) {
     (server, alice, cleanup)
 }
 
-/// The content of the first of these files that a command in the container can read.
+/// Returns the content of the first of these files that a command in the container can read.
 fn cgroup(person: &Person, files: &[&str]) -> String {
     shell(person, &format!("for f in {}; do [ -r $f ] && cat $f && break; done", files.join(" ")))
 }
@@ -45,7 +45,7 @@ fn limits_hold(alice: &Person) {
     assert_ne!(bomb.code, 0, "more memory than there is: {}", bomb.stderr);
     let forks = "i=0; while [ $i -lt 60 ]; do sleep 1 & i=$((i+1)); done";
     let bomb = alice.run(&["exec", "--", "sh", "-c", forks]);
-    // The shell reports it, unless the runner ends the shell first because it keeps trying.
+    // The shell reports the refused fork, unless it keeps trying and the runner ends it first.
     let is_told =
         ["fork", "reached the limit of 40 processes"].iter().any(|words| bomb.stderr.contains(words));
     assert!(is_told, "more processes than the limit: {}", bomb.stderr);
@@ -54,7 +54,7 @@ fn limits_hold(alice: &Person) {
 }
 
 fn capabilities_are_the_listed_ones(alice: &Person) {
-    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, FSETID 4, KILL 5, SETGID 6, SETUID 7.
+    // The capabilities CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, FSETID 4, KILL 5, SETGID 6 and SETUID 7 are allowed.
     let allowed = 0b1111_1011_u64;
     let digits = |text: &str| u64::from_str_radix(text, 16).unwrap();
     let sets = shell(alice, "grep ^Cap /proc/self/status | cut -f2");

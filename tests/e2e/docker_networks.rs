@@ -1,5 +1,5 @@
-//! Networks and images of the users' containers on a real engine: no user can reach another's container, and an image name
-//! keeps its meaning while a server runs.
+//! Networks and images of the users' containers on a real engine: no user can reach another user's container, and an image name refers to the same
+//! image as long as a server runs.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn address(container: &str) -> String {
     inspect(container, "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
 }
 
-/// The protocols by which one container can reach the other, tried without the runner's own confinement.
+/// Returns the protocols by which one container can reach the other, tried without the runner's own confinement.
 fn ways(from: &str, to: &str) -> Vec<&'static str> {
     docker(&["exec", "-d", to, "nc", "-ll", "-p", "5000", "-e", "echo", "hello"]).unwrap();
     let heard = |at: &str, host: &str| {
@@ -58,8 +58,8 @@ fn ways(from: &str, to: &str) -> Vec<&'static str> {
         ("name", &|| heard(from, to)),
         ("ping", &|| docker(&ping).is_some()),
     ];
-    // While any network is created on this engine, even by another test, its filter is missing for some milliseconds
-    // (SECURITY.md): a way that is truly open stays open at the next tries, and that gap does not.
+    // While any network is created on this engine, even by another test, its filter is missing for some milliseconds (SECURITY.md): a way that is
+    // truly open is still open at the next tries, but that gap is not.
     ways.into_iter().filter(|(_, is_open)| is_open() && is_open() && is_open()).map(|(way, _)| way).collect()
 }
 

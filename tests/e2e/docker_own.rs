@@ -1,4 +1,4 @@
-//! Operations on a user's whole container: commit, export, import, reset.
+//! Operations on a user's whole container: commit, export, import and reset.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -11,7 +11,7 @@ use tests::{Person, Server, binaries, eventually};
 
 use crate::docker::{Cleanup, runner_digests, shell};
 
-/// The time in which a pause must be reported: sooner than heartbeats would find a link dead.
+/// The time within which a pause must be reported, which is sooner than heartbeats would detect a dead link.
 const TOLD_WITHIN: Duration = Duration::from_secs(25);
 
 const OPTIONS: [&str; 4] = ["--docker", "on", "--docker-image", IMAGE];
@@ -87,8 +87,7 @@ fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     let mut first = String::new();
     counted.read_line(&mut first).unwrap();
     docker(&["pause", &container]).unwrap();
-    // Output that was sent before the link was found dead waits for the link, as the counting command does; later
-    // requests fail at once.
+    // Requests that were sent before the link was found dead wait for the link, as the counting command does; later requests fail at once.
     let told = eventually("the pause is reported", Duration::from_secs(120), || {
         let mut asking = alice.command(&["exec", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
         let asked = Instant::now();
@@ -162,7 +161,7 @@ fn container_is_created_again_when_the_runner_program_changed() {
     let (mounted, recorded) = runner_digests(&old);
     assert_eq!(mounted, recorded, "the mounted program is the recorded one");
 
-    // As an update would: replaces the file, which a running container does not see.
+    // Replaces the file as an update would; a running container does not see the new file.
     let next = folder.path().join("next");
     std::fs::copy(&runner, &next).unwrap();
     let mut bytes = std::fs::read(&next).unwrap();

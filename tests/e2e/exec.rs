@@ -1,4 +1,4 @@
-//! `sandbridge exec`: output, exit codes, time limits, standard input.
+//! `sandbridge exec`: output, exit codes, time limits and standard input.
 
 use std::io::{Read, Write};
 use std::process::Stdio;

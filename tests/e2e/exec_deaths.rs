@@ -1,5 +1,5 @@
-//! A server that is killed between any two steps of an exec's life, for every kind of exec: the exec has one end, one audit
-//! entry, and the runner's result.
+//! A server that is killed between any two steps of an exec's life, for every kind of exec: the exec gets one end, one audit entry, and the runner's
+//! result.
 //!
 //! The points are those of `execs::Point`; a server built for development kills itself at the one that its environment names.
 
@@ -33,7 +33,7 @@ const READ: [&str; 10] = [
     "acknowledged",
 ];
 
-/// The points in the life of a command in the background: its output and its result stay where it ran.
+/// The points in the life of a command in the background, whose output and result stay on the machine where it ran.
 const LEFT: [&str; 9] = [
     "before_record",
     "after_record",
@@ -123,7 +123,7 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
         // A running command finishes; a command whose result is unknown counts as lost.
         stage.ended(&word);
         asker.check(stage, stage.runs(&word) == 1);
-        // A client that retried may have started the command only now.
+        // A client that retried may have started the command only after the restart.
         let execs = stage.ended(&word);
         let (execs, audit, runs) = (execs.len(), stage.audit(&word), stage.runs(&word));
         assert!(execs <= 1 && runs <= execs, "{point}: {execs} execs, {runs} runs");
@@ -287,7 +287,7 @@ fn a_terminal_ends_once() {
     dies_at_every_point(&READ, &mut stage, &mut Terminal);
 }
 
-/// A client of the Model Context Protocol that calls this tool, in a new session each time.
+/// A client of the Model Context Protocol that calls this tool, each time in a new session.
 struct Mcp {
     tool: &'static str,
     key: String,

@@ -1,9 +1,8 @@
-//! The whole attack corpus, run over each link through the HTTP API.
+//! Runs the whole attack corpus over each kind of link, through the HTTP API.
 //!
-//! This is the corpus with which `pathguard` is tested, and whose tests also show that each attack does harm where nothing
-//! guards against it. Here the traps are set on the disk, where a command or another user of the machine could have set
-//! them; then the file API is made to use them. The HTTP API has no searches with a path: the runner's own tests cover
-//! those.
+//! `pathguard` is tested with the same corpus; its tests also show that each attack does harm where nothing guards against it. Here the traps are set
+//! on the disk, where a command or another user of the machine could have set them; then the file API is made to use them. The HTTP API has no
+//! searches with a path: the runner's own tests cover those.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::chown;
@@ -35,7 +34,7 @@ const READ_SIZE_BYTES: u64 = 4096;
 /// The SHA-256 of a planted file's content.
 const INSIDE_SHA256: &str = "106b086224a4d945eae25f7be3805a931a873270326dd868b0e41f71ee9fff72";
 
-/// A user number that is not used for anything else.
+/// A user id that is not used for anything else.
 const ORDINARY: u32 = 54_322;
 
 /// A sandbox to attack.
@@ -71,7 +70,7 @@ impl Target<'_> {
         }
         self.arena.clear();
         if !self.arena.plant_all(case.plants) {
-            return Ok(false); // hard links cannot be made here, so they are no way out
+            return Ok(false); // hard links cannot be created here, so they offer no way out
         }
         let before = self.arena.snapshot();
         let start = Instant::now();
@@ -85,14 +84,14 @@ impl Target<'_> {
         judge(case, &self.arena, &before, &self.arena.snapshot(), &answer).map(|()| true)
     }
 
-    /// The answer about a path, with the path removed.
+    /// Returns the API's response about a path, without the path itself.
     fn ask_about(&self, plants: &[testkit::arena::Plant], attempt: Attempt, path: &[u8]) -> Option<Answer> {
         self.arena.clear();
         self.arena.plant_all(plants);
         let path = self.arena.expand(path);
         let words = |text: String| {
             let text = text.replace(&*path.to_string_lossy(), "PATH");
-            // A link that was moved is read under its new name.
+            // After a move, the link is read under its new name.
             text.replace("nobody", "secret").replace("gone!", "there")
         };
         let answer = self.ask(attempt, &path)?;
@@ -165,7 +164,7 @@ impl Target<'_> {
     }
 }
 
-/// The answer in the corpus's terms.
+/// Converts a response to the corpus's terms.
 fn answered(answer: http::Answer, seen: impl Fn(&[u8]) -> String) -> Answer {
     if answer.status < 400 {
         return Ok(seen(&answer.body));

@@ -70,7 +70,7 @@ fn cp_recursive(person: &Person, options: &[&str], from: &OsStr, to: &OsStr) -> 
     tests::server::run(person.command(&words), b"")
 }
 
-/// Every path below a directory, with its mode, and its content or target.
+/// Lists every path below a directory, with its mode, and its content or target.
 fn listing(top: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut pending = vec![top.to_owned()];
@@ -108,7 +108,7 @@ fn tree_round_trip(person: &Person) {
     let back = directory.path().join("back");
     ok(cp_recursive(person, &[], &remote(":copies/tree"), back.as_os_str()));
     assert_eq!(listing(&local), listing(&back));
-    // Into an existing directory it is copied below its own name.
+    // A copy into an existing directory is placed below the source's own name.
     ok(cp_recursive(person, &[], &remote(":copies/tree"), directory.path().join("back/empty").as_os_str()));
     assert_eq!(listing(&local), listing(&back.join("empty/tree")));
     ok(cp_recursive(person, &["--delete"], &remote(":copies/tree"), back.as_os_str()));

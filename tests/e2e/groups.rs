@@ -232,7 +232,7 @@ fn another_persons_machine_needs_a_grant_and_its_owners_approval() {
     assert_eq!(shown(bob), Value::Null, "only the owner sees the chat");
     let (of_alice, of_bob) =
         (Client::login(&team.world.server, "alice"), Client::login(&team.world.server, "bob"));
-    // In the agent's own approval mode nothing is asked, but for a request by bob its owner is asked.
+    // The agent's own approval mode asks nothing, but for a request by bob the agent's owner is asked.
     let ask = asking(&of_alice, &chat, "made");
     assert!(!team.world.path("made").exists());
     assert_eq!(of_bob.call("GET", &format!("/chats/{chat}/messages")).status, 404);

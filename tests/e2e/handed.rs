@@ -197,7 +197,7 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_gets_the_reason() {
     let run = team.begin("1. @coder: make it [outputs out/, *.csv, a.txt]\n2. @writer: read it\n");
     let gate = failure(&team, &run, 0);
     let question = gate["question"].as_str().unwrap();
-    assert!(question.contains("it ended without its outputs: out/, *.csv, a.txt"), "{question}");
+    assert!(question.contains("the step ended without its outputs: out/, *.csv, a.txt"), "{question}");
     let laptop = team.world.machine.workspace();
     put(laptop, "a.txt", b"");
     put(laptop, "b.csv", b"1");
@@ -209,10 +209,10 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_gets_the_reason() {
     assert!(
         asked
             .iter()
-            .any(|asked| asked.last_of_user().contains("<failed>\nit ended without its outputs: out/"))
+            .any(|asked| asked.last_of_user().contains("<failed>\nthe step ended without its outputs: out/"))
     );
 
-    // A text that a person writes for a failed step comes without files.
+    // If a person writes the text of a failed step, no files are handed over.
     fs::remove_file(laptop.join("a.txt")).unwrap();
     let run = team.begin("1. @coder: make it [outputs a.txt]\n2. @writer: read it\n");
     let gate = failure(&team, &run, 0);
@@ -273,7 +273,7 @@ fn kills_of_the_server_duplicate_and_lose_no_files() {
     for kill in 0..from_environment("SANDBRIDGE_HANDED_KILLS", KILLS) {
         let run =
             team.begin("1. @coder: make it [outputs out/] [retries 5]\n2. @writer: read it [retries 5]\n");
-        // Each kill is at another moment of the hand-over, which takes some hundred milliseconds from here on.
+        // Each kill happens at a different moment of the hand-over, which takes a few hundred milliseconds from here on.
         let begun = eventually("the files are in transit", PATIENCE, || {
             let shown = team.run(&run);
             (shown["steps"][1]["received"] != Value::Null || shown["state"] == "done").then_some(shown)

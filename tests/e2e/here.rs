@@ -16,8 +16,7 @@ use tests::{Asked, Reply, ScriptedModel, binaries, eventually, process};
 
 /// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The limit from an empty home to the answer of the first command: a release build on an idle machine takes three
-/// seconds.
+/// The time limit from an empty home directory to the output of the first command; a release build on an idle machine takes three seconds.
 const FIRST_ANSWER: Duration = Duration::from_secs(60);
 /// The number of processes that start at the same time in one directory.
 const AT_ONCE: usize = 4;
@@ -282,12 +281,12 @@ fn errors_are_reported_before_anything_is_created() {
         assert!(refused.stderr.contains(shown) && refused.stdout.is_empty(), "{}", refused.stderr);
         assert!(!person.join(".sandbridge").exists());
     }
-    // A home directory in which nothing can be created.
+    // Uses a home directory in which nothing can be created.
     let mut command = world.here(&[]);
     command.env("SANDBRIDGE_HOME", "/proc/sandbridge");
     let refused = run(command, b"!pwd\n");
     assert!(refused.code == 1 && refused.stderr.contains("/proc/sandbridge"), "{}", refused.stderr);
-    // A runner that does not exist, or is not a runner.
+    // Names a runner program that does not exist, or is not a runner.
     for (runner, words) in [("/nonexistent/runner", "/nonexistent/runner"), ("/bin/false", "did not start")] {
         let refused = world.says(&["--runner", runner], "!pwd\n");
         assert!(refused.code == 1 && refused.stderr.contains(words), "{}", refused.stderr);

@@ -1,4 +1,4 @@
-//! Hooks whose handlers are prompts to models, agents that read files, and tools of MCP servers.
+//! Hooks whose handlers are prompts to models, agents that read files, or tools of MCP servers.
 
 use serde_json::{Value, json};
 use tests::{Asked, Reply};

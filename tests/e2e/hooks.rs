@@ -1,4 +1,4 @@
-//! Hooks: they run on the user's machine, under the tool names that they expect, and their decisions are enforced.
+//! Hooks run on the user's machine, get the tool names that they expect, and have their decisions enforced.
 
 mod sessions;
 mod trouble;

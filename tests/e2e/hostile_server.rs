@@ -51,7 +51,7 @@ fn copy(archive: Vec<u8>, to: &Path, delete: bool) -> Result<String, String> {
 
 fn play(case: &Case) -> Option<Result<(), String>> {
     let (members, delete) = match case.attempt {
-        // Into an existing directory a copy would be placed under the source's name.
+        // A copy into an existing directory would be placed under the source's name.
         Attempt::Unpack(members) if case.plants.is_empty() => (members, false),
         Attempt::Mirror(members) => (members, true),
         _ => return None,

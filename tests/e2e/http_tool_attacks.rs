@@ -1,4 +1,4 @@
-//! HTTP tools under attack: arguments, documents and services that try to send, reach or get more than they may.
+//! HTTP tools under attack: arguments, documents and services that try to send, reach or get more than is allowed.
 
 use std::collections::BTreeMap;
 

@@ -100,7 +100,7 @@ fn an_mcp_server_in_a_private_network_is_used_through_the_runner_there() {
         ("mcp__far__get-sum", json!({"a": 1, "b": 2})),
         ("mcp__far__trigger-long-running-operation", json!({"duration": 2, "steps": 4})),
     ]);
-    // The server itself may connect to this address too, but nothing listens there.
+    // The server itself is allowed to connect to this address too, but nothing listens there on the server's side.
     let world = World::with(script, &["--fetch-allow", "127.0.0.1"]);
     let private = Private::new(world, network, &format!("127.0.0.1:{port}"));
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
@@ -255,7 +255,7 @@ fn only_named_hosts_are_reached_and_each_refusal_says_what_to_do() {
     }
     assert!(put("http://10.0.0.1/", "auto").unwrap_err().contains("runner list"));
 
-    // A runner that is too old, one that does not exist, another user's runner, and an offline one.
+    // Tries a runner that is too old, one that does not exist, another user's runner, and an offline one.
     let _legacy = XbotRunner::start(&private.world.server, alice, "old");
     let url = format!("http://127.0.0.1:{port}/");
     let bob = private.world.server.person("bob");

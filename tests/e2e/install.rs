@@ -12,7 +12,7 @@ use tests::{BareRoot, Person, Server, Who, eventually};
 
 pub(crate) use downloads::here;
 
-/// The limit from pasting the line to the output of the first command.
+/// The time limit from pasting the line to the output of the first command.
 const FIRST_COMMAND_WITHIN: Duration = Duration::from_secs(60);
 /// The timeout for every other step.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -62,7 +62,7 @@ fn one_pasted_line_connects_a_fresh_debian_and_uninstall_restores_it() {
     let server = Server::start();
     let person = server.person("alice");
     install_and_uninstall(&server, &person, &root, Who::Root, "box");
-    // The machine has only GNU's wget.
+    // From here on, the machine has only GNU's wget.
     assert_eq!(root.run(Who::Root, "rm /usr/bin/curl").code, 0);
     install_and_uninstall(&server, &person, &root, Who::Dev, "laptop");
 }

@@ -1,4 +1,4 @@
-//! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, even after kills and among hostile files.
+//! Knowledge: agents find and cite documents that are uploaded or in folders of runners, even after kills and among hostile files.
 
 mod hostile;
 mod kills;
@@ -174,7 +174,7 @@ fn a_folder_of_a_runner_is_synced_and_missing_files_need_confirmation() {
     assert_eq!(found(&world.alice, "zz7zz").len(), 1);
     run(&world.alice, &["sync", "docs", "--remove-missing"]);
     eventually("it is confirmed", PATIENCE, || found(&world.alice, "zz7zz").is_empty().then_some(()));
-    // The runner is offline, and the collection's state says so.
+    // The runner is offline, and the collection's state reports that.
     world.machine.stop();
     run(&world.alice, &["sync", "docs"]);
     eventually("the runner is reported as unreachable", PATIENCE, || {

@@ -1,4 +1,4 @@
-//! A runner's life: enrolled with a one-use token, its token rotated during work, suspended and resumed, killed.
+//! A runner's life: it is enrolled with a one-use token, its token is rotated during work, it is suspended and resumed, and it is killed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -13,10 +13,10 @@ use tests::proxy::{Fate, Proxy};
 use tests::random::{Random, count};
 use tests::{Machine, Person, Server, binaries, eventually, process};
 
-/// The longest time in which a runner must be back once it can connect.
+/// The time within which a runner must be back once it can connect.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// The longest time in which the server must drop a silent runner: it does so after half a minute.
+/// The time within which the server must drop a silent runner; it does so after half a minute.
 const SILENT_WITHIN: Duration = Duration::from_secs(60);
 
 /// Starts a command that runs until the file `go` exists.
@@ -158,7 +158,7 @@ fn a_second_runner_gets_an_error_that_the_enrolment_token_was_used() {
     assert_eq!(alice.run(&["exec", "--", "test", "-e", "here"]).code, 0, "the first runner still works");
 }
 
-/// A flaky network. In a soak each link lasts for 1 to 20 s.
+/// Simulates a flaky network. In a soak, each link lasts for 1 to 20 s.
 #[test]
 fn a_runner_whose_link_is_cut_repeatedly_reconnects_soon_each_time() {
     let server = Server::start();

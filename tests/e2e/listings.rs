@@ -61,11 +61,11 @@ enum Shape {
     List(&'static [&'static str]),
     /// A document with at least these fields.
     Document(&'static [&'static str]),
-    /// An error of this kind, since there is nothing to show.
+    /// An error of this kind, because there is nothing to show.
     Refusal(&'static str),
 }
 
-/// All commands at or below `above` that list or show something, according to `--help`.
+/// Returns all commands at or below `above` that list or show something, according to `--help`.
 fn listings(person: &Person, above: &str) -> Vec<String> {
     let mut words: Vec<&str> = above.split_whitespace().collect();
     words.push("--help");

@@ -1,5 +1,5 @@
-//! Load on real processes: memory does not grow for a client that stopped reading, small requests overtake bulk data,
-//! and many commands leave nothing behind.
+//! Load on real processes: memory does not grow for a client that has stopped reading, small requests overtake bulk data, and many commands leave
+//! nothing behind.
 
 use std::io::Read;
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use tests::{Machine, Person, Server, eventually, process};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-/// The tolerance for memory that must not grow, in KiB.
+/// The tolerated growth of memory that must not grow, in KiB.
 const FLAT_KIB: u64 = 2 * 1024;
 
 /// The interval of memory checks.
@@ -132,7 +132,7 @@ fn many_commands_in_a_row_leave_nothing_behind() {
             );
         }
     };
-    // Creates everything that is created only once.
+    // Runs some commands first, so that everything that is created only once exists.
     run_all(0..100);
     let at_rest = || process::children(runner).is_empty().then(descriptors);
     let before = eventually("no child is left", Duration::from_secs(60), at_rest);

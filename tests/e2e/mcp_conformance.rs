@@ -1,4 +1,4 @@
-//! The official conformance suite of the Model Context Protocol, client side: a running server is the client, as its user uses it.
+//! The client side of the official conformance suite of the Model Context Protocol; the client is a running server, as a user uses it.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -26,7 +26,7 @@ const COMMON: &[&str] = &[
     "auth/pre-registration",
 ];
 
-/// A server whose model calls what a message says, a user with a machine, and what they run of the suite.
+/// A server whose model makes the calls that a message names, and a user with a machine who runs parts of the suite.
 struct World {
     client: Client,
     _model: ScriptedModel,
@@ -52,7 +52,7 @@ impl World {
         Self { client, _model: model, server, _machine: machine }
     }
 
-    /// Runs a part of the suite; `scenarios` are those that its client takes part in.
+    /// Runs a part of the suite; `scenarios` are those in which the suite's client takes part.
     fn run(&self, part: &[&str], scenarios: &[&str]) -> Output {
         let mcp = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
         Command::new("timeout")
@@ -73,7 +73,7 @@ impl World {
 
 /// Runs these scenarios, out of those that a revision requires and those of its extensions; each must pass.
 fn required(revision: &str, scenarios: &[&str]) {
-    // All in one process: starting the suite takes longer than a scenario.
+    // All scenarios run in one process, because starting the suite takes longer than a scenario.
     let output = World::start().run(&["--requirements", revision], scenarios);
     let said = String::from_utf8_lossy(&output.stdout);
     let failed: Vec<_> = scenarios.iter().filter(|scenario| !passes(&said, scenario)).collect();
@@ -122,7 +122,7 @@ fn revision_2026_07_28_and_clients_with_credentials_of_their_own() {
 #[test]
 fn skills() {
     let world = World::start();
-    // Parts of no set: the suite runs them one by one.
+    // These scenarios belong to no set, so the suite runs them one by one.
     for checked in ["no-prefetch", "verify-digest", "verify-size", "verify-frontmatter"] {
         let scenario = format!("sep-2640-client-{checked}");
         let output = world.run(&["--spec-version", "2026-07-28", "--scenario", &scenario], &[&scenario]);

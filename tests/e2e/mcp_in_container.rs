@@ -1,4 +1,4 @@
-//! Published MCP servers in a container: its image has Node.js, Python, git and the servers, as a team would build it.
+//! Published MCP servers in a container whose image has Node.js, Python, git and the servers, as a team would build it.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! MCP servers over HTTP: addresses that the server lets through, and logins.
+//! MCP servers over HTTP: the addresses that the server allows, and logins.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

@@ -91,7 +91,7 @@ impl Official {
             variables.map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap())).collect();
         if let Some(key) = key {
             env["SANDBRIDGE_API_KEY"] = json!(key);
-            // With the key no other login is needed.
+            // With the key, no other login is needed.
             env["SANDBRIDGE_HOME"] = json!("/nonexistent");
         }
         let program = command.get_program().to_str().unwrap();
@@ -114,7 +114,7 @@ fn key(person: &Person, name: &str, scope: &str) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// Checks for each transport.
+/// The checks that apply to each transport.
 fn works(official: &mut Official, name: &str, machine: &Machine) {
     let tools = official.ask(json!({"do": "list", "name": name}));
     let names: Vec<&str> =
@@ -328,7 +328,7 @@ fn post(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Option<S
     (response.status().as_u16(), told, response.body_mut().read_to_string().unwrap())
 }
 
-/// The server's answer to a body of this size that is announced and not sent.
+/// Announces a body of this size without sending it; returns the server's response.
 fn announce(server: &Server, authorization: &str, session: &str, bytes: usize) -> String {
     let host = server.url().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).unwrap();

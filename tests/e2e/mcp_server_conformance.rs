@@ -126,7 +126,7 @@ fn run(revision: &str) {
     let key = alice.json(&["key", "add", "suite", "--scope", "exec", "--json"]);
     let keyed = Keyed::start(&server, key["key"].as_str().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    // All scenarios in one process: starting the suite takes longer than a scenario.
+    // All scenarios run in one process, because starting the suite takes longer than a scenario.
     let output = suite()
         .args(["server", "--url", &keyed.1, "--suite", "all", "--spec-version", revision, "--output-dir"])
         .arg(folder.path())
@@ -142,7 +142,7 @@ fn run(revision: &str) {
         let with = |status: &str| checks.iter().filter(|check| check["status"] == status).collect::<Vec<_>>();
         let failed = with("FAILURE");
         if is_among(UNCLAIMED, &scenario) {
-            // A scenario that passes, although its feature is not declared, must not stay in the list.
+            // A scenario that passes although its feature is not declared must not stay in the list.
             if failed.is_empty() && !with("SUCCESS").is_empty() {
                 wrong.push(format!("{scenario} passes"));
             }

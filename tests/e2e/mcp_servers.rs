@@ -18,7 +18,7 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server in Python for the protocol of 2025: its tool repeats a text, and a file contains the tool's description.
+/// A server in Python for the protocol version of 2025, whose tool repeats a text; a file contains the tool's description.
 const ECHO: &str = include_str!("../fixtures/mcp_echo.py");
 
 /// A server in shell, for a machine that has nothing but a shell.
@@ -199,7 +199,7 @@ fn nothing_of_a_workspace_runs_before_its_approval_or_after_it_changed() {
     assert_eq!(world.last_result(), "from the repository");
     assert!(world.path("ran.txt").exists());
 
-    // First its script changes, and then its command: either way it differs from what was approved.
+    // First the server's script changes, and then its command; either way the server differs from what was approved.
     let ran = fs::read(world.path("ran.txt")).unwrap().len();
     world.put("tool/echo.py", &format!("open('ran.txt', 'a').write('changed')\n{ECHO}"));
     world.chat("full");
@@ -279,7 +279,7 @@ fn of_two_tools_that_change_during_a_turn_neither_is_called() {
     world.chat("full");
     let results = world.model.asked().pop().unwrap().results();
     assert_eq!(results[0], "first");
-    // The program may still be ending when the next call begins: then that call reports its end.
+    // The program may still be exiting when the next call begins; in that case, the call reports that the program ended.
     let is_refused = |result: &String| result.contains("mcp-server accept");
     assert!(is_refused(&results[3]) || results[3].contains("the program"), "{results:?}");
     assert!(results[4..].iter().all(is_refused), "{results:?}");

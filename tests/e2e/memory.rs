@@ -93,7 +93,7 @@ fn a_models_proposal_waits_for_its_user() {
 
 /// The number of memories that are forgotten, unless `SANDBRIDGE_ROUNDS` sets it.
 const FORGOTTEN: usize = 200;
-/// The number of them that one message matches.
+/// The number of forgotten memories that one message matches.
 const AT_ONCE: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A word in every memory that is forgotten; no message in a chat contains it.

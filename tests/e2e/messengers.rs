@@ -1,5 +1,5 @@
-//! The official client of each messenger against the stand-in with which our own client is tested: a stand-in counts only if
-//! the official client accepts it.
+//! The official client of each messenger, used with the stand-in with which our own client is tested: a stand-in counts only if the official client
+//! accepts it.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Servers as nodes of one PostgreSQL database: a node dies, freezes, loses its database, or stops in order.
+//! Servers as nodes of one PostgreSQL database: a node dies, freezes, loses its database, or stops gracefully.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tests::{Machine, Output, Reply, ScriptedModel, Server, binaries, eventually,
 
 /// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The duration of a node's lease without a renewal.
+/// How long a node's lease lasts without a renewal.
 const LEASE: Duration = Duration::from_secs(10);
 
 /// The database of the nodes, and the encryption key that they share.
@@ -159,7 +159,7 @@ fn a_node_that_froze_beyond_its_lease_changes_nothing_more_and_stops() {
     assert!(is_taken(say(&client, &chat, "/help").0));
     let after = messages(&client, &chat).len();
     process::signal(frozen.pid(), Signal::CONT);
-    // The request gets an error that says what to do, or its connection is cut because the node stops.
+    // The request gets an error that states what to do, or its connection is cut because the node stops.
     if late.join().is_ok() {
         let answer = answer.recv().unwrap();
         assert_eq!(answer, (503, "unavailable".to_owned()));
@@ -240,7 +240,7 @@ fn a_node_with_another_key_is_refused_although_nothing_is_sealed_yet() {
     let refused = sandbridge(home.path(), &serve);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("give all nodes the same key"), "{refused:?}");
-    // The first node stopped in order, so the next one does not have to wait for its lease.
+    // The first node stopped gracefully, so the next one does not have to wait for the lease to end.
     let begun = Instant::now();
     let node = cluster.start("http://node-b:1", &[]);
     assert!(begun.elapsed() < LEASE);

@@ -21,7 +21,7 @@ use tungstenite::client::IntoClientRequest;
 
 /// The timeout for any single answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// The longest time until another node works for the users of a node that died.
+/// The time within which another node must work for the users of a node that died.
 pub(crate) const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(15);
 /// The size of a large file, in bytes.
 const LARGE_BYTES: usize = 64 * 1024 * 1024;
@@ -32,7 +32,7 @@ struct Cluster {
     key: TempDir,
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -150,7 +150,7 @@ fn a_page_logs_in_at_one_node_and_downloads_at_the_others() {
             }
         }
     }
-    // The routes between nodes do not exist for anybody else, neither at a user's home nor through another node.
+    // The routes between nodes are unavailable to anybody else, both at a user's home and through another node.
     for node in &nodes {
         let ask = |path: &str| {
             let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();

@@ -1,4 +1,4 @@
-//! Marketplaces and the server's shelf: plugins are listed there, inspected, and installed by name.
+//! Marketplaces, and plugins that users of the server share: plugins are listed there, inspected, and installed by name.
 
 use std::fs;
 use std::path::Path;

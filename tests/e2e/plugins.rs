@@ -1,5 +1,4 @@
-//! Plugins: after inspection and installation they are used, on the user's machine only, and exactly as they were
-//! installed.
+//! Plugins are used after they were inspected and installed, only on the user's machine, and exactly as they were installed.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A server that stores everything in PostgreSQL: its start, a database outage, and the commands that need no server.
+//! A server that stores everything in PostgreSQL: startup, a database outage, and the commands that need no server.
 
 use std::fs;
 use std::path::Path;
@@ -148,7 +148,7 @@ fn results_during_a_database_outage_are_recorded_afterwards() {
     let model = ScriptedModel::start({
         let (database, is_away) = (Arc::clone(&database), Arc::clone(&is_away));
         move |asked| match asked.results().len() {
-            // The database stops while the model thinks.
+            // The database stops while the model is thinking.
             0 => {
                 database.stop();
                 is_away.store(true, Ordering::Release);

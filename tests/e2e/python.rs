@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 use tests::{Person, Server, eventually, process};
 
-/// The longest time in which the runner must be online, or back after a lost connection.
+/// The time within which the runner must be online, or back after a lost connection.
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
 /// A running `tests/python/runner.py`; it is stopped when this is dropped.

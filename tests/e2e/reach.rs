@@ -14,14 +14,14 @@ use tests::{Authority, BareRoot, Person, Server, Who, binaries, eventually, proc
 
 use crate::install::here;
 
-/// The longest time in which a runner must be online, or report why it is not.
+/// The time within which a runner must be online, or report why it is not.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A name that this machine cannot resolve.
 const NAME: &str = "bridge.test";
 /// The credentials that these proxies require, and their encoded form.
 const LOGIN: &str = "me:s3cret";
 const CREDENTIALS: &str = "Basic bWU6czNjcmV0";
-/// The longest time in which a runner must report that no DNS server answers, including its start.
+/// The time within which a runner must report that no DNS server answers, including the time to start.
 const NO_ANSWER_SAID_WITHIN: Duration = Duration::from_secs(12);
 
 /// A runner that is stopped at the end of the test.
@@ -351,7 +351,7 @@ fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
 fn an_encrypted_link_through_a_proxy_accepts_only_the_servers_certificate() {
     let (authority, stranger) = (Authority::new(NAME), Authority::new(NAME));
     let (server, person, url) = encrypted_server(&authority);
-    // The proxy adds as many header lines as a company's proxy may add.
+    // The proxy adds as many header lines as a company's proxy might add.
     let opened = format!("200 OK{}", "\r\nX-Added: by the proxy".repeat(100));
     let (address, asked) = proxy(&server, opened.leak());
     let proxied = format!("http://{LOGIN}@{address}");
@@ -425,8 +425,8 @@ fn downloads_and_a_model_use_the_proxy_and_reach_no_more_than_without() {
     assert_eq!(asked_for()[0], connect);
     drop(running);
 
-    // A key over an unencrypted connection stays on private networks, which no proxy could guarantee; and a proxy is no
-    // way around a policy.
+    // A key is sent over an unencrypted connection only on private networks, which no proxy could guarantee; and a proxy cannot be used to bypass a
+    // policy.
     let place = tempfile::TempDir::new().unwrap();
     let mut command = runner(&person, "desk", server.url(), &place, &variables);
     command.stderr(Stdio::null()).args(["--llm-url", "http://llm.test", "--allow-net", "80,443"]);
@@ -459,7 +459,7 @@ fn the_install_script_uses_the_proxy_as_the_runner_does() {
         let [place, workspace] = [0, 1].map(|_| tempfile::TempDir::new().unwrap());
         let options = ["--ca-cert", certificate, "--workspace", workspace.path().to_str().unwrap()];
         let installed = here(&script, &[tool], place.path(), &options, &[("HTTPS_PROXY", &open)]);
-        // The request reached the server, which does not know such a token.
+        // The request reached the server, which does not know the token.
         assert_eq!(installed.code, 5, "{}", installed.stderr);
         assert!(!installed.stderr.contains("s3cret"), "{}", installed.stderr);
         let through = asked_for();

@@ -1,5 +1,4 @@
-//! README's first screens: every command in their `sh` blocks is typed literally, including comments, into a real
-//! terminal.
+//! README's first screens: every command in their `sh` blocks is typed into a real terminal exactly as written, including comments.
 //!
 //! The first screens end where the comparison with other tools begins: up to there a new reader types along. The machines in
 //! the blocks are users, directories and terminals of this test, on a separate network, so that `127.0.0.1:8080` is free;
@@ -26,9 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BUILT_WITHIN: Duration = Duration::from_secs(600);
 /// The interval of checks of a screen.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
-/// The size of the terminals: the line to paste must stay on one line.
+/// The size of the terminals: wide enough for the line to paste not to wrap.
 const TERMINAL: (u16, u16) = (260, 50);
-/// The number of the laptop's user and group: an ordinary one.
+/// The id of the laptop's user and group, which are ordinary ones.
 const DEV: u32 = 4711;
 /// The address of README's server.
 const URL: &str = "http://127.0.0.1:8080";
@@ -193,7 +192,7 @@ impl Shell {
     }
 }
 
-/// The machines: a separate network, mounts and processes, which end when this is dropped.
+/// The machines, which have a separate network, mounts and processes, and end when this is dropped.
 struct World {
     unshare: Child,
     init: i32,
@@ -245,7 +244,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// The terminal at a place that README names, opened if it does not exist yet.
+    /// Returns the terminal at a place that README names; opens it if it does not exist yet.
     fn shell(&mut self, place: &str) -> Shell {
         if let Some(shell) = self.shells.remove(place) {
             return shell;

@@ -12,7 +12,7 @@ use tests::{Machine, Output, Person, Server, process};
 
 use crate::docker::Cleanup;
 
-/// Runners reconnect soon in these tests, so that many cuts fit into a test.
+/// The options with which runners reconnect soon, so that many cuts fit into a test.
 const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
 
 /// The timeout for any single command, including cuts.
@@ -37,8 +37,8 @@ impl Expected {
         let output = self.caller.join().unwrap();
         let refusals = ["is offline", "cannot reach the server"];
         if output.stdout.is_empty() && refusals.iter().any(|refusal| output.stderr.contains(refusal)) {
-            // The command was requested while the runner was offline, or the first message to the server was cut: a
-            // correct error, and nothing ran.
+            // The command was requested while the runner was offline, or the first message to the server was cut off. The error is correct, and
+            // nothing ran.
             return;
         }
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The place where a command runs: every row of the routing table.
+//! Where a command runs, for every row of the routing table.
 
 use tests::{Machine, Person, Server, docker};
 
@@ -8,7 +8,7 @@ fn pwd(person: &Person) -> String {
     output.stdout.trim_end().to_owned()
 }
 
-/// The error of a refused exec; checks that its exit code is 125.
+/// Runs an exec that must be refused with exit code 125; returns the error.
 fn refused(person: &Person) -> String {
     let output = person.run(&["exec", "--", "pwd"]);
     assert_eq!((output.code, output.stdout.as_str()), (125, ""), "{}", output.stderr);

@@ -1,5 +1,4 @@
-//! Rules of a chat and of a workspace: they add to those of the administrator and the user, and a workspace's rules can
-//! only restrict.
+//! Rules of a chat and of a workspace, which apply in addition to those of the administrator and the user. A workspace's rules can only restrict.
 
 use serde_json::{Value, json};
 use tests::http::Client;

@@ -1,5 +1,4 @@
-//! Permission rules: a denied action is never done, in any mode and for any caller; and the rules' other effects apply,
-//! too.
+//! Permission rules: a denied action is never done, in any mode and for any caller, and the rules' other effects apply too.
 
 use std::fs;
 use std::time::Duration;
@@ -15,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The reason that is given with the rule.
 const WHY: &str = "the mark stays as it is";
 
-/// A model that touches the file `mark` with a command once for each message, and then repeats the result.
+/// A model that runs `touch mark` once for each message, and then repeats the result.
 fn touches(asked: &Asked) -> Reply {
     let last = asked.body["messages"].as_array().and_then(|messages| messages.last());
     match last.is_some_and(|message| message["role"] == "tool") {

@@ -222,7 +222,7 @@ fn a_terminal_belongs_to_the_user_of_the_command() {
 #[test]
 fn commands_of_another_user_are_signalled_and_killed_like_others() {
     let (_server, alice, _machine) = setup();
-    // Both run at the same time, since each takes the whole grace period.
+    // The two commands run at the same time, because each takes the whole grace period.
     let users = [("8641.5", &["--run-as", USER][..]), ("8642.5", &["--run-as", "root", "--yes"])];
     let running = users.map(|(number, options)| {
         let script = format!("trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep {number}' & sleep {number}");

@@ -196,7 +196,7 @@ fn a_large_paste_arrives_whole() {
     let (_server, person, machine) = setup();
     let mut terminal = at_prompt(&person);
     let paste: String = (0..20_000).map(|line| format!("{line:06}\r")).collect();
-    // By then the terminal is in a program's mode, no longer in the mode of a shell that edits a line.
+    // By then, the terminal is in the mode for running a program, and no longer in the mode in which the shell edits a line.
     terminal.types("echo g''o; cat >pasted; echo past''ed\r");
     terminal.sees("go\r\n");
     terminal.types(&paste);

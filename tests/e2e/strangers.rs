@@ -10,8 +10,8 @@ use tests::http::Client;
 use tests::random::count;
 use tests::{Server, process};
 
-/// The limit on the memory that the server may allocate meanwhile, in KiB, of which 38 MiB are for two password checks. Its
-/// code, 23 MiB in a release build, is not included.
+/// The limit on the memory that the server may allocate during the floods, in KiB; 38 MiB of it are for two password checks. The server's code, 23
+/// MiB in a release build, is not included.
 const ALLOCATED_KIB: u64 = 72 * 1024;
 /// The number of logins that each announce 4 MiB, and send as much as the server accepts.
 const LARGE_LOGINS: usize = 500;
@@ -25,7 +25,7 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
-/// A connection that has sent the head, and as much of `rest` as is accepted at once.
+/// Opens a connection that has sent the head, and as much of `rest` as is accepted at once.
 fn stranger(address: &str, head: &str, rest: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nonblocking(true).unwrap();

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::process::Signal;
 use tests::{Machine, Person, Server, eventually, process};
 
-/// The longest time in which killed processes must end, and in which their callers must be notified once the runner is
-/// back.
+/// The time within which killed processes must end, and within which their callers must be notified once the runner is back.
 const PROMPTLY: Duration = Duration::from_secs(60);
 
-/// The longest time in which a killed runner must be back.
+/// The time within which a killed runner must be back.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
 /// The number of bytes of a caller's output that are examined.
@@ -23,7 +22,7 @@ const ROUNDS: u32 = 5;
 /// The latest moment at which a runner is killed, in milliseconds after the start of its commands.
 const KILL_WITHIN_MS: u32 = 600;
 
-/// A script for a process tree with a double fork in separate sessions: four `sleep` processes in the end.
+/// A script that creates a process tree with a double fork in separate sessions, which ends up as four `sleep` processes.
 fn tree(marker: &str) -> String {
     format!(
         "setsid sh -c 'sleep {marker} & setsid sleep {marker} &' ; sleep {marker} & echo ready; sleep {marker}"
@@ -176,7 +175,7 @@ fn orderly_stop_leaves_nothing_and_reports_results() {
     polite.stdout.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
     machine.stop();
     assert_eq!(sleepers(&marker), 0);
-    // The exit code is the one after an interrupt: the command was cancelled, and its result is known.
+    // The exit code is the one for an interrupt: the command was cancelled, and its result is known.
     assert_eq!(caller.wait_with_output().unwrap().status.code(), Some(130));
     let polite = polite.wait_with_output().unwrap();
     assert_eq!((polite.status.code(), polite.stdout.as_slice()), (Some(130), &b"bye\n"[..]));

@@ -12,7 +12,7 @@ use tests::{Person, Server, eventually};
 /// The timeout for every step, long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const UNIT: &str = "sandbridge-runner.service";
-/// There is only one service for each user.
+/// Serializes the tests, because there is only one service for each user.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn is_root() -> bool {
@@ -105,7 +105,7 @@ fn a_service_outlives_its_runner_and_uninstall_leaves_the_machine_as_it_was() {
     assert!(differs.is_empty(), "{differs:#?}");
 }
 
-/// Where systemd delegates version 2 of control groups, the machine's own limit what commands use.
+/// Where systemd delegates version 2 of control groups, the machine's own control groups limit what commands use.
 #[test]
 #[ignore = "needs a machine that systemd runs: scripts/vm"]
 fn a_service_limits_its_commands_by_control_groups_of_version_2() {

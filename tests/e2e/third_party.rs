@@ -13,7 +13,7 @@ use crate::agent::lines;
 const KEY: &str = "sk-third-party-0123456789";
 const DIALECTS: [&str; 2] = ["openai", "anthropic"];
 
-/// A user with models on that server, one for each dialect, and the user's machine.
+/// Creates a user with models on that server, one for each dialect, and the user's machine.
 fn world(url: &str) -> (Server, Person, Machine) {
     let server = Server::start_with(&["--docker", "off", "--llm-retry-attempts", "1"]);
     let alice = server.person("alice");
@@ -30,7 +30,7 @@ fn world(url: &str) -> (Server, Person, Machine) {
     (server, alice, machine)
 }
 
-/// A turn in a new chat: its output for programs, and the exit code.
+/// Runs a turn in a new chat; returns the output for programs, and the exit code.
 fn turn(alice: &Person, model: &str, text: &str) -> (Vec<Value>, i32) {
     assert_eq!(alice.run(&["model", "use", model]).code, 0);
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", text]);
@@ -99,7 +99,7 @@ fn a_third_party_proxy_translates_between_us_and_a_model() {
     let client = Client::login(&server, "alice");
     for provider in DIALECTS {
         check_work(&alice, &machine, provider);
-        // The proxy's answer to a wrong key depends on whether it has a database; it has none here.
+        // The proxy's response to a wrong key depends on whether the proxy has a database; it has none here.
         for (choice, told) in [("-wrong", "refused the request"), ("/no-such-model", "has no such model")] {
             let (lines, code) = turn(&alice, &format!("{provider}{choice}"), "hello");
             let error = lines.iter().find(|line| line["type"] == "error").map(Value::to_string);

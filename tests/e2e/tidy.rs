@@ -1,5 +1,4 @@
-//! The structure of the repository: dependencies between crates, cycles between modules, file sizes, licences, the top
-//! level.
+//! Checks the structure of the repository: dependencies between crates, cycles between modules, file sizes, licences and the top level.
 
 mod circles;
 mod docs;
@@ -122,7 +121,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// The same crates as in `.deny.toml`.
 const BANNED: &[&str] = &["openssl-sys", "aws-lc-sys", "reqwest-eventsource"];
 
-/// The beginnings of unsafe code, which is allowed only in a single module of each crate.
+/// The texts with which unsafe code begins; it is allowed only in a single module of each crate.
 const UNSAFE: &[&str] = &["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
 
 /// The limit on unsafe blocks in all crates together, including tests.
@@ -183,8 +182,8 @@ fn crates_depend_only_on_their_allowed_dependencies() {
     }
 }
 
-/// Otherwise tokio and everything that depends on it are compiled again for the tests, and the tests run other programs
-/// than the ones that are built alone.
+/// Otherwise, tokio and everything that depends on it are compiled again for the tests, and the tests run programs that differ from those that are
+/// built alone.
 #[test]
 fn programs_and_tests_are_built_with_the_same_features() {
     let features = |edges: &str| {
@@ -228,8 +227,8 @@ fn the_engine_is_built_without_a_database_or_a_server() {
     }
 }
 
-/// Handlers only parse a request, call a function and answer: the domain's logic, audit trail and events are in the
-/// functions, so that any other front end has them, too.
+/// Handlers only parse a request, call a function and respond. The domain's logic, audit trail and events are in these functions, so that any other
+/// front end has them too.
 #[test]
 fn the_web_layer_does_not_use_the_store_directly() {
     let folder = "server-bridge/src/web";
@@ -271,7 +270,7 @@ fn source_files_are_short_enough() {
     for file in tracked_files() {
         let is_source = file.ends_with(".rs") || file.ends_with(".ts") || file.ends_with(".tsx");
         let is_test = file.contains("/tests/") || file.contains("e2e/") || file.ends_with("tests.rs");
-        // Generated code has no limit.
+        // Generated code has no limit on its lines.
         let is_made = file.ends_with(".d.ts");
         if is_source && !is_test && !is_made {
             let lines = std::fs::read_to_string(root().join(&file)).unwrap().lines().count();
@@ -344,7 +343,7 @@ fn dependencies_come_from_the_registry_and_none_is_banned() {
     }
 }
 
-/// Access to JSON by string keys means that a type is missing: the server's answers are declared in `api`.
+/// Access to JSON by string keys means that a type is missing: the server's responses are declared in `api`.
 #[test]
 fn the_client_reads_typed_documents_and_no_untyped_json() {
     for file in tracked_files() {

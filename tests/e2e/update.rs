@@ -1,4 +1,4 @@
-//! Updates: a runner replaces its own program, with commands running, and despite obstacles.
+//! Updates: a runner replaces its own program while commands are running, and despite obstacles.
 
 mod asked;
 mod broken;
@@ -19,9 +19,9 @@ use tests::{Person, Server, binaries, eventually, process};
 
 /// The version of everything that is built here, and therefore of the programs that servers hand out.
 const NEW: &str = "0.1.0";
-/// The version of an older runner. It has the same length, since it is written over the other one in the program.
+/// The version of an older runner. The text has the same length as [`NEW`], because it replaces that text in the program.
 const OLD: &str = "0.0.9";
-/// The timeout for every step, except for trials, which have a time limit of their own.
+/// The timeout for every step, except for trials, which have a separate time limit.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A runner with a separate program file.
@@ -35,7 +35,7 @@ struct Runner {
     log: Arc<Mutex<String>>,
 }
 
-/// Puts a runner of another version into a directory: the static one, with the text of the version replaced.
+/// Puts a runner of another version into a directory: the static runner program, with the text of the version replaced.
 fn put_program(directory: &Path, version: &str) -> PathBuf {
     let program = directory.join("sandbridge-runner");
     let mut content = std::fs::read(binaries::runner_static()).unwrap();
@@ -150,8 +150,7 @@ impl Runner {
         self.process.id() as i32
     }
 
-    /// A command that runs `sandbridge-runner update` on this machine; the program of the command is not the replaced
-    /// one.
+    /// Returns a command that runs `sandbridge-runner update` on this machine; the command's program is not the one to replace.
     fn update(&self) -> Command {
         let mut command = Command::new(binaries::runner());
         command.args(["update", "--state-dir"]).arg(self.state.path());

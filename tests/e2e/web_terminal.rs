@@ -127,7 +127,7 @@ fn a_terminal_outlives_its_page_and_the_server_and_shows_its_output_again() {
     rest.type_in("echo still-$kept\n");
     rest.sees("still-here");
     assert!(!String::from_utf8_lossy(&rest.shown).contains("a42b"), "continued from the last offset");
-    // Both pages watch the terminal; the one that connected last may type.
+    // Both pages watch the terminal; the page that connected last may type.
     all.sees("still-here");
     let mut all = again(&server, &client, all.offset());
     all.type_in("echo both-$((1+1))\n");
@@ -181,7 +181,7 @@ fn a_late_connection_that_its_page_has_replaced_takes_nothing_over() {
     assert!(of("window", 1).is_turned_away());
     page.type_in("echo mine-$((1+1))\n");
     page.sees("mine-2");
-    // Another window is not a late connection, whatever its number is.
+    // Another window does not count as a late connection, whatever its number is.
     let mut other = of("other", 0);
     assert_eq!(other.frame()["type"], "started");
     other.type_in("echo other-$((1+1))\n");

@@ -1,5 +1,4 @@
-//! Definitions of a workspace have no effect before their user approved them: custom tools, skills for every prompt, hooks and
-//! servers.
+//! Definitions in a workspace (custom tools, skills for every prompt, hooks and servers) have no effect before their user has approved them.
 
 use std::fs;
 
@@ -86,7 +85,7 @@ fn a_custom_tool_needs_an_approval_that_ends_with_a_change() {
         world.path("called").exists() && !world.path("described").exists(),
         "a description has no side effects"
     );
-    // In plan mode nothing may change, and a tool that does not say otherwise may change anything.
+    // In plan mode nothing may change, and a tool that does not declare otherwise is assumed to change things.
     fs::remove_file(world.path("called")).unwrap();
     assert!(!world.said("plan").contains("it was given"));
     assert!(!world.path("called").exists());

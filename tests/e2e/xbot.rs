@@ -1,4 +1,4 @@
-//! A runner that speaks xbot's JSON dialect, used from the CLI and the chat like any other.
+//! A runner that speaks xbot's JSON dialect, used from the CLI and the chat like any other runner.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -139,7 +139,7 @@ impl Sink for Extraction {
     fn content(&mut self, bytes: &[u8]) -> Result<()> {
         match &mut self.file {
             Some(file) => file.write_all(bytes)?,
-            None => return Err(Error::Archive("there is content that does not belong to a file")),
+            None => return Err(Error::Archive("it contains content that belongs to no file")),
         }
         self.report.size_bytes += bytes.len() as u64;
         Ok(())

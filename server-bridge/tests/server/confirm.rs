@@ -1,4 +1,4 @@
-//! The password is asked for again before a page creates something that outlives its session.
+//! A page must confirm the password before it creates something that outlives its session.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use store::{Clock, Store};
 
 use crate::support::{PASSWORD, Page, TestServer, eventually};
 
-/// All requests that need the password again: for a key, for users, and for tokens of runners. The runner `laptop` and
-/// the user `bob` exist.
+/// Returns all requests that need the password again: those for a key, for users, and for tokens of runners. The runner `laptop` and the user `bob`
+/// exist.
 fn makings() -> [(Method, &'static str, Value); 6] {
     [
         (Method::POST, "/keys", json!({"name": "k"})),

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 /// The path of the description; `scripts/contract` generates the page's client from this file.
 const FILE: &str = "ui/src/api/openapi.json";
 
-/// With `SANDBRIDGE_WRITE_CONTRACT=1` the file is written instead of compared.
+/// With `SANDBRIDGE_WRITE_CONTRACT=1`, the file is written instead of being compared.
 #[test]
 fn the_stored_api_description_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE);

@@ -101,7 +101,7 @@ async fn a_client_that_reconnects_gets_what_it_missed_and_nothing_twice() {
     let (two, three) = (events.until(|_| true).await, events.until(|_| true).await);
     assert_eq!((&two["seq"], &two["runner"]["name"]), (&json!(2), &json!("two")));
     assert_eq!((&three["seq"], &three["runner"]["name"]), (&json!(3), &json!("three")));
-    // Another WebSocket of the same user gets the same numbers.
+    // Another WebSocket of the same user gets the same event numbers.
     let mut other = alice.socket("/events").await;
     assert_eq!(other.until(|_| true).await["seq"], 3);
     server.stop().await;
@@ -118,7 +118,7 @@ async fn a_client_from_before_a_restart_is_asked_to_reload() {
         assert_eq!(events.until(|_| true).await["resumed"], false);
         assert_eq!(events.until(|_| true).await, json!({"seq": 0, "type": "reset"}));
     }
-    // A user's events do not affect the numbers of another user.
+    // One user's events do not affect another user's event numbers.
     alice.add_runner("laptop").await;
     let mut bobs = bob.socket(&format!("/events?after=0&epoch={epoch}")).await;
     assert_eq!(bobs.until(|_| true).await["user"], "bob");
@@ -143,7 +143,7 @@ async fn pings_are_answered_until_the_client_stops_reading() {
         let answer = timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
         assert_eq!(answer, Message::Pong(Bytes::from(vec![number])));
     }
-    // Enough pings to fill the system's buffers with their answers.
+    // Sends enough pings to fill the system's buffers with the pongs.
     let mut sent = 0;
     while sent < 200_000 && socket.feed(Message::Ping(Bytes::from_static(&[7; 125]))).await.is_ok() {
         sent += 1;

@@ -160,7 +160,7 @@ async fn the_removal_of_a_user_cancels_their_commands() {
     exec.json(json!({"shell": "hang"})).await;
     exec.until(|frame| frame["type"] == "started").await;
     server.store.remove_user("alice").await.unwrap();
-    // The user's runner is disconnected as well; the first of the two events to be noticed ends the command.
+    // The user's runner is disconnected as well; whichever event is noticed first ends the command.
     let (_, _, error) = exec.output().await;
     assert_eq!(error["type"], "error");
     assert!(["unauthorized", "lost"].contains(&error["kind"].as_str().unwrap()), "{error}");
@@ -204,8 +204,7 @@ async fn clients_that_stopped_reading_delay_neither_records_nor_shutdown() {
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let url = format!("{}/exec", alice.base).replacen("http", "ws", 1);
     let mut sockets = Vec::new();
-    // The sizes of the outputs: some fit into the buffers, and some do not, so that the execs of the latter end while their last
-    // frame is stuck.
+    // Some of these output sizes fit into the buffers, and some do not; execs with the latter end while their last frame is stuck.
     let sizes = (1..=100).map(|step| step * 32 * 1024);
     let ids: Vec<String> = sizes.clone().map(|bytes| format!("{bytes:032x}")).collect();
     for (bytes, id) in sizes.zip(&ids) {
@@ -370,7 +369,7 @@ async fn a_text_message_that_ends_within_a_character_is_refused() {
         exec.0.send(Message::Frame(frame)).await.unwrap();
     }
     let Frame::Json(refused) = exec.next().await else { panic!("no error frame") };
-    // The error is not about the JSON, which is not parsed.
+    // The error is not about the JSON, because the text is refused before it is parsed.
     assert!(refused["message"].as_str().unwrap().contains("must be text"), "{refused}");
     server.stop().await;
 }

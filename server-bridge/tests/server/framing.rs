@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{PATIENCE, TestServer};
 
-/// The server's whole answer to these bytes until it closes the connection.
+/// Sends these bytes, and returns everything that the server sends until it closes the connection.
 async fn answers(address: SocketAddr, bytes: &str) -> String {
     let mut connection = TcpStream::connect(address).await.unwrap();
     connection.write_all(bytes.as_bytes()).await.unwrap();

@@ -9,12 +9,12 @@ use store::{Name, RunnerName};
 
 use crate::support::{FakeRunner, PASSWORD, TestServer, eventually};
 
-/// The number of simultaneous connections, more than one address is normally allowed; 2,000 in a soak.
+/// The number of simultaneous connections, which is more than one address is normally allowed; 2,000 in a soak.
 fn herd_size() -> usize {
     std::env::var("SANDBRIDGE_HERD").map_or(600, |count| count.parse().unwrap())
 }
 
-/// The tokens of a new user's runners.
+/// Adds runners for a new user; returns their tokens.
 async fn tokens(server: &TestServer, count: usize) -> Vec<String> {
     let user = server.store.add_user(&Name::parse("alice").unwrap(), PASSWORD, false).await.unwrap();
     let mut tokens = Vec::new();
@@ -60,7 +60,7 @@ async fn wait_online(server: &TestServer, count: usize) {
 async fn a_herd_of_known_runners_from_one_address_gets_in_at_once_and_after_a_restart() {
     let mut server = TestServer::start().await;
     let count = herd_size();
-    // The runners connect all at once first, then after the pauses that the server gave them.
+    // At first, all runners connect at once; later, they connect after the pauses that the server gave them.
     let mut herd = at_once(tokens(&server, count).await);
     for _ in 0..2 {
         let began = Instant::now();

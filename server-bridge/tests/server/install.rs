@@ -1,4 +1,4 @@
-//! The runner program that the server hands out.
+//! The runner program that the server offers for download.
 
 use reqwest::header::{CONTENT_LENGTH, RANGE};
 use reqwest::{Client, Method};

@@ -1,4 +1,4 @@
-//! Programs' keys: the requests that each scope allows, and those that no scope allows.
+//! Keys for programs: the requests that each scope allows, and those that no scope allows.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ async fn a_key_for_commands_neither_reads_nor_takes_its_owners_terminal() {
         assert!(!client.get(path).await.to_string().contains(id), "a terminal is not a task");
         assert_eq!(client.status(Method::GET, &format!("/tasks/{id}")).await, 404);
     }
-    // The owner keeps typing: no message to the owner says that another client may type now.
+    // The owner can keep typing: no message tells the owner that another client has taken over.
     terminal.binary(b"\0here".to_vec()).await;
     loop {
         match terminal.next().await {

@@ -4,7 +4,7 @@ use reqwest::{Client, Method};
 
 use crate::support::{TestClient, TestServer, program};
 
-/// The text of the metrics page for this client.
+/// Requests the metrics page as this client; returns the status and the text.
 async fn scrape(server: &TestServer, client: &TestClient) -> (u16, String) {
     let response = Client::new().get(server.url("/metrics")).bearer_auth(&client.token).send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())

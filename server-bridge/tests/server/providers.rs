@@ -1,4 +1,4 @@
-//! A model provider, tested and asked for its models before its subscription is saved.
+//! Testing a model provider, and listing its models, before its subscription is saved.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::support::{TestClient, TestServer};
 
-/// A provider that answers every request with these bytes and then closes the connection; with `None` it never answers.
-/// Records the requests.
+/// A provider that answers every request with these bytes and then closes the connection; with `None` it never answers. It records the requests.
 struct Provider {
     url: String,
     asked: mpsc::UnboundedReceiver<String>,
@@ -36,7 +35,7 @@ impl Provider {
                     }
                     let _ = tell.send(String::from_utf8_lossy(&request).into_owned());
                     let Some(answer) = answer else { return std::future::pending().await };
-                    // The server does not read a response that is too long to its end.
+                    // The server stops reading a response that is too long.
                     let _ = socket.write_all(&answer).await;
                     let _ = socket.shutdown().await;
                     let _ = tokio::io::copy(&mut socket, &mut tokio::io::sink()).await;

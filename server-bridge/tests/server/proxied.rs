@@ -1,4 +1,4 @@
-//! A server with a proxy in front of it, and limits on password guesses that lock nobody else out.
+//! A server behind a proxy, and limits on password guesses that do not lock out other users.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::support::{FakeRunner, PASSWORD, PATIENCE, Socket, TestServer, handshake_text, refusal_of};
 
-/// The number of wrong passwords, and of wrong tokens, in a minute's flood.
+/// The number of wrong passwords, and of wrong tokens, that are sent within a minute.
 const FLOOD: u8 = 200;
 
 async fn behind_a_proxy(proxy_protocol: bool) -> TestServer {
@@ -31,7 +31,7 @@ async fn log_in(server: &TestServer, client: &str, user: &str, password: &str) -
     request.send().await.unwrap().status()
 }
 
-/// The reason for which the server refuses a runner with a wrong token that connects through a proxy.
+/// Connects a runner with a wrong token through a proxy; returns the reason for which the server refuses it.
 async fn knock(server: &TestServer, client: &str) -> RefusalReason {
     let url = server.url("/runner").replacen("http", "ws", 1);
     let mut socket = Socket::connect(&url, &[("x-forwarded-for", client)]).await.unwrap();

@@ -68,7 +68,7 @@ async fn a_token_whose_overlap_is_over_is_refused_as_expired() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let old = alice.add_runner("laptop").await;
-    // Rotated two days ago, by another process on the same store.
+    // Another process rotates the token, dated two days ago, in the same store.
     let two_days_ago_ms = server.store.now_ms() - 2 * 24 * 60 * 60 * 1000;
     let earlier = server.store.clone().with_clock(Clock::from_fn(move || two_days_ago_ms));
     let user = earlier.user_by_name("alice").await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Messages that are sent again by a client that got no answer.
+//! Messages that are sent again by a client that got no response.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ async fn a_restarted_server_knows_posted_messages_and_answers_the_open_one() {
     let path = chat(&alice).await;
     let hello = json!({"text": "hello", "send_id": "one"});
     let (_, first) = alice.send(Method::POST, &path, hello.clone()).await;
-    // The state that a server leaves if it dies between a message and its answer.
+    // The state that a server leaves if it dies after storing a message and before responding to it.
     let id = path.trim_start_matches("/chats/").trim_end_matches("/messages");
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let chat = store::ChatId::parse(id).unwrap();

@@ -32,7 +32,7 @@ async fn an_administrators_change_is_an_event_is_audited_and_survives_a_restart(
     assert_eq!(told["settings"], expected);
     assert_eq!(server.audited("server.settings", "no-compression").await.target, "context_mode");
     assert_eq!(server.audited("server.settings", "2").await.user.as_deref(), Some("alice"));
-    // Other users get no event about the change: the next event that they get is about something else.
+    // Other users get no event about the change; the next event that they get is about something else.
     bob.add_runner("laptop").await;
     let next = others.until(|event| event["type"] != "hello").await;
     assert_eq!(next["type"], "runner");
@@ -89,8 +89,7 @@ async fn non_administrators_and_programs_change_no_server_setting() {
     server.stop().await;
 }
 
-/// A provider with the embedding APIs of OpenAI and Ollama: each vector has as many dimensions as the path of the
-/// request says.
+/// A provider with the embedding APIs of OpenAI and Ollama: the path of the request determines the number of dimensions of each vector.
 async fn embeddings() -> String {
     use axum::Json;
     use axum::routing::post;

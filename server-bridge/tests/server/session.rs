@@ -69,7 +69,7 @@ async fn neither_half_of_a_pages_session_is_accepted_alone() {
             );
         }
     }
-    // A cookie that a page on another port planted does not lock anybody out.
+    // A cookie that was planted by a page on another port does not lock anybody out.
     let port = server.address.port();
     let cookies =
         format!("sandbridge_{port}=planted; sandbridge_{port}=sbc_{}; {}", "A".repeat(43), alice.cookie);

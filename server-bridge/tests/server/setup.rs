@@ -1,4 +1,4 @@
-//! Creating the first account in the page.
+//! Creating the first account on the page.
 
 use reqwest::header::{ORIGIN, SET_COOKIE};
 use reqwest::{Client, StatusCode};
@@ -37,7 +37,7 @@ async fn the_printed_secret_creates_the_first_account_once() {
     assert_eq!(json(made).await["user"], json!({"name": "alice", "admin": true}));
     assert!(!is_due(&server).await);
     assert_eq!(make(&server, &secret, "mallory").await.0, StatusCode::CONFLICT);
-    // Nor is the secret accepted after the account was removed.
+    // The secret is still refused after the account was removed.
     server.store.remove_user("alice").await.unwrap();
     assert_eq!(make(&server, &secret, "mallory").await.0, StatusCode::FORBIDDEN);
     let trail = format!("{:?}", server.store.audit(100, None).await.unwrap());

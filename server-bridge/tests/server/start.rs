@@ -1,4 +1,4 @@
-//! Obstacles to a server's start, each reported in one clear line; and how the server stops.
+//! Problems that prevent a server from starting, each reported in one clear line, and how the server stops.
 
 use std::fs;
 

@@ -13,12 +13,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::support::{Frame, PASSWORD, PATIENCE, Socket, TestServer, eventually};
 
-/// The longest that the server may keep an unfinished request, plus some time for a busy machine.
+/// The longest time for which the server may keep an unfinished request, plus some time for a busy machine.
 const KEPT: Duration = Duration::from_secs(15);
 
 const HALF_REQUEST: &str = "GET / HTTP/1.1\r\nHost: ";
 
-/// A connection from an address of this machine.
+/// Connects to the server from one of this machine's loopback addresses.
 async fn connect_from(last: u8, server: &TestServer) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0)).unwrap();
@@ -31,7 +31,7 @@ async fn send(server: &TestServer, text: &str) -> TcpStream {
     stream
 }
 
-/// Everything that the server sends until the connection ends.
+/// Reads everything that the server sends until the connection ends.
 async fn answer(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset also counts as an end: the server may close before it has read everything.
@@ -112,7 +112,7 @@ async fn a_request_head_has_a_size_limit() {
     server.stop().await;
 }
 
-/// The time for which the server keeps a connection that sends `rest` byte by byte, and then nothing.
+/// Measures how long the server keeps a connection that sends `rest` byte by byte, and then nothing.
 async fn kept(mut stream: TcpStream, rest: &'static str) -> Duration {
     let began = Instant::now();
     let (mut reader, mut writer) = stream.split();

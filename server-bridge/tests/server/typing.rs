@@ -1,4 +1,4 @@
-//! Help while typing: commands, file names, and attached files.
+//! Completions while a user types: commands, file names, and attached files.
 
 use reqwest::Method;
 use serde_json::json;

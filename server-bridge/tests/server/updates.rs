@@ -9,7 +9,7 @@ use crate::support::{FakeRunner, TestClient, TestServer, facts, program};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A server that hands out a runner.
+/// Starts a server that offers a runner program for download.
 async fn server() -> (TestServer, tempfile::NamedTempFile) {
     let file = tempfile::NamedTempFile::new().unwrap();
     let args = ServeArgs { runner_static: Some(file.path().to_owned()), ..ServeArgs::default() };

@@ -1,4 +1,4 @@
-//! Runners of xbot's JSON dialect over a real WebSocket: which are accepted, what works, and how a misbehaving one is
+//! Runners that speak xbot's JSON dialect over a real WebSocket: which of them are accepted, which features work, and how a misbehaving runner is
 //! handled.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
 use crate::support::{FakeRunner, Frame, PATIENCE, Socket, TestClient, TestServer};
 
-/// The size of the fragments in which the WebSocket library of such a runner sends large messages, in bytes.
+/// The size of the fragments in which the WebSocket library of an xbot runner sends large messages, in bytes.
 const FRAGMENT_BYTES: usize = 4096;
 
 async fn knock(client: &TestClient, path_user: &str, body_user: &str, token: &str) -> Socket {
@@ -48,7 +48,7 @@ async fn answer(socket: &mut Socket, request: &Value, kind: &str, body: Value) {
     socket.json(json!({"id": request["id"], "type": kind, "body": body})).await;
 }
 
-/// Sends a text in many frames, as the library of such a runner does.
+/// Sends a text in many frames, as the library of an xbot runner does.
 async fn send_fragmented(socket: &mut Socket, text: String) {
     let (bytes, mut start) = (bytes::Bytes::from(text), 0);
     while start < bytes.len() {
@@ -61,7 +61,7 @@ async fn send_fragmented(socket: &mut Socket, text: String) {
     socket.0.flush().await.unwrap();
 }
 
-/// A runner whose files are kept in memory and whose commands print their own text.
+/// Serves as a runner whose files are kept in memory and whose commands print their own text.
 fn serve(mut socket: Socket) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut files: HashMap<String, Vec<u8>> = HashMap::new();
@@ -158,7 +158,7 @@ async fn only_the_owner_of_the_token_is_let_in() {
         assert!(token.is_empty() || !refusal.to_string().contains(token));
         assert_eq!(socket.next().await, Frame::Closed);
     }
-    // Where large messages are not allowed, such a runner is not supported.
+    // Where large messages are not allowed, an xbot runner is not supported.
     let url = bob.base.replacen("http", "ws", 1).replace("/api/v1", "/runner");
     let mut socket = Socket::connect(&url, &[]).await.unwrap();
     socket.json(json!({"type": "register", "body": {"user_id": "alice", "auth_token": token}})).await;

@@ -1,4 +1,4 @@
-//! A file that keeps the vectors of texts: embedding the set's 800,000 tokens takes a quarter of an hour.
+//! Caches the vectors of texts in a file, because embedding the set's 800,000 tokens takes a quarter of an hour.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -10,7 +10,7 @@ use e5::limits::DIMENSIONS;
 use e5::{E5, Role};
 use search::vectors::Vector;
 
-/// The embedder, and the vectors that it made in this run and earlier ones.
+/// The embedder, and the vectors that it computed in this run and in earlier ones.
 pub(super) struct Embeddings {
     model: E5,
     known: HashMap<u64, Vector>,

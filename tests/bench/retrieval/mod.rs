@@ -1,7 +1,7 @@
-//! The quality of search: finding the pages of LibreOffice's help for keywords of its index (`tests/search/help_set.py` makes the set),
-//! by words, by vectors, and by both.
+//! The quality of search: finding the pages of LibreOffice's help for keywords of its index (`tests/search/help_set.py` creates the set), by words,
+//! by vectors, and by both.
 //!
-//! The figure is nDCG@10: 1 if the page with the keyword is first, 0.63 if it is second, 0.29 if it is tenth, 0 if it is not among ten.
+//! The figure is nDCG@10: 1 if the page with the keyword is first, 0.63 if it is second, 0.29 if it is tenth, 0 if it is not among the first ten.
 //! `SANDBRIDGE_HELP_SET` names the directory of the set; vectors are kept there, for the next run.
 
 mod cache;
@@ -22,7 +22,7 @@ use words::Words;
 /// The number of passages of each ranking that are combined.
 const DEPTH: usize = 20;
 
-/// The languages whose pages are searched in the same language, with the targets for words and vectors together.
+/// The languages in which pages are searched with questions in the same language, each with the target for words and vectors together.
 const LANGUAGES: [(&str, Option<f64>); 4] =
     [("en-US", Some(0.63)), ("zh-CN", Some(0.61)), ("de", None), ("ja", None)];
 

@@ -76,7 +76,7 @@ test("a trigger shows its address and secret once, and its runs, including refus
   const push = card(page, "push");
   await push.getByText("Runs", { exact: true }).click();
   await expect(push.getByText("Refused", { exact: true })).toBeVisible();
-  await expect(push.getByText("its signature is wrong", { exact: false })).toBeVisible();
+  await expect(push.getByText("the signature is wrong", { exact: false })).toBeVisible();
   await expect(push.getByText("Skipped", { exact: true })).toBeVisible();
   await expect(push.getByRole("button", { name: /Run again with the delivery of/ })).toHaveCount(2);
   await expect(page.locator("body")).not.toContainText(secret);

@@ -63,7 +63,7 @@ test("people and agents talk in a group: handles are completed, answers arrive l
   await expect(entries(page).last()).toContainText("say hello");
   await field.fill("nobody in particular");
   await field.press("Enter");
-  await expect(page.getByText("nobody was asked: mention an agent with @handle, or choose a lead")).toBeVisible();
+  await expect(page.getByText("nobody was asked: mention an agent with @handle, or choose a lead agent")).toBeVisible();
 
   // Bob sees the same log, and may not ask alice's agents.
   const { page: bobs, errors } = await signedIn(browser, team.bob, `/#/groups/${team.group}`);

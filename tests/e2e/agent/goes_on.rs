@@ -41,7 +41,7 @@ impl World {
         self.restart();
     }
 
-    /// Stops the server in an orderly way unless it has ended, and starts it again.
+    /// Stops the server gracefully unless it has ended, and starts it again.
     fn restart(&mut self) {
         self.server.restart(&options(&self.model));
         self.machine.wait_online(&self.alice, "laptop");
@@ -104,7 +104,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
         let cards = shown.iter().filter(|message| message["agent"]["kind"] == "tool");
         let (done, others): (Vec<_>, Vec<_>) = cards.partition(|card| card["agent"]["status"] == "done");
         assert_eq!(done.len(), COMMANDS, "each completed call has one card: {shown:?}");
-        // A server that dies after it recorded a call and before its runner received it leaves a call with an unknown outcome.
+        // If the server dies after it recorded a call and before the runner received the call, the outcome of the call is unknown.
         let is_unknown = |card: &&Value| card.to_string().contains("not known if it took effect");
         assert!(others.iter().all(is_unknown), "{others:?}");
         let said: Vec<_> =

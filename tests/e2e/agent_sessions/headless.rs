@@ -173,9 +173,9 @@ fn a_program_gets_an_error_if_the_server_dies_during_an_answer() {
 
 #[test]
 fn a_program_that_was_too_slow_reads_everything_once() {
-    /// The number of tool calls in each of two replies while the program does not read.
+    /// The number of tool calls in each of the two replies that arrive while the program does not read.
     const CALLS: usize = 120;
-    /// The length of the final answer: more than a connection buffers.
+    /// The length of the final answer, which is more than a connection buffers.
     const CHARACTERS: usize = 300_000;
     let said: String = (0..CHARACTERS / 10).map(|number| format!("{number:09} ")).collect();
     let (long, go) = (said.clone(), std::sync::Arc::new(std::sync::Barrier::new(2)));
@@ -212,6 +212,6 @@ fn a_program_that_was_too_slow_reads_everything_once() {
     let read: String = of("text").iter().map(|line| line["text"].as_str().unwrap()).collect();
     assert!(read == said, "{} of {} characters", read.len(), said.len());
     assert!(of("void").is_empty() && lines.last().unwrap()["type"] == "done");
-    // If the output was never skipped, this test would prove nothing.
+    // If no output had been skipped, this test would prove nothing.
     assert!(of("text").len() < CHARACTERS / 5, "the program was never too slow");
 }

@@ -6,7 +6,7 @@ use tests::proxy::{Fate, Proxy};
 
 use super::*;
 
-/// A number that is on no other command line.
+/// Returns a number that is on no other command line.
 fn marker(number: u32) -> String {
     format!("{}", 66_000_000 + number * 1_000_000 + std::process::id() % 1_000_000)
 }

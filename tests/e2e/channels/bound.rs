@@ -15,7 +15,7 @@ use crate::http_tools::OPEN;
 /// Bob's account on Telegram.
 const BOB: i64 = 4002;
 
-/// The number of times that the server is killed right after a message was posted.
+/// The number of times that the server is killed, each time right after a message was posted.
 const KILLS: usize = 4;
 
 /// A team whose log is shown in the messenger's group; alice and bob are linked.

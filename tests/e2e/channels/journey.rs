@@ -1,4 +1,4 @@
-//! A person's way through each messenger, from the link to a stopped answer. No secret of the messenger appears anywhere on the way.
+//! A person's journey through each messenger, from linking to stopping an answer. No secret of the messenger appears anywhere on the way.
 
 use std::fs;
 

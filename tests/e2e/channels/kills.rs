@@ -1,5 +1,4 @@
-//! Messages that are lost or duplicated while the server is killed and connections end: none are lost where the messenger redelivers
-//! what was missed.
+//! Checks for lost or duplicated messages while the server is killed and connections end: none are lost on messengers that redeliver missed messages.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// The maximum number of messages between two kills; in that time the connections end twice.
+/// The maximum number of messages between two kills; the connections end twice in that time.
 const PER_KILL: usize = 100;
 /// The number of polls after which the messenger redelivers unacknowledged messages.
 const LOOKS_PER_DELIVERY: usize = 20;

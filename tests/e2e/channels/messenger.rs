@@ -9,7 +9,7 @@ pub(super) const STRANGER: usize = 99;
 /// The names of the settings that are secret.
 const SECRETS: &[&str] = &["token", "app_token", "bot_token", "app_secret", "secret", "client_secret"];
 
-/// A message of the bot in its present state.
+/// A message of the bot in its current version.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     /// The message's index among the messages of the bot.
@@ -46,7 +46,7 @@ pub(super) trait Messenger {
     /// The requests that the messenger refused.
     fn refused(&self) -> Vec<String>;
 
-    /// Ends all connections.
+    /// Ends all of the bot's connections.
     fn cut(&self);
 
     /// Redelivers all unacknowledged messages, and the last message.

@@ -1,5 +1,5 @@
-//! Telegram's webhook deliveries: only those with the secret are accepted, each once, and polling continues from there
-//! after the webhook is removed.
+//! Telegram's webhook deliveries: only deliveries with the secret are accepted, each once, and after the webhook is removed, polling continues where
+//! the deliveries ended.
 
 use serde_json::Value;
 use tests::eventually;
@@ -54,7 +54,7 @@ fn telegram_delivers_to_a_webhook_with_a_secret_and_each_update_counts_once() {
         assert_eq!(Telegram::post(&url, wrong, &forged), Some(401), "{wrong}");
     }
     assert_eq!(Telegram::post(&url, &secret, &"no update".into()), Some(400));
-    // Telegram redelivers updates for which it got no answer.
+    // Telegram redelivers updates for which it got no response.
     for update in &taken {
         assert_eq!(Telegram::post(&url, &secret, update), Some(200));
     }

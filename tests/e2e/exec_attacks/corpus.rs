@@ -1,8 +1,8 @@
 //! The attacks, and the sets of layers that stop each of them.
 //!
-//! A **way** is a set of layers, any one of which stops the attack on that way: the attack gets through when all layers of
-//! one of its ways are missing, and not before. The runs compare that with the actual results, whatever layers are left out;
-//! so an attack with two layers in each of its ways is proven to be stopped twice.
+//! A **way** is a set of layers, any one of which stops the attack on that way: the attack gets through when all layers of one of its ways are
+//! missing, and not before. The runs compare this prediction with the actual results, whatever layers are left out. So if each way of an attack has
+//! two layers, the runs prove that either layer alone stops the attack.
 
 /// The layers, by their names in reports.
 pub(super) mod layer {
@@ -19,8 +19,8 @@ pub(super) mod layer {
 
     /// The part of `landlock` since its version 9 that restricts sockets that are files.
     pub(crate) const SOCKET_FILES: &str = "landlock-socket-files";
-    /// Not a layer: the protection that every command gets, even with full-control (own session, clean environment,
-    /// closed descriptors, marks).
+    /// This is not a layer, but the protection that every command gets, even with full-control: a separate session, a clean environment, closed
+    /// descriptors, and marks.
     pub(crate) const ALWAYS: &str = "always";
 }
 
@@ -32,11 +32,11 @@ use layer::{
 /// Sets of layers; an attack gets through when all layers of one set are missing.
 pub(super) type Ways = &'static [&'static [&'static str]];
 
-/// The ways of an attack on an ordinary user's runner, compared to root's.
+/// The ways of an attack on the runner of an ordinary user, in relation to those on root's runner.
 #[derive(Clone, Copy)]
 enum User {
     Same,
-    /// The attack is never possible: the account lacks the rights, with or without a sandbox.
+    /// The attack is never possible, because the account lacks the rights, with or without a sandbox.
     Never,
     Ways(Ways),
 }
@@ -72,7 +72,7 @@ impl Attack {
         Self { before, ..self }
     }
 
-    /// The ways to attack the runner of root, or of an ordinary user.
+    /// Returns the ways of the attack on the runner of root, or of an ordinary user.
     pub(super) fn ways(&self, is_root: bool) -> Ways {
         match self.user {
             User::Ways(ways) if !is_root => ways,
@@ -90,7 +90,7 @@ const fn attack(name: &'static str, script: &'static str, ways: Ways) -> Attack 
 const SECRETS: Ways = &[&[HOME], &[MOUNTS, LANDLOCK]];
 /// Files elsewhere in the file system.
 const FILES: Ways = &[&[MOUNTS, LANDLOCK]];
-/// Operations that Landlock does not check.
+/// Operations that Landlock does not check, but mounts prevent.
 const NAMES: Ways = &[&[MOUNTS]];
 const SOCKETS: Ways = &[&[MOUNTS, SOCKET_FILES]];
 /// System calls for which the kernel requires a capability.
@@ -107,7 +107,7 @@ const RUNNER_CALLS_BY_USER: Ways = &[&[PIDS, SECCOMP, CLOSED]];
 /// Inspecting the runner's threads that see the whole machine.
 const RUNNER_OUTSIDE: Ways = &[&[LANDLOCK, SCOPE, CAPABILITIES]];
 const RUNNER_OUTSIDE_BY_USER: Ways = &[&[PIDS, LANDLOCK, SCOPE, CLOSED]];
-/// Inspecting another process of the machine: the user's own, or root's.
+/// Inspecting another process of the machine, either the user's own or root's.
 const OTHERS: Ways = &[&[PIDS, LANDLOCK, SCOPE, CAPABILITIES]];
 const OTHERS_BY_USER: Ways = &[&[PIDS, LANDLOCK, SCOPE]];
 const OTHERS_CALLS: Ways = &[&[PIDS, LANDLOCK, SCOPE, CAPABILITIES, SECCOMP]];

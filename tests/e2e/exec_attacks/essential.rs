@@ -1,4 +1,4 @@
-//! The essential part of the corpus on the other backends: the server's own sandbox, and a container.
+//! Runs the essential part of the corpus on the other backends: the server's own sandbox, and a container.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::runs::{NOTHING_HERE, batch, read_codes, threads};
 use super::world::compile_probe;
 use crate::docker::Cleanup;
 
-/// The minimum number of attacks that must get through without a guard, so that the check proves something.
+/// The minimum number of attacks that must get through without a guard, so that the check is meaningful.
 const PROVEN: usize = 30;
 
 fn script_of(attack: &Attack) -> String {
@@ -79,7 +79,7 @@ fn no_essential_attack_escapes_from_a_containers_runner() {
     assert_eq!(first.code, 0, "{}", first.stderr);
     let container = cleanup.containers().remove(0);
     let init = docker::docker(&["inspect", "-f", "{{.State.Pid}}", &container]).unwrap();
-    // A process with all capabilities and no filter, alongside the runner.
+    // Runs a process with all capabilities and no filter, alongside the runner.
     let unguarded = |script: &str| {
         let mut command = Command::new("nsenter");
         command.args(["--target", init.trim(), "--mount", "--pid", "--ipc", "--wdns=/workspace", "sh", "-c"]);

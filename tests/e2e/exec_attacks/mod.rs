@@ -8,10 +8,9 @@
 //! | `essential` | some of the attacks on the other backends |
 //! | `runs` | running the whole corpus through one runner, or without one |
 //!
-//! One rule gives the expected result of each attack in each run: it gets through when all layers of one of its ways are
-//! missing, by the runner's own report, and not before. So a layer that is reported and not enforced fails a test; so
-//! does one that is missing but reported as present, and an attack that cannot succeed at all. Where the kernel lacks the
-//! attacked feature, the summary reports that (`--no-capture` shows it).
+//! One rule gives the expected result of each attack in each run: it gets through if, according to the runner's own report, all layers of one of its
+//! ways are missing, and not otherwise. So a test fails if a layer is reported but not enforced, or if an attack cannot succeed at all. If the kernel
+//! lacks the attacked feature, the summary reports that (`--no-capture` shows the summary).
 
 mod corpus;
 mod essential;
@@ -32,18 +31,17 @@ const LAYERS: &[&str] =
 /// Layers that depend on `no-new-privs`.
 const ON_NO_NEW_PRIVS: &[&str] = &[LANDLOCK, SCOPE, SECCOMP];
 
-/// The number of simultaneous runs: starting runners is processor work.
+/// The number of simultaneous runs, which is small because starting runners takes processor time.
 const WORKERS: usize = 2;
 
-/// The sets of layers to leave out: none, each one, all but each one, and all.
+/// Returns the sets of layers to leave out: none, each single layer, all layers but one, and all layers.
 fn guards(is_root: bool) -> Vec<Guard> {
     let mut sets: Vec<BTreeSet<&'static str>> = vec![BTreeSet::new(), LAYERS.iter().copied().collect()];
     for layer in LAYERS.iter().copied() {
         if layer != NO_NEW_PRIVS {
             sets.push([layer].into());
         }
-        // An ordinary user's mounts need a namespace that is created together with the PID namespace, so a layer alone
-        // shows little.
+        // An ordinary user's mounts need a namespace that is created together with the PID namespace, so testing a single layer shows little.
         if is_root {
             let stays =
                 |other: &&str| *other == layer || *other == NO_NEW_PRIVS && ON_NO_NEW_PRIVS.contains(&layer);

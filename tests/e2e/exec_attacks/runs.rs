@@ -1,4 +1,4 @@
-//! Running the whole corpus at once: through a runner with some layers left out, or with no runner at all.
+//! Runs the whole corpus at once, through a runner with some layers left out, or without any runner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,12 +20,11 @@ const FIRST_WITH_SOCKET_FILES: u32 = 9;
 
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
 
-/// How long a survivor may take to be noticed, and the minimum wait before none counts as noticed: survivors write
-/// every 20 ms.
+/// How long it may take to notice a survivor, and how long to wait before concluding that there is none; survivors write every 20 ms.
 const SEEN_WITHIN: Duration = Duration::from_secs(60);
 const SILENT_FOR: Duration = Duration::from_millis(200);
 
-/// The guard under which the attacks run.
+/// The protection under which the attacks run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guard {
     /// A runner with these layers left out.
@@ -46,7 +45,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// True if an attack with these ways should have got through.
+    /// Returns true if an attack with these ways should have got through.
     pub(super) fn is_open(&self, ways: Ways) -> bool {
         is_open(&self.gone, ways)
     }
@@ -71,7 +70,7 @@ pub(super) fn is_open(gone: &BTreeSet<String>, ways: Ways) -> bool {
     ways.iter().any(|way| way.iter().all(|layer| gone.contains(*layer)))
 }
 
-/// A runner of its own for one guard, online.
+/// A separate runner for one guard, which is online.
 pub(super) struct Runner<'a> {
     pub(super) site: Site<'a>,
     guardian: Child,
@@ -107,7 +106,7 @@ impl<'a> Runner<'a> {
         runner
     }
 
-    /// The runner's report about its layers, once it is online.
+    /// Returns the layers that the runner reports as not in force; `None` while the runner is not online.
     fn layers_gone(&self) -> Option<BTreeSet<String>> {
         let list = self.site.world.person.json(&["runner", "list", "--json"]);
         let entry = list.as_array().unwrap().iter().find(|entry| entry["name"] == *self.name)?;
@@ -186,7 +185,7 @@ pub(super) fn threads(guardian: i32) -> String {
 pub(super) fn attack_unguarded(world: &World) -> (Outcome, BTreeSet<String>) {
     let site = Site::new(world, "unguarded");
     let scripts = |attack: &Attack| format!("{}\n{}", attack.before, attack.script);
-    // A stand-in for the guardian, which looks like any other process here.
+    // A stand-in for the guardian; without a runner, a guardian would be a process like any other.
     let guardian = site.variables(0, "").lines().find_map(|line| line.strip_prefix("V=")?.parse().ok());
     let variables = site.variables(guardian.unwrap(), "$PPID");
     fs::write(site.path("work/script"), batch(&variables, scripts)).unwrap();
@@ -205,13 +204,13 @@ pub(super) fn attack_unguarded(world: &World) -> (Outcome, BTreeSet<String>) {
     (Outcome { guard: Guard::Nothing, gone, codes }, survivors)
 }
 
-/// One script of many attacks: each runs in a directory and a shell of its own, and prints its number and exit code.
+/// Combines many attacks into one script, in which each attack runs in a separate directory and shell, and prints its number and exit code.
 pub(super) fn batch(variables: &str, script: impl Fn(&Attack) -> String) -> String {
     let mut batch =
         format!("{variables}RP=${{RP:-$PPID}}\nmkdir -p at; cd at; mkdir -p $(seq 0 {})\n", ATTACKS.len());
     for (index, attack) in ATTACKS.iter().enumerate() {
         let script = script(attack);
-        // A script that is a single program replaces the shell: that halves the number of processes.
+        // A script that is a single program replaces the shell, which halves the number of processes.
         let is_program = script.starts_with("$P ") || script.starts_with("grep ");
         let exec = if is_program && !script.contains(['&', ';', '|']) { "exec " } else { "" };
         if !script.is_empty() {
@@ -248,7 +247,7 @@ fn survivors_script(is_root: bool) -> String {
     format!("umask 0; mkdir -p beats\n{start}exec sleep 30")
 }
 
-/// The kinds of processes that still write after their command has ended; the ones that may survive are waited for.
+/// Returns the kinds of processes that still write after their command has ended; waits for those that may survive.
 fn seen(site: &Site<'_>, may: impl Fn(Ways) -> bool) -> BTreeSet<String> {
     let beats = site.path("work/beats");
     let look = || -> BTreeSet<String> {

@@ -1,8 +1,6 @@
-//! A machine to attack: a home directory with secrets, services with sockets, other people, a terminal; and the
-//! attackers.
+//! A machine to attack, with secrets in a home directory, services with sockets, other users and a terminal, and the attackers.
 //!
-//! All of it is bound over the machine's own directories in a mount namespace that contains only the runner (or its
-//! unguarded counterpart).
+//! Everything is bound over the machine's own directories in a mount namespace that contains only the runner (or its unguarded counterpart).
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -16,11 +14,11 @@ use rustix::pty::OpenptFlags;
 use tempfile::TempDir;
 use tests::{Person, Server, binaries, process};
 
-/// User numbers that no machine uses: the ordinary user, and another user.
+/// User ids that no machine uses: those of the ordinary user, and of another user.
 const USER: u32 = 61_234;
 const OTHER: u32 = 61_235;
 
-/// The attackers' processes have small numbers in their PID namespace; no attacked process outside has such a number.
+/// The attackers' processes have smaller ids than this in their PID namespace; the attacked processes outside have larger ones.
 const SMALL_PID: u32 = 2_000;
 
 /// The parts of `/etc` that programs need.
@@ -123,13 +121,13 @@ impl World {
         for socket in SOCKETS {
             self.listeners.push(listen(&root.join(socket)));
         }
-        // Failures due to the account's own rights prove nothing about the sandbox.
+        // An attack that fails because the account lacks rights proves nothing about the sandbox, so these directories are opened.
         for open in ["etc", "opt", "sbin", "tmp"] {
             chown(root.join(open), Some(self.user()), None).unwrap();
         }
     }
 
-    /// Creates (or removes) shared objects of the machine: memory, a queue, a key.
+    /// Creates or removes shared objects of the machine: memory, a queue and a key.
     fn plant(&self, verb: &str) {
         let (id, probe) = (self.user().to_string(), self.directory.path().join("probe"));
         for (kind, name) in
@@ -150,7 +148,7 @@ impl World {
         if self.is_root { 0 } else { USER }
     }
 
-    /// The home that contains the secrets.
+    /// Returns the path of the home directory that contains the secrets.
     fn home(&self) -> &'static str {
         if self.is_root { "/root" } else { "/home/attacker" }
     }
@@ -248,7 +246,7 @@ impl<'a> Site<'a> {
         pairs.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
     }
 
-    /// The state of the directory outside: names, contents, modes, times.
+    /// Returns the state of the directory outside: names, contents, modes and times.
     pub(super) fn outside(&self) -> String {
         let script = "find . -printf '%p %m %T@ %U\\n' | sort; cat $(find . -type f | sort)";
         let output = Command::new("sh").args(["-c", script]).current_dir(self.path("out")).output().unwrap();
@@ -269,7 +267,7 @@ impl Drop for Site<'_> {
     }
 }
 
-/// A process with a secret in its environment, whose working directory is a target.
+/// Starts a process with a secret in its environment, whose working directory is a target.
 fn neighbour(id: u32, directory: &Path) -> Child {
     loop {
         let mut command = Command::new("setpriv");
@@ -300,7 +298,7 @@ fn secret_file(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A socket file that answers as long as the listener exists.
+/// Creates a socket file that accepts connections as long as the listener exists.
 fn listen(path: &Path) -> UnixListener {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let listener = UnixListener::bind(path).unwrap();

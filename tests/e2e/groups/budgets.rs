@@ -10,7 +10,7 @@ use super::tools::fresh;
 use super::{PATIENCE, Team, handle};
 use crate::agent_subagents::is_child;
 
-/// The tokens of one request to the scripted model: 100 of input, 10 of output.
+/// The tokens that one request to the scripted model counts for: 100 of input, 10 of output.
 const REQUEST_TOKENS: i64 = 110;
 
 /// The number of runs, from the environment; `scripts/soak` sets 100.
@@ -76,8 +76,8 @@ fn a_run_exceeds_its_budget_by_one_answer_at_most() {
 #[test]
 fn agents_that_are_asked_at_once_exceed_a_budget_by_one_answer_each() {
     const BRANCHES: [&str; 3] = ["writer", "critic", "tester"];
-    // One request fits: in it the coder asks the three others. Its second request, or an answer of theirs, uses the
-    // budget up.
+    // One request fits into this budget; with it, the coder asks the three others. The coder's second request, or an answer of another agent, uses
+    // the budget up.
     const BUDGET: i64 = 2 * REQUEST_TOKENS - 1;
     let team = Team::new(|asked: &Asked| {
         let is_asked = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
@@ -132,7 +132,7 @@ fn an_increased_budget_applies_to_all_agents_of_the_run() {
     let gate = team.until_run(&run, "asking")["gate"].clone();
     assert_eq!(gate["kind"], "budget", "{gate}");
     team.answer(&team.world.alice, &gate, &["more"]);
-    // The coder's request uses up the second part of the budget: the coder asks nobody, and says so.
+    // The coder's request uses up the second part of the budget, so the coder asks nobody, and reports that.
     let shown = team.until_run(&run, "done");
     let output = shown["steps"][1]["output"].as_str().unwrap();
     assert!(output.contains("the budget of the chain's run is used up"), "{shown}");

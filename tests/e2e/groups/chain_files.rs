@@ -33,7 +33,7 @@ fn a_chain_is_read_from_the_workspace_of_an_agent_of_ones_own() {
     // Another person's workspace is not read, even if their agent may be asked.
     fs::write(team.desk.workspace().join("story.md"), STORY).unwrap();
     let why = refused(&team, "story.md", "writer");
-    assert!(why.contains("only bob may read a chain from the workspace of @writer"), "{why}");
+    assert!(why.contains("only bob can read a chain from the workspace of @writer"), "{why}");
 }
 
 #[test]

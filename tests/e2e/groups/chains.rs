@@ -29,7 +29,7 @@ fn an_agent_sets_a_chain_with_the_askers_rights_and_its_owners_approval() {
         let text = team.world.alice.run(&["group", "chain", "get", &team.group, name]).stdout;
         text.trim_end().to_owned()
     };
-    // Makes the coder set a chain for this person; returns the result, and how often the agent's owner was asked.
+    // Makes the coder set a chain for this person; returns the result, and how many times the agent's owner was asked.
     let set = |person: &Person, name: &str, steps: &str, is_allowed: bool| {
         let call = ("Chain", json!({"action": "set", "name": name, "steps": steps}));
         let posted = team.post(person, &format!("@coder go\n{}", wish(&[call])));

@@ -46,12 +46,12 @@ fn kills_at_gates_and_budgets_ask_once_and_run_each_step_once() {
             let before = gate(&team, &run, kind, step);
             team.world.server.kill();
             team.world.server.restart(&options);
-            // The question is still the same one, without anybody's help.
+            // After the restart, the question is still the same.
             assert_eq!(team.run(&run)["gate"], before);
             let client = Client::login(&team.world.server, "bob");
             let (status, _) = put(&client, &team, &before, &json!({"reply": reply}));
             assert_eq!(status, 200);
-            // Kills the server right after the answer: the next step, or the end of the run, is about to follow.
+            // Kills the server right after the answer, when the next step or the end of the run is about to follow.
             team.world.server.kill();
             team.world.server.restart(&options);
             let client = Client::login(&team.world.server, "alice");
@@ -75,7 +75,7 @@ fn kills_at_gates_and_budgets_ask_once_and_run_each_step_once() {
 fn of_simultaneous_answers_the_first_counts_and_the_others_get_an_error() {
     const PEOPLE: [&str; 2] = ["alice", "bob"];
     let team = Team::new(echo);
-    // Without a grant bob's change request would be refused.
+    // Without a grant, bob's change request would be refused.
     team.alice(&["grant", &team.group, "coder", "bob"]);
     let clients = PEOPLE.map(|name| Client::login(&team.world.server, name));
     for round in 0..8 {
@@ -110,10 +110,10 @@ fn of_simultaneous_answers_the_first_counts_and_the_others_get_an_error() {
         for (_, (status, told)) in &lost {
             assert_eq!(*status, 409, "{told}");
             let told = told["error"]["message"].as_str().unwrap();
-            // The answer that stops the run ends it; everyone else learns who was first.
+            // If the first answer stops the run, the run ends; everyone else is told who answered first.
             assert!(told.contains(&format!("{} answered it before", PEOPLE[place % PEOPLE.len()])), "{told}");
         }
-        // The run does what the first answer said.
+        // The run follows the first answer.
         match answers[place]["reply"].as_str().unwrap() {
             "stop" => {
                 team.until_run(&run, "stopped");
@@ -148,7 +148,7 @@ fn a_gate_waits_for_a_permitted_person_and_a_valid_answer() {
     assert_eq!(put(&oscar, &team, &open, &approve).0, 404);
     let nobody = Client::anonymous(server);
     assert_eq!(put(&nobody, &team, &open, &approve).0, 401);
-    // Nor can a reader reach the gate through a group of her own.
+    // A reader cannot reach the gate through a group of her own either.
     let path = format!("/groups/{other}/gates/{}", open["id"]);
     assert_eq!(rita.send("POST", &path, approve.to_string().as_bytes()).status, 404);
     for answer in [

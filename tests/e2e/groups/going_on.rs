@@ -53,7 +53,7 @@ fn agents_alone_stop_after_eight_messages_until_a_person_lets_them_continue() {
         notices[0]["text"],
         "The agents have exchanged 8 messages since alice asked, and stop here until a person lets them go on."
     );
-    assert!(team.said().iter().any(|(_, text)| text.contains("reached the limit of messages")));
+    assert!(team.said().iter().any(|(_, text)| text.contains("reached the limit on messages")));
     let asked = runs(&team);
     assert_eq!((asked.len(), &asked[0]["state"]), (1, &json!("asking")), "{asked:?}");
     let gate = &asked[0]["gate"];

@@ -20,18 +20,18 @@ fn a_grant_ends_with_its_agent_or_person_and_is_valid_in_one_group() {
         assert!(!team.world.path(MARK).exists());
     };
     let grant = || team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
-    // Another agent with the same name.
+    // The grant is not valid for another agent with the same name.
     grant();
     team.alice(&["remove-agent", &team.group, "coder"]);
     asks(&team.group);
     team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     asks(&team.group);
-    // A person who left the group and rejoined it.
+    // The grant ends when a person leaves the group, even if they rejoin it.
     grant();
     team.of(&team.bob, &["remove-person", &team.group, "bob"]);
     team.alice(&["add-person", &team.group, "bob", "--access", "editor"]);
     asks(&team.group);
-    // Another group that has an agent with the same name, which bob owns with alice's help.
+    // The grant is not valid in another group, even if alice adds an agent of the same name there.
     grant();
     let other = team.of(&team.bob, &["create", "Other"])["id"].to_string();
     team.of(&team.bob, &["add-person", &other, "alice"]);
@@ -96,7 +96,7 @@ fn automation(team: &Team, command: &str, name: &str) -> Value {
     all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap()
 }
 
-/// Sends a delivery to a trigger of alice's; returns the run. Each delivery has a body of its own.
+/// Sends a delivery to a trigger of alice's; returns the run. Each delivery has a different body.
 fn delivered(team: &Team, name: &str, body: &str) -> Value {
     let saved = team.world.alice.json(&["trigger", "address", name, "--json"]);
     let path = saved["delivery_path"].as_str().unwrap().strip_prefix("/api/v1").unwrap();
@@ -156,13 +156,13 @@ fn an_automation_proposed_for_a_person_runs_as_long_as_they_may_ask() {
         "done",
         "a proposal that was made for alice is hers"
     );
-    // A new grant resumes nothing by itself. An automation that alice resumes is her own, independent of the grant.
+    // A new grant resumes nothing by itself. An automation that alice resumes becomes her own and no longer depends on the grant.
     grant();
     is_paused("trigger", "push");
     team.alice(&["revoke", &team.group, "coder", "bob"]);
     team.world.run(&["trigger", "resume", "push"]);
     assert_eq!(delivered(&team, "push", "[4]")["outcome"], "done", "she resumed it");
-    // The grant also ends with the agent.
+    // The grant also ends when the agent is removed.
     grant();
     assert_eq!(delivered(&team, "pull", "[5]")["outcome"], "done");
     team.alice(&["remove-agent", &team.group, "coder"]);

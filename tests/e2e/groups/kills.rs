@@ -51,8 +51,8 @@ fn kills_of_the_server_lose_and_repeat_no_step_of_a_chain() {
         let run = team.begin(&steps);
         runs += 1;
         while kill < kills && team.run(&run)["ended_at"].is_null() {
-            // Each kill is at another moment of a step. Every tenth server lives for longer than a second: if twenty links in a row broke early, the
-            // runner would back off for longer than a turn waits for it.
+            // Each kill happens at a different moment of a step. Every tenth server lives for longer than a second: if twenty links in a row broke
+            // early, the runner would back off for longer than a turn waits for it.
             let lives_ms = if kill % 10 == 9 { 1_200 } else { random.within(0..150) };
             // A turn that makes no progress in four server processes is given up.
             if fruitless == 2 {

@@ -1,5 +1,5 @@
-//! Privacy of agents of groups: they reveal nothing of their owner's memories and other chats, have memories of their own, and only the
-//! owner's own texts count as the owner's words.
+//! Privacy of agents of groups: they reveal nothing of their owner's memories and other chats, they have separate memories, and only texts that the
+//! owner wrote count as the owner's words.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -118,7 +118,7 @@ fn an_agent_of_a_group_reveals_nothing_of_its_owners_data() {
         for secret in SECRETS {
             assert!(own.contains(secret), "{mode}: her own agent does not know {secret}");
         }
-        // The group's agent finds nothing, not even for alice, since everyone in the group can read its answer.
+        // The group's agent finds nothing, not even for alice, because everyone in the group can read the agent's answer.
         for person in [&team.bob, &team.world.alice] {
             let from = team.world.model.asked().len();
             let asking = format!("@coder what is the code of the safe?\n{}", wish(&looks()));
@@ -307,7 +307,7 @@ fn only_the_owner_sees_a_group_agents_memories_and_they_end_with_the_agent() {
     assert_eq!(team.world.run(&["memory", "forget", "--about", "salt"]).stdout, "forgotten memories: 0\n");
     let about = team.world.run(&["memory", "forget", "--about", "salt", "--agent", "coder"]).stdout;
     assert_eq!(about, "forgotten memories: 1\n");
-    // In the agent's chat the owner sees the agent's memories, in other chats the owner's own.
+    // In the agent's chat the owner sees the agent's memories; in other chats, the owner's own.
     let notices = |chat: &str| {
         say(&client, chat, "/memory");
         eventually("the command is answered", PATIENCE, || {
@@ -319,13 +319,13 @@ fn only_the_owner_sees_a_group_agents_memories_and_they_end_with_the_agent() {
     assert_eq!(notices(&chat), format!("- #{number} semantic: \"the sun is yellow\""));
     assert!(notices(&new_chat(&client, "full")).starts_with("Nothing is remembered"));
 
-    // If two agents have the same handle, the number of one selects it.
+    // If two agents have the same handle, an agent's id selects it.
     let group = team.alice(&["create", "Play"])["id"].to_string();
     team.alice(&["add-agent", &group, "coder", "--on", "laptop"]);
     let both = alice.run(&["memory", "list", "--agent", "coder"]);
     assert!(both.code != 0 && both.stderr.contains(&format!("{id} (in \"Work\")")), "{both:?}");
     assert_eq!(remembered(&team, &["list", "--agent", &id]).len(), 1);
-    // The memories are deleted with the agent.
+    // The memories are deleted together with the agent.
     team.alice(&["remove-agent", &team.group, "coder"]);
     assert_ne!(alice.run(&["memory", "show", &number]).code, 0);
     assert_ne!(alice.run(&["memory", "list", "--agent", &id]).code, 0);

@@ -39,7 +39,7 @@ fn a_group_is_used_and_its_gate_answered_in_a_terminal() {
     let done = team.until_run(&run, "done");
     assert_eq!(done["steps"][1]["output"], json!("coder heard: check it"));
     tmux.sees("The chain story is done.");
-    // A key that is pressed after the answer becomes text, which is cleared here.
+    // A key that is pressed after the question was answered becomes text, which is cleared here.
     tmux.press(&["C-u", "Escape"]);
     tmux.sees("Say something");
     tmux.leaves_chat();

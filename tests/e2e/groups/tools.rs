@@ -138,7 +138,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
         "{said}"
     );
 
-    // The agent keeps its list when other settings change, until the owner gives it all tools again.
+    // The agent keeps its list of tools when other settings change, until the owner gives it all tools again.
     let group = team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
     assert_eq!(coder["tools"], json!(["Read", "SubAgent"]));
@@ -182,7 +182,7 @@ fn an_agent_that_cannot_be_asked_is_named_and_nothing_is_posted() {
     let expected = [
         "you are @coder yourself",
         "there is no agent @nobody in this group; you can ask @writer",
-        "only a person asks everyone",
+        "only a person can ask everyone",
         "the message is empty",
         "alice asked you, and bob has not let alice ask @writer",
     ];
@@ -381,7 +381,7 @@ fn an_agent_that_cannot_discuss_is_named_and_nothing_begins() {
     let expected = [
         "2 to 8 agents and 1 to 5 rounds",
         "2 to 8 agents and 1 to 5 rounds",
-        "@writer is named twice",
+        "@writer is listed twice",
         "there is no agent @nobody in this group",
         "you are @coder yourself",
         "@bold changes its machine without asking bob",

@@ -90,7 +90,7 @@ fn an_agent_works_in_its_folder_and_reads_its_documents_there() {
     let body = of_helper.body.to_string();
     assert!(body.contains("The current directory is agents/helper, relative to the workspace"), "{body}");
 
-    // After a change of the folder the agent works there from the next question on; the folder is created then.
+    // After a change of the folder, the agent works in the new folder from the next question on; the folder is created then.
     let other =
         ["add-agent", &team.group, "helper", "--on", "laptop", "--approval", "full", "--folder", "other/one"];
     team.alice(&other);
@@ -158,7 +158,7 @@ fn existing_documents_are_kept_and_named() {
     let shown = make(&team, "helper");
     assert_eq!(names(&shown, "present"), ["IDENTITY.md", "SOUL.md", "USER.md"], "{shown}");
     assert_eq!(fs::read_to_string(team.world.path("shared.md")).unwrap(), "all of us");
-    // A link that leads out of the workspace does not.
+    // A link that leads out of the workspace does not count as a document.
     let outside = tempfile::tempdir().unwrap();
     fs::remove_file(folder.join("USER.md")).unwrap();
     symlink(outside.path().join("USER.md"), folder.join("USER.md")).unwrap();
@@ -289,7 +289,7 @@ fn a_full_disk_leaves_whole_documents_and_the_rest_is_made_later() {
     assert!(why.contains("on small cannot be written: no space left"), "{why}");
     let count = fs::read_dir(&folder).unwrap().count();
     assert!(count < FILES.len(), "{why}");
-    assert_eq!(why.contains("made before that: IDENTITY.md"), count > 0, "{why}");
+    assert_eq!(why.contains("created before that: IDENTITY.md"), count > 0, "{why}");
     for entry in fs::read_dir(&folder).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         assert!(text.starts_with("# ") && text.ends_with('\n'), "each document is whole: {text:?}");
@@ -361,7 +361,7 @@ fn a_server_that_dies_halfway_leaves_whole_documents_and_the_rest_is_made_later(
         let client = Client::login(&team.world.server, "alice");
         let (to, asked) = (path.clone(), body.clone());
         let request = thread::spawn(move || client.try_send("POST", &to, asked.as_bytes()).is_ok());
-        // The kills happen before, during and after the work.
+        // The server is killed before, during and after the work.
         thread::sleep(Duration::from_millis(kill * 3));
         team.world.kill_and_restart(&[]);
         request.join().unwrap();
@@ -391,7 +391,7 @@ fn only_an_agents_owner_sees_and_makes_its_workspace() {
     for answer in [bob.call("GET", &path), bob.send("POST", &path, body.as_bytes())] {
         assert_eq!(answer.status, 403, "{answer:?}");
         let why = answer.json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(why.contains("a machine of alice: only they can see and make its workspace"), "{why}");
+        assert!(why.contains("a machine of alice: only they can see and create its workspace"), "{why}");
     }
     // Another person's machine cannot be used.
     let put = json!({"runner": "laptop", "folder": "agents/thief"}).to_string();
@@ -427,7 +427,7 @@ fn texts_that_cannot_be_documents_are_refused() {
         (json!({}), "choose a template"),
         (json!({"template": "pirate"}), "there is no template"),
         (file("../SOUL.md", "x"), "not a document of a workspace"),
-        (file("SOUL.md", &"x".repeat(8193)), "an agent reads 8192 bytes"),
+        (file("SOUL.md", &"x".repeat(8193)), "an agent reads at most 8192 bytes"),
         (file("SOUL.md", "a\0b"), "not text"),
         (json!({"files": [{"name": "SOUL.md"}]}), "text"),
     ] {
@@ -454,7 +454,7 @@ fn files_are_handed_over_from_folder_to_folder() {
     fs::create_dir_all(out.join("report")).unwrap();
     fs::write(out.join("report/rain.txt"), "12 mm").unwrap();
     fs::write(out.join("a.csv"), "1,2").unwrap();
-    // First on the same machine, in another folder; then on another machine, in its whole workspace.
+    // Files are handed over first on the same machine, to another folder, and then to another machine, to its whole workspace.
     let run = team.begin("1. @maker: make it [outputs report/, *.csv]\n2. @reader: read it [outputs handed/]\n3. @writer: read it\n");
     let done = team.until_run(&run, "done");
     let received = |step: usize| done["steps"][step]["received"]["directory"].as_str().unwrap().to_owned();

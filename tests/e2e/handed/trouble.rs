@@ -57,7 +57,7 @@ fn no_output_or_link_leads_out_of_a_workspace() {
         let refused = team.world.alice.with_stdin(&set, text.as_bytes());
         assert!(refused.code != 0 && refused.stderr.contains("cannot be an output"), "{output}: {refused:?}");
     }
-    // An output that leads out of the workspace, and one that contains a link which does.
+    // One output leads out of the workspace, and another one contains a link that does.
     symlink(outside.path(), laptop.join("out")).unwrap();
     symlink(outside.path().join("secret"), laptop.join("file")).unwrap();
     put(laptop, "report/a", b"x");
@@ -273,9 +273,9 @@ fn too_many_or_too_large_files_are_refused_before_anything_is_sent() {
         team.answer(&team.world.alice, &gate, &["stop"]);
         assert!(!team.desk.workspace().join("handed").exists());
     };
-    refused("at most 10000 files, directories and links, of 2 MiB together");
+    refused("the limit is 10000 files, directories and links, and 2 MiB in total");
     fs::remove_dir_all(laptop.join("out")).unwrap();
     fs::create_dir(laptop.join("out")).unwrap();
     (0..10_001).for_each(|number| fs::write(laptop.join(format!("out/{number}")), "").unwrap());
-    refused("at most 10000 files, directories and links");
+    refused("the limit is 10000 files, directories and links");
 }

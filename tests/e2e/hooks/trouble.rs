@@ -1,5 +1,5 @@
-//! Hooks that never read their input, never let an answer end, or lose their machine: the turn ends or continues, and
-//! nothing is left running.
+//! Hooks that never read their input, never let an answer end, or lose their machine. In each case the turn ends or continues, and nothing is left
+//! running.
 
 use std::fs;
 use std::time::{Duration, Instant};

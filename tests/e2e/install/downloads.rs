@@ -25,7 +25,7 @@ fn a_script_that_was_cut_off_does_nothing() {
     }
 }
 
-/// A server that gives every client the same answer; returns its address.
+/// Starts a server that gives every client the same response; returns the server's address.
 fn answering(answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -102,7 +102,7 @@ fn a_download_that_is_not_the_runner_is_not_installed_and_the_old_one_stays() {
             "tell its administrator",
         ),
     ] {
-        // First on a machine with busybox's wget, then here with only curl or only wget.
+        // The script runs first on a machine with busybox's wget, then on this machine with only curl or only wget.
         let mut there = root.shell(Who::Dev, Who::Dev.project());
         there.arg("-s").env("SANDBRIDGE_TOKEN", "sbe_x");
         check_refusal(&run(there, hostile.as_bytes()), words);
@@ -201,7 +201,7 @@ fn a_private_certificate_authority_must_be_given_and_another_one_is_refused() {
                 name => (&[][..], Some((name, trusted))),
             };
             let options = [option, &["--workspace", workspace.path().to_str().unwrap()]].concat();
-            // The runner connects to the server as well, which does not know such a token.
+            // The runner connects to the server as well, which does not know the token.
             let refused = here(&script, &[tool], place.path(), &options, variable.as_slice());
             assert_eq!(refused.code, 5, "{variable:?}: {}", refused.stderr);
         }

@@ -8,12 +8,11 @@ use tests::Server;
 
 use super::{PATIENCE, documents, found, put, run};
 
-/// A file to add, and the expected reason of its failure.
+/// A file to add, and the expected reason why it fails.
 struct File {
     name: String,
     bytes: Vec<u8>,
-    /// The reason of the failure: the word in the reader's frame, or a part of the detail; `None` if the file must be
-    /// indexed.
+    /// The reason for the failure, as the word in the reader's frame or as a part of the detail; `None` if the file must be indexed.
     says: Option<&'static str>,
 }
 
@@ -91,7 +90,7 @@ fn bomb(prefix: &str, mib: usize) -> Vec<u8> {
     });
     let packed = gzip.wait_with_output().unwrap().stdout;
     writer.join().unwrap();
-    // Without gzip's header of 10 bytes and its trailer of 8.
+    // The result is without gzip's 10-byte header and 8-byte trailer.
     packed[10..packed.len() - 8].to_vec()
 }
 
@@ -334,7 +333,7 @@ fn every_hostile_file_ends_within_the_limits_of_its_reader() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The message that a document's owner reads, for a reason as in [`File::says`].
+/// Returns the message that a document's owner reads, for a reason as in [`File::says`].
 fn told(reason: &str) -> String {
     match reason {
         "scanned" => "it seems to be scanned; add a version with recognised text".to_owned(),
@@ -373,7 +372,7 @@ fn a_hostile_file_fails_with_its_reason_and_touches_no_other_document() {
     let alice = server.person("alice");
     run(&alice, &["create", "hostile"]);
     let folder = tempfile::tempdir().unwrap();
-    // Two documents that are not changed, of which one is read in the server and one by a reader; and one whose new content is hostile.
+    // Two documents are not changed, one of which the server reads itself and the other a reader process; a third one gets hostile content.
     let kept = [
         put(folder.path(), "kept.md", "# Kept\n\nThe text with zzkeptzz.\n"),
         put(folder.path(), "kept.html", "<html><h1>Kept</h1><p>The page with zzpagezz."),

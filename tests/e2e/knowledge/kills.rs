@@ -11,7 +11,7 @@ use tests::{Server, eventually};
 
 use super::{PATIENCE, documents, found, indexed, put, run};
 
-/// The points at which the server is killed, and how often documents of [`TEXTS`] reach each of them in one round.
+/// The points at which the server is killed, and how many times the documents of [`TEXTS`] reach each point in one round.
 const POINTS: &[(&str, usize)] = &[
     ("index_uploaded", 3),
     ("index_begun", 3),
@@ -137,7 +137,7 @@ fn words_indexed_by_an_older_version_are_indexed_again_after_a_start() {
         run(&alice, &["add", "notes", "--wait", &path]);
     }
     server.kill();
-    // Restores the state from before titles were indexed: the words lack the documents' names.
+    // Restores the state from before titles were indexed, when the index of words did not contain the documents' names.
     let older = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); \
         db.execute(\"UPDATE documents SET name = 'zztitlezz-' || name, analysis = 0\"); db.commit()";
     let file = server.home().join("sandbridge.db");

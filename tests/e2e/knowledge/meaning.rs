@@ -1,4 +1,4 @@
-//! Documents and memories are found by their meaning, through kills and changes of the embedder, and each only by its own user.
+//! Documents and memories are found by their meaning, even across kills and changes of the embedder, and only by the user who owns them.
 
 use serde_json::json;
 use tests::http::Client;
@@ -33,7 +33,7 @@ fn search_by_meaning_survives_kills_and_an_unavailable_embedder() {
     run(&alice, &["create", "manuals"]);
     let kettle = put(folder.path(), "kettle.md", "The guarantee lasts two years.\n");
     run(&alice, &["add", "manuals", &kettle, "--wait"]);
-    // The built-in embedder lacks its file here: passages are found by words, and a note says why.
+    // The built-in embedder lacks its file here: passages are found by words, and a note gives the reason.
     assert!(run(&alice, &["search", "guarantee"]).contains("this server has no embedder installed"));
     eventually("the collection says so", PATIENCE, || {
         run(&alice, &["show", "manuals"]).contains("note: found by words only").then_some(())
@@ -50,7 +50,7 @@ fn search_by_meaning_survives_kills_and_an_unavailable_embedder() {
         "m",
     ]);
     assert_eq!(added.code, 0, "{added:?}");
-    // Killed before and after the vectors are stored: each time embedding resumes.
+    // The server is killed before and after the vectors are stored; each time, embedding resumes.
     for (point, name) in [("index_before_vectors", "one"), ("index_after_vectors", "two")] {
         let set = alice.run(&["server", "settings", "--embedder", "none"]);
         assert_eq!(set.code, 0, "{set:?}");
@@ -72,7 +72,7 @@ fn search_by_meaning_survives_kills_and_an_unavailable_embedder() {
     assert_eq!(answered.code, 0, "{answered:?}");
     let told = model.asked().pop().unwrap().results().pop().unwrap();
     assert!(told.contains("(found by meaning alone)") && told.contains("> The guarantee lasts"), "{told}");
-    // New content replaces the old one, for the search by meaning too.
+    // New content replaces the old content in the search by meaning too.
     put(folder.path(), "kettle.md", "It makes water boil.\n");
     run(&alice, &["add", "manuals", &kettle, "--wait"]);
     eventually("the new text is found", PATIENCE, || {

@@ -1,4 +1,4 @@
-//! Random faults of three nodes under load: nothing is lost or duplicated, and unknown outcomes are reported.
+//! Causes random faults of three nodes under load, and checks that nothing is lost or duplicated and that unknown outcomes are reported.
 //!
 //! ```text
 //!  people, runners ──▶ a balancer ──▶ three nodes ──▶ PostgreSQL
@@ -32,7 +32,7 @@ const NODES: usize = 3;
 const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
 /// The default number of faults.
 const FAULTS_FEW: u64 = 4;
-/// The option that limits how long a node may finish its answers when it shuts down.
+/// The option that limits how long a node may take to finish its answers when it shuts down.
 const DRAIN: [&str; 2] = ["--drain", "5s"];
 
 /// A fault of a node, of the connections or of the database.
@@ -44,7 +44,7 @@ enum Fault {
     Freeze,
     /// A node shuts down, and starts again.
     Restart,
-    /// A node is cut off from the others.
+    /// A node is cut off from the others in both directions.
     Part,
     /// A node is cut off in one direction only.
     Mute,
@@ -180,8 +180,7 @@ fn no_fault_loses_or_duplicates_the_work_of_users() {
         eventually("the runner is back", PATIENCE, || load.is_online().then_some(()));
         println!("{}: {tally:?}", load.name());
     }
-    // Faults may make some of the work fail, but not most of it. With few rounds, half of the work may coincide with
-    // one outage.
+    // Faults may make some of the work fail, but not most of it. If there are only a few rounds, half of the work may coincide with one outage.
     for kind in 0..tallies[0].counts().len() {
         let counts = tallies.iter().map(|tally| tally.counts()[kind]);
         let (begun, ended) = counts.fold((0, 0), |sum, count| (sum.0 + count.begun, sum.1 + count.ended));

@@ -1,4 +1,4 @@
-//! The metrics of nodes: each number changes with what it counts, at the node where that happens.
+//! The metrics of nodes: each number changes when the counted event happens, at the node where it happens.
 
 use super::*;
 
@@ -109,7 +109,7 @@ fn a_moved_home_is_counted_as_claimed_by_one_node_and_refused_by_the_other() {
     });
     assert_eq!((there.value(HOMES), there.value(CLAIMS)), (1.0, 1.0));
     process::signal(home.pid(), Signal::CONT);
-    // The answer that arrived during the freeze is recorded by the other node only.
+    // The answer that arrived during the freeze is recorded only by the other node.
     eventually("a change is refused", PATIENCE, || (here.value(REFUSED) >= 1.0).then_some(()));
     here.becomes(HOMES, 0.0);
     assert_eq!((here.value(CLAIMS), there.value(REFUSED)), (1.0, 0.0));

@@ -27,7 +27,7 @@ pub(super) fn fetch(node: &Server, page: &Client, ticket: &str) -> (u16, String)
     (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
 }
 
-/// Posts JSON to a node without a login; returns the status and the answer.
+/// Posts JSON to a node without a login; returns the status and the response.
 fn post(node: &Server, path: &str, body: &Value) -> (u16, Value) {
     let request =
         agent().post(format!("{}/api/v1{path}", node.url())).header("content-type", "application/json");
@@ -86,11 +86,11 @@ fn failed_logins_are_counted_across_all_nodes() {
     let guess = json!({ "user": "alice", "password": "a wrong password" });
     let began = Instant::now();
     let checked = (0..4 * FAILED_LOGINS).filter(|at| post(&nodes[at % 2], "/login", &guess).0 == 401).count();
-    // Attempts are refilled while the guesses are made.
+    // The number of allowed attempts grows while the guesses are made.
     let back = usize::try_from(began.elapsed().as_secs()).unwrap() * FAILED_LOGINS / 60 + 1;
     assert!((FAILED_LOGINS..=FAILED_LOGINS + back).contains(&checked), "{checked} in {:?}", began.elapsed());
     for node in &nodes {
-        // One attempt is refilled every six seconds.
+        // One more attempt is allowed every six seconds.
         eventually("it refuses another guess", PATIENCE, || {
             let (status, answer) = post(node, "/login", &guess);
             (status == 429 && answer["error"]["kind"] == "rate_limited").then_some(())

@@ -1,4 +1,4 @@
-//! The official client `dingtalk-stream` against the stand-in of DingTalk.
+//! The official client `dingtalk-stream` with the stand-in for DingTalk.
 
 use std::time::Duration;
 

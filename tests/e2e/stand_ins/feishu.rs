@@ -1,4 +1,4 @@
-//! The official client `@larksuiteoapi/node-sdk` against the stand-in of Feishu.
+//! The official client `@larksuiteoapi/node-sdk` with the stand-in for Feishu.
 
 use std::time::Duration;
 

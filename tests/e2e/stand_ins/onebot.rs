@@ -1,4 +1,4 @@
-//! `nonebot-adapter-onebot`, in place of our own client, against the stand-in of NapCat.
+//! `nonebot-adapter-onebot`, in place of our own client, with the stand-in for NapCat.
 
 use std::net::TcpListener;
 use std::thread;
@@ -8,7 +8,7 @@ use serde_json::json;
 use tests::platforms::client::Client;
 use tests::platforms::onebot::{OneBot, TOKEN};
 
-/// The pause between messages: the stand-in refuses messages that follow each other faster.
+/// The pause between messages; the stand-in refuses messages that follow each other faster.
 const PAUSE: Duration = Duration::from_millis(500);
 
 fn talk(stand_in: &OneBot, client: &mut Client) {

@@ -1,4 +1,4 @@
-//! The official client `qq-botpy` against the stand-in of QQ's platform for bots.
+//! The official client `qq-botpy` with the stand-in for QQ's platform for bots.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The official client `@wecom/aibot-node-sdk` against the stand-in of WeCom's gateway for AI bots.
+//! The official client `@wecom/aibot-node-sdk` with the stand-in for WeCom's gateway for AI bots.
 
 use std::time::Duration;
 

@@ -83,8 +83,7 @@ fn an_update_that_was_rolled_back_is_reported_with_the_reason() {
 fn a_runner_that_cannot_replace_itself_is_replaced_by_a_rotations_install_line() {
     let server = Server::start();
     let person = server.person("alice");
-    // The program can be written by its commands here: any user with write access to the program decides what runs as
-    // its user.
+    // Here, the runner's own commands can write to its program, and any user with write access to the program decides what runs as the runner's user.
     let place = directory("program");
     put_program(place.path(), OLD);
     let path = place.path().to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! New programs that do not work: the old one is restored, and works.
+//! New programs that do not work: the old program is restored, and works.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use super::{NEW, PATIENCE, Runner, directory, says};
 /// The time limit within which a new program must register.
 const TRIAL: Duration = Duration::from_secs(60);
 
-/// A server that hands out a program that reports the right version but otherwise runs this script.
+/// Starts a server that offers a program that reports the right version but otherwise runs this script.
 pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     let program: PathBuf = place.path().join("program");
     let text =
@@ -49,7 +49,7 @@ fn a_program_that_does_not_register_is_rolled_back() {
     );
     let cases = [
         ("exit 1", "ended with exit status: 1"),
-        // The right version, but not a runner.
+        // This program has the right version, but is not a runner.
         ("echo hello; exit 0", "ended with exit status: 0"),
         (refused.as_str(), "ended with exit status: 5"),
         ("kill -SEGV $$", "ended with signal: 11"),

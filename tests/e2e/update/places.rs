@@ -1,4 +1,4 @@
-//! Programs in places where they cannot be replaced, or only in another way.
+//! Programs in places where they cannot be replaced, or must be replaced in a different way.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -80,7 +80,7 @@ fn the_first_process_of_a_container_is_replaced_too() {
     assert_eq!(person.run(&["exec", "--on", "container", "--", "true"]).code, 0);
 }
 
-/// The user number of an ordinary user.
+/// The user id of an ordinary user.
 const USER: u32 = 4_711;
 
 /// A command that starts a program as that user.

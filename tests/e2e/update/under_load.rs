@@ -14,7 +14,7 @@ use super::{Runner, says};
 
 /// The interval at which short commands are started.
 const EVERY: Duration = Duration::from_millis(50);
-/// How long short commands are started after the runner is back.
+/// How long short commands continue to be started after the runner is back.
 const AFTER: Duration = Duration::from_millis(500);
 /// The number of lines of the long command.
 const LINES: usize = 60;

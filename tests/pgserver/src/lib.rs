@@ -26,11 +26,11 @@ use wire::Connection;
 
 /// The variable that switches tests to PostgreSQL, with the value `postgres`.
 const VARIABLE: &str = "SANDBRIDGE_TEST_DATABASE";
-/// The number of databases of ended tests that are kept: dropping one takes as long as creating one.
+/// The number of databases of ended tests that are kept, because dropping one takes as long as creating one.
 const LEFT_MOST: usize = 200;
-/// The server's account for tests.
+/// The account that tests use on the server.
 const ACCOUNT: &str = "sandbridge";
-/// Ends the server when no process has held the lock `in-use` at three checks in a row, ten seconds apart.
+/// A script that ends the server once three checks in a row, ten seconds apart, have found that no process holds the lock `in-use`.
 const END_WHEN_UNUSED: &str = r#"
 free=0
 while sleep 10; do
@@ -45,8 +45,8 @@ pub fn is_wanted() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|database| database == "postgres")
 }
 
-/// The address of a new database on the server that tests share, with the schema that the files of a folder define: a copy of a
-/// template. If the template does not exist yet, `fill` creates it from an empty database at the address that it gets.
+/// Creates a database on the server that tests share, with the schema that the files of a folder define, as a copy of a template; returns its
+/// address. If the template does not exist yet, `fill` creates it from an empty database at the address that it gets.
 pub fn database_of(schema: &str, fill: impl FnOnce(String)) -> String {
     let mut files: Vec<_> = fs::read_dir(schema).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
@@ -57,7 +57,7 @@ pub fn database_of(schema: &str, fill: impl FnOnce(String)) -> String {
     Postgres::shared().copy_of(&format!("schema_{:016x}", hasher.finish()), fill)
 }
 
-/// The address of a new and empty database on the server that tests share.
+/// Creates an empty database on the server that tests share; returns its address.
 pub fn database() -> String {
     Postgres::shared().empty()
 }
@@ -138,18 +138,18 @@ impl Postgres {
         format!("postgres://{ACCOUNT}@localhost/{database}?host={}", self.home.display())
     }
 
-    /// The address of a new and empty database on this server.
+    /// Creates an empty database on this server; returns its address.
     pub fn empty(&self) -> String {
         self.create("template0")
     }
 
-    /// The result of a statement: a line for each row, with `|` between its columns.
+    /// Runs a statement; returns a line for each row, with `|` between its columns.
     pub fn ask(&self, database: &str, statement: &str) -> String {
         let mut connection = Connection::open(&self.home, ACCOUNT, database).unwrap();
         connection.ask(statement).unwrap_or_else(|error| panic!("{statement}: {error}"))
     }
 
-    /// The result of a statement in the database that every server has, over a permanent connection.
+    /// Runs a statement in the database that every server has, over a permanent connection; returns the result.
     fn tell(&self, statement: &str) -> String {
         let mut connection = self.connection.lock().unwrap();
         let connection =
@@ -183,13 +183,13 @@ impl Postgres {
         let name = format!("t_{}_{}", std::process::id(), CREATED.fetch_add(1, Ordering::Relaxed));
         // An earlier process with this id may have left a database.
         self.tell(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"));
-        // Copying the files is twice as fast as writing each page to the log.
+        // Copying the template's files is twice as fast as writing each page to the log.
         self.tell(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy"));
         self.url(&name)
     }
 
-    /// Drops databases of ended processes down to the number that is kept: a few in each test, since all other tests wait
-    /// meanwhile, and on a disk that is mounted with `discard` each takes a second.
+    /// Drops databases of ended processes, down to the number that is kept. Each test drops only a few, because all other tests wait meanwhile and,
+    /// on a disk mounted with `discard`, each drop takes a second.
     fn drop_left(&self) {
         let names = self.tell(r"SELECT datname FROM pg_database WHERE datname LIKE 't\_%'");
         let is_left = |name: &&str| {
@@ -206,7 +206,7 @@ impl Postgres {
         let (user, group) = ordinary();
         fs::set_permissions(&self.home, fs::Permissions::from_mode(0o755)).unwrap();
         chown(&self.home, Some(user), Some(group)).unwrap();
-        // Neither the character set nor the collation is that of the locale C, so code that depends on them fails.
+        // Neither the character set nor the collation is that of the locale C, so that code that depends on the locale C fails.
         let mut initdb = self.program("initdb");
         initdb.args(["-E", "UTF8", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US"]);
         initdb.args(["-U", ACCOUNT, "--auth=trust", "--no-sync", "-D"]).arg(self.home.join("data"));
@@ -279,8 +279,7 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-/// Runs a command to its end; shows its output if it fails. Files take the output, since a server that the command
-/// starts keeps its output open.
+/// Runs a command to its end; shows its output if it fails. The output goes to files, because a server that the command starts keeps its output open.
 fn run(command: &mut Command) {
     let said = tempfile::NamedTempFile::new().unwrap();
     let (out, err) = (said.reopen().unwrap(), said.reopen().unwrap());

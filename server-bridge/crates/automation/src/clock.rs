@@ -1,4 +1,4 @@
-//! The clock's task: it records the slots that have become due, posts the messages of due runs, and sleeps until the next slot.
+//! The clock's task, which records the slots that have become due, posts the messages of due runs, and sleeps until the next slot.
 //!
 //! The task uses the machine's clock: when the clock is set forward, the slots in between count as missed; when it is set back, no slot is
 //! repeated, because a schedule only moves forward.
@@ -14,11 +14,11 @@ use crate::limits::{BATCH, LONGEST_SLEEP, RETRY_PAUSE, RUNS_KEPT_MS};
 use crate::service::{Automations, Inner};
 use crate::when::Come;
 
-/// How often old runs are removed, in milliseconds.
+/// The interval at which old runs are removed, in milliseconds.
 const PURGE_EVERY_MS: i64 = 3_600_000;
 
 impl Automations {
-    /// Looks for work at once: this node has become, or is no longer, the home of a user.
+    /// Looks for work at once, because this node has become, or is no longer, the home of a user.
     pub fn look(&self) {
         self.0.wake.notify_one();
     }
@@ -33,7 +33,7 @@ impl Automations {
                 let pause = match inner.beat(&mut purged_ms).await {
                     Ok(pause) => pause,
                     Err(error) => {
-                        tracing::error!(%error, "automations could not be run; trying again");
+                        tracing::error!(%error, "automations could not be run; the server will try again");
                         RETRY_PAUSE
                     }
                 };
@@ -83,7 +83,8 @@ impl Inner {
                 return Ok(());
             }
             Err(error) => {
-                // For example, the time zone of the schedule no longer exists. Such a schedule must not hold up the others.
+                // A schedule can become invalid, for example because its time zone no longer exists. It is paused, so that it does not hold up the
+                // others.
                 self.store.pause_job(job.user, &job.name, Some(&error.message()), None).await?;
                 return Ok(());
             }
@@ -94,7 +95,7 @@ impl Inner {
             come.map_err(|_| Error::refused("failed", "the slots of an automation could not be found"))?;
         let runs = runs(&come, &document.automation.text);
         match self.store.advance_job(job, come.next, &runs).await {
-            // `false` means that the schedule was changed in the meantime, or that its slots are recorded already.
+            // `false` means that the schedule was changed in the meantime, or that its slots are already on record.
             Ok(_) => Ok(()),
             Err(store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(Error::Store(error)),
@@ -102,7 +103,7 @@ impl Inner {
     }
 }
 
-/// The rows to record for slots that have become due.
+/// Returns the rows to record for slots that have become due.
 fn runs(come: &Come, text: &str) -> Vec<NewRun> {
     let missed = |slot: i64, note: String| NewRun {
         slot: slot.to_string(),
@@ -115,7 +116,7 @@ fn runs(come: &Come, text: &str) -> Vec<NewRun> {
     let mut runs = Vec::new();
     for (place, slot) in come.missed.iter().enumerate() {
         let note = match come.earlier {
-            earlier if place == 0 && earlier > 0 => format!("{why}, nor at the {earlier} times before"),
+            earlier if place == 0 && earlier > 0 => format!("{why}, nor at the {earlier} earlier times"),
             _ => why.to_owned(),
         };
         runs.push(missed(*slot, note));

@@ -1,4 +1,4 @@
-//! Deliveries: the check whether a trigger runs one, and the part of it that an agent sees.
+//! Deliveries of webhooks: decides whether a trigger runs a delivery, and which part of it an agent sees.
 //!
 //! The values of a delivery come from outside. They follow the user's text in a separate block, as JSON that contains neither the
 //! end of the block nor invisible characters, and they are never part of a command.
@@ -13,9 +13,9 @@ use crate::limits::SHOWN_MAX_BYTES;
 /// A delivery with a correct signature.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    /// The event that its header or its body names.
+    /// The event that the delivery's header or body names.
     pub(crate) event: Option<String>,
-    /// Its body.
+    /// The delivery's body.
     pub(crate) body: Value,
 }
 
@@ -30,7 +30,7 @@ impl Delivery {
         body: &str,
     ) -> Result<Self, &'static str> {
         let body: Value = serde_json::from_str(body)
-            .map_err(|_| "it is not JSON; choose the content type application/json at the sender")?;
+            .map_err(|_| "the delivery is not JSON; set the sender's content type to application/json")?;
         let named = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let event = event.or_else(|| match source {
             TriggerSource::Slack => named("/event/type").or_else(|| named("/type")),
@@ -39,20 +39,20 @@ impl Delivery {
         Ok(Self { event, body })
     }
 
-    /// The text that Slack expects as an answer when an address is set up.
+    /// Returns the text that Slack expects in response when an address is set up.
     pub(crate) fn challenge(&self, source: &TriggerSource) -> Option<&str> {
         let is_asked = *source == TriggerSource::Slack
             && self.body.get("type").and_then(Value::as_str) == Some("url_verification");
         self.body.get("challenge").and_then(Value::as_str).filter(|_| is_asked)
     }
 
-    /// The reason why a trigger skips this delivery; `None` if the trigger runs.
+    /// Returns the reason why a trigger skips this delivery; `None` if the trigger runs.
     pub(crate) fn left_out(&self, trigger: &Trigger) -> Option<String> {
         let event = self.event.as_deref().unwrap_or_default();
         if !trigger.events.is_empty() && !trigger.events.iter().any(|wanted| wanted == event) {
             return Some(match event {
-                "" => "it names no event".to_owned(),
-                event => format!("its event is {}", shown(&Value::from(event))),
+                "" => "the delivery names no event".to_owned(),
+                event => format!("the delivery's event is {}", shown(&Value::from(event))),
             });
         }
         trigger.only_if.iter().find_map(|condition| {
@@ -69,7 +69,7 @@ impl Delivery {
         })
     }
 
-    /// The message that a run posts: the user's text, and the values that the trigger names.
+    /// Returns the message that a run posts: the user's text, and the values that the trigger names.
     pub(crate) fn message(&self, text: &str, trigger: &Trigger) -> String {
         let mut block = String::new();
         if trigger.fields.is_empty() {
@@ -95,7 +95,7 @@ impl Delivery {
     }
 }
 
-/// A value as JSON without `<`, `>` and invisible characters, which are written as escapes.
+/// Writes a value as JSON in which `<`, `>` and invisible characters are escaped.
 fn shown(value: &Value) -> String {
     let mut text = String::new();
     for c in value.to_string().chars() {
@@ -162,7 +162,7 @@ mod tests {
             delivery(&body).left_out(&Trigger { events, ..Trigger::default() })
         };
         assert_eq!(events(&["issues", "push"]), None);
-        assert_eq!(events(&["issues"]).as_deref(), Some("its event is \"push\""));
+        assert_eq!(events(&["issues"]).as_deref(), Some("the delivery's event is \"push\""));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The definition of a job in its stored form, and the check of a new definition.
+//! Defines the stored form of a job's definition, and checks new definitions.
 
 use api::automation::{AutomationDraft, Trigger};
 use api::words::{Approval, AutomationChats, MissedSlots, OverlappingRuns, TriggerSource};
@@ -9,17 +9,17 @@ use crate::error::{Error, Result};
 use crate::limits::{TEXT_MAX_BYTES, TRIGGER_PART_MAX_BYTES, TRIGGER_PARTS_MAX};
 use crate::when::When;
 
-/// The values of `runner` that do not name a runner: the user's container, and the server's own machine.
+/// The values of `runner` that do not name a runner: `__docker__` for the user's container, and `none` for the server's own machine.
 const OTHER_PLACES: [&str; 2] = ["__docker__", "none"];
 
 /// The definition of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Document {
-    /// The user's definition, with the approval mode that applied when it was saved if the user named none.
+    /// The user's definition. If the user named no approval mode, it contains the one that applied when it was saved.
     pub(crate) automation: AutomationDraft,
     /// When the definition was saved, in Unix milliseconds; the slots of `every` are counted from this time.
     pub(crate) made_ms: i64,
-    /// The person for whom an agent of a group proposed it; `None` for the user's own.
+    /// The person for whom an agent of a group proposed the automation; `None` if the owner added it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) proposed: Option<Proposed>,
 }
@@ -38,9 +38,9 @@ pub(crate) struct Proposed {
 }
 
 impl Proposed {
-    /// The reason why the automation is paused.
+    /// Returns the reason why the automation is paused.
     pub(crate) fn ended(&self) -> String {
-        format!("it was proposed for {}, who may no longer ask @{}", self.person, self.handle)
+        format!("it was proposed for {}, who no longer has permission to ask @{}", self.person, self.handle)
     }
 }
 
@@ -54,30 +54,30 @@ impl Document {
             .map_err(|_| Error::refused("failed", "this version of the server cannot read the automation; update the server, or define the automation again"))
     }
 
-    /// The definition in its stored form.
+    /// Converts the definition to its stored form.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers are always JSON")
     }
 
-    /// The times of a schedule; `None` for a trigger.
+    /// Returns the times of a schedule; `None` for a trigger.
     ///
     /// # Errors
-    /// As for [`When::read`].
+    /// The same as for [`When::read`].
     pub(crate) fn when(&self) -> Result<Option<When>> {
         self.automation.schedule.as_ref().map(|schedule| When::read(schedule, self.made_ms)).transpose()
     }
 
-    /// True if all runs share one chat.
+    /// Returns true if all runs share one chat.
     pub(crate) fn shares_its_chat(&self) -> bool {
         self.automation.chats != Some(AutomationChats::Each)
     }
 
-    /// How missed slots are handled.
+    /// Returns how missed slots are handled.
     pub(crate) fn missed(&self) -> MissedSlots {
         self.automation.missed.clone().unwrap_or(MissedSlots::Once)
     }
 
-    /// How a run that is due while another one is in progress is handled; by default a slot is skipped, and a delivery waits.
+    /// Returns how a run is handled that becomes due while another one is in progress; by default, a slot is skipped and a delivery waits.
     pub(crate) fn overlap(&self) -> OverlappingRuns {
         let unsaid =
             if self.automation.trigger.is_some() { OverlappingRuns::Queue } else { OverlappingRuns::Skip };
@@ -88,15 +88,15 @@ impl Document {
 /// Checks a definition; returns its kind, and the first slot of a schedule, in Unix milliseconds.
 ///
 /// # Errors
-/// [`Error::Refused`], with what to change.
+/// [`Error::Refused`], which states what to change.
 pub(crate) fn check(automation: &AutomationDraft, now_ms: i64) -> Result<(JobKind, Option<i64>)> {
     let text = automation.text.trim_start();
     if text.is_empty() {
-        return Err(Error::invalid("an automation needs a text; write the message that it posts"));
+        return Err(Error::invalid("an automation needs a text; write the message that it is to post"));
     }
     if automation.text.len() > TEXT_MAX_BYTES {
         return Err(Error::invalid(format!(
-            "the text of an automation may have at most {TEXT_MAX_BYTES} bytes; put the rest into a file"
+            "the text of an automation can have at most {TEXT_MAX_BYTES} bytes; put the rest into a file"
         )));
     }
     if text.starts_with('/') {
@@ -136,14 +136,14 @@ fn check_trigger(trigger: &Trigger) -> Result<()> {
     let Trigger { events, only_if, fields, .. } = trigger;
     if [events.len(), only_if.len(), fields.len()].iter().any(|count| *count > TRIGGER_PARTS_MAX) {
         return Err(Error::invalid(format!(
-            "a trigger may have at most {TRIGGER_PARTS_MAX} each of events, conditions and fields; remove some"
+            "a trigger can have at most {TRIGGER_PARTS_MAX} each of events, conditions and fields; remove some"
         )));
     }
     let pointers = || fields.iter().chain(only_if.iter().map(|condition| &condition.pointer));
     let mut parts = events.iter().chain(pointers()).chain(only_if.iter().map(|condition| &condition.equals));
     if parts.any(|part| part.len() > TRIGGER_PART_MAX_BYTES) {
         return Err(Error::invalid(format!(
-            "an event, pointer or value of a trigger may have at most {TRIGGER_PART_MAX_BYTES} bytes; shorten it"
+            "an event, pointer or value of a trigger can have at most {TRIGGER_PART_MAX_BYTES} bytes; shorten it"
         )));
     }
     if let Some(pointer) = pointers().find(|pointer| !pointer.starts_with('/')) {

@@ -3,10 +3,10 @@
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every error for clients of automations.
+/// Every error that a caller of this crate can get.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An error of the store, which distinguishes the caller's faults from the machine's.
+    /// An error of the store, which distinguishes invalid requests from failures of the machine.
     #[error(transparent)]
     Store(#[from] store::Error),
     /// The request cannot be carried out.
@@ -28,7 +28,7 @@ impl Error {
         Self::refused("invalid", text)
     }
 
-    /// The error's name in the HTTP interface.
+    /// Returns the error's name in the HTTP interface.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Refused { kind, .. } => kind,
@@ -36,7 +36,7 @@ impl Error {
         }
     }
 
-    /// The text for users, which reveals nothing about the internals of the server.
+    /// Returns the text for users, which reveals nothing about the internals of the server.
     pub fn message(&self) -> String {
         match self {
             Self::Store(error) => error.shown(),

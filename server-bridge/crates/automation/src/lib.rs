@@ -12,7 +12,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `service` | [`Automations`]: listing, changing, pausing, starting |
-//! | `document` | definitions, and their check |
+//! | `document` | definitions of automations, and checks of new ones |
 //! | `when` | the slots of schedules |
 //! | `clock` | the task that records the slots of schedules as they become due |
 //! | `posting` | posts the message of a run |

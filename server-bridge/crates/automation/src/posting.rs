@@ -1,7 +1,7 @@
 //! Posts the message of each due run to a chat, once.
 //!
 //! ```text
-//!   due ─▶ still allowed? ─▶ another in progress? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted with the run's send id (once)
+//!   due ─▶ still allowed? ─▶ another in progress? ─▶ budget ─▶ failures ─▶ chat (created once) ─▶ posted with the run's send id (once)
 //! ```
 //! Each step is on record before the next one begins, and repeating a step changes nothing: a server that was killed continues with
 //! the step after the last recorded one.
@@ -20,7 +20,7 @@ use crate::views;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// The next step of a run.
+/// What to do with a due run next.
 enum Step {
     Post,
     Wait,
@@ -48,7 +48,7 @@ impl Inner {
 
     async fn step(&self, run: &DueRun, waiting: &mut HashSet<i64>) -> Result<()> {
         let job = &run.job;
-        // An error of one run must not hold up the runs of other automations.
+        // An error in one run must not hold up the runs of other automations.
         let done = async {
             let document = Document::of(job)?;
             let Some(user) = self.store.user_by_id(job.user).await? else { return Ok(()) };
@@ -95,7 +95,7 @@ impl Inner {
         let posted = self.store.runs_posted_since(job.user, self.store.now_ms() - DAY_MS).await?;
         if posted >= RUNS_PER_USER_PER_DAY {
             return Ok(Step::Skip(format!(
-                "a user's automations run at most {RUNS_PER_USER_PER_DAY} times in 24 hours; this run was one too many"
+                "a user's automations can run at most {RUNS_PER_USER_PER_DAY} times in 24 hours; this run exceeded the limit"
             )));
         }
         if self.has_failed_too_often(job).await? {
@@ -106,7 +106,7 @@ impl Inner {
         Ok(Step::Post)
     }
 
-    /// The reason why an automation that was proposed for another person no longer runs; `None` if it still runs.
+    /// Returns the reason why an automation that was proposed for another person no longer runs; `None` if it still runs.
     pub(crate) async fn ended(&self, document: &Document) -> Result<Option<String>> {
         let Some(proposed) = &document.proposed else { return Ok(None) };
         let may_ask = self.store.may_ask(proposed.agent, UserId(proposed.user)).await?;
@@ -119,7 +119,7 @@ impl Inner {
         if let Some(chat) = &job.chat {
             let command = if document.automation.trigger.is_some() { "trigger" } else { "cron" };
             let text = format!(
-                "the automation {} is paused: {why}; `sandbridge {command} resume {}` resumes it",
+                "the automation {} is paused: {why}; resume it with `sandbridge {command} resume {}`",
                 job.name, job.name
             );
             self.chats.notice(job.user, chat, &text).await;
@@ -165,7 +165,7 @@ impl Inner {
                 tracing::error!(%error, "the message of an automation could not be posted");
                 Err(Error::refused(
                     "failed",
-                    "the server could not post the message; the server's log has the reason",
+                    "the server could not post the message; see the server's log for the reason",
                 ))
             }
             Err(error) => Err(Error::refused("failed", error.message())),

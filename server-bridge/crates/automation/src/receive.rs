@@ -10,7 +10,7 @@ use crate::limits::DELIVERY_MAX_BYTES;
 use crate::service::{Automations, hash_of};
 use crate::signature::{self, Headers};
 
-/// The trigger of an address.
+/// The trigger that an address belongs to.
 #[derive(Clone, Debug)]
 pub struct Address(Job);
 
@@ -19,15 +19,15 @@ pub struct Address(Job);
 pub enum Received {
     /// The delivery is on record.
     Taken(DeliveryTaken),
-    /// The sender checks the address, and expects this text as the answer.
+    /// The sender is checking the address, and expects this text in the response.
     Challenge(String),
 }
 
-/// The time for which refused deliveries with one reason share a row, in milliseconds.
+/// How long refused deliveries with the same reason share a row, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
 
 impl Automations {
-    /// The trigger of an address; `None` if there is none.
+    /// Finds the trigger that an address belongs to; `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -35,7 +35,7 @@ impl Automations {
         Ok(self.0.store.job_by_token(&hash_of(token)).await?.map(Address))
     }
 
-    /// The user who owns the trigger of an address; `None` if there is none.
+    /// Returns the user who owns the trigger of an address; `None` if there is no such trigger.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -56,7 +56,7 @@ impl Automations {
             store.refuse_run(job, &slot, why).await?;
             // The sender does not learn why its signature is wrong.
             let shown = if kind == "unauthorized" {
-                "the delivery is not signed as this address requires; check the secret at the sender"
+                "the delivery is not signed as this address requires; check the secret that the sender uses"
             } else {
                 why
             };
@@ -70,7 +70,8 @@ impl Automations {
             return refuse("too_large", "size", "it is larger than 1 MiB").await;
         }
         let Some(secret) = store.job_secret(job).await? else {
-            return refuse("unauthorized", "secret", "its secret is lost; make a new address").await;
+            return refuse("unauthorized", "secret", "the trigger's secret is lost; create a new address")
+                .await;
         };
         let signed = match signature::check(&trigger.from, &secret, headers, body, now_ms) {
             Ok(signed) => signed,
@@ -115,7 +116,7 @@ impl Automations {
     }
 }
 
-/// The part of a slot's name that identifies the reason of a refusal: each reason has a separate run.
+/// Returns the part of a slot's name that identifies the reason for a refusal, so that each reason gets a separate run.
 fn slot_word(why: &str) -> String {
     hash_of(why)[..8].to_owned()
 }

@@ -1,4 +1,4 @@
-//! Automations of users: listing, changing, pausing and starting them.
+//! Lists, changes, pauses and starts the automations of users.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::error::{Error, Result};
 use crate::limits::{RUNS_LISTED, SECRET_MIN_BYTES};
 use crate::{signature, views};
 
-/// The beginning of the paths of triggers' addresses.
+/// The prefix of the paths of triggers' addresses.
 pub const DELIVERIES: &str = "/api/v1/deliveries/";
 
-/// The automations of all users. Cheap to clone; every clone is the same.
+/// The automations of all users. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Automations(pub(crate) Arc<Inner>);
 
@@ -44,7 +44,7 @@ pub(crate) struct Inner {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) put: AutomationPut,
-    /// True if an agent saves the automation: an agent gets neither the address nor the secret.
+    /// True if an agent saves the automation; an agent gets neither the address nor the secret.
     pub(crate) is_of_agent: bool,
     /// The person for whom an agent of a group proposes the automation, if that is not its owner.
     pub(crate) proposed: Option<Proposed>,
@@ -64,12 +64,12 @@ impl Automations {
         self.0.tasks.wait().await;
     }
 
-    /// True for the chat of an agent of a group, whose messages come from people other than its owner too.
+    /// Returns true for the chat of an agent of a group, whose messages also come from people other than its owner.
     pub(crate) async fn is_of_group(&self, chat: &ChatId) -> Result<bool> {
         Ok(self.0.store.group_agent_in(chat).await?.is_some())
     }
 
-    /// The person for whom an agent of a group proposes an automation, if the request in progress is not its owner's.
+    /// Returns the person for whom an agent of a group proposes an automation; `None` if the agent's owner made the request in progress.
     ///
     /// # Errors
     /// [`Error::Refused`] if the request that the agent works on has ended.
@@ -92,7 +92,7 @@ impl Automations {
         Ok(Some(Proposed { agent, handle, user: user.0, person }))
     }
 
-    /// A user's automations, by name.
+    /// Lists a user's automations, sorted by name.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -105,7 +105,7 @@ impl Automations {
     /// Adds an automation, or changes the one with this name. A new trigger gets an address, and a secret if none is given.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what to change.
+    /// [`Error::Refused`], which states what to change.
     pub async fn put(&self, user: &User, name: &str, put: AutomationPut) -> Result<AutomationSaved> {
         self.save(user, name, Wanted { put, is_of_agent: false, proposed: None }).await
     }
@@ -121,11 +121,11 @@ impl Automations {
             checked.map_err(|_| Error::refused("failed", "the automation could not be checked"))??;
         if wanted.is_of_agent && automation.text.trim_start().starts_with('!') {
             return Err(Error::invalid(
-                "an automation that an agent makes cannot be a ! command, since no rule would check it; write what the agent is to do",
+                "an automation that an agent creates cannot be a ! command, because no rule would check the command; write what the agent is to do",
             ));
         }
         if automation.approval.is_none() {
-            // The mode is fixed now, so that the automation does not follow the user's later changes.
+            // The approval mode is fixed now, so that later changes of the user's default do not affect the automation.
             automation.approval = Some(match kind {
                 JobKind::Trigger => Approval::Plan,
                 JobKind::Schedule if wanted.is_of_agent => Approval::Ask,
@@ -143,7 +143,7 @@ impl Automations {
             return Err(Error::refused(
                 "conflict",
                 format!(
-                    "there is already an automation {name:?}; choose another name, or ask the user to change it"
+                    "an automation named {name:?} already exists; choose another name, or ask the user to change it"
                 ),
             ));
         }
@@ -151,7 +151,7 @@ impl Automations {
             Some(trigger) => {
                 if secret.as_ref().is_some_and(|secret| secret.len() < SECRET_MIN_BYTES) {
                     return Err(Error::invalid(format!(
-                        "the secret of a trigger needs at least {SECRET_MIN_BYTES} bytes; leave it out to get a new one"
+                        "the secret of a trigger needs at least {SECRET_MIN_BYTES} bytes; leave it out to get a generated one"
                     )));
                 }
                 let made = || is_new.then(|| signature::new_secret(&trigger.from));
@@ -185,7 +185,7 @@ impl Automations {
     /// Gives a trigger a new address and a new secret; the old ones stop working.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that was removed or is another user's; [`Error::Refused`] for a schedule.
+    /// [`Error::Store`] for an automation that was removed or belongs to another user; [`Error::Refused`] for a schedule.
     pub async fn new_address(&self, user: &User, name: &str) -> Result<AutomationSaved> {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
@@ -221,11 +221,11 @@ impl Automations {
         Err(Error::refused("not_found", format!("there is no automation {name:?}")))
     }
 
-    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. Resuming an automation that was
-    /// proposed for a person who may no longer ask the agent makes it the user's own.
+    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. Resuming an automation that was proposed for
+    /// a person who no longer has permission to ask the agent makes it the user's own.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that was removed or is another user's; [`Error::Refused`] if it has no slot left.
+    /// [`Error::Store`] for an automation that was removed or belongs to another user; [`Error::Refused`] if it has no slot left.
     pub async fn pause(&self, user: &User, name: &str, is_paused: bool) -> Result<AutomationView> {
         let job = self.0.store.job(user.id, name).await?;
         let job = match (is_paused, job.paused.is_some()) {
@@ -235,7 +235,7 @@ impl Automations {
                 let when = document.when()?;
                 let next = when.as_ref().and_then(|when| when.after(self.0.store.now_ms()));
                 if when.is_some() && next.is_none() {
-                    return Err(Error::invalid("its last run time has passed; set a new time"));
+                    return Err(Error::invalid("the schedule's last run time has passed; set a new time"));
                 }
                 if self.0.ended(&document).await?.is_some() {
                     let document_json = Document { proposed: None, ..document }.to_json();
@@ -263,7 +263,7 @@ impl Automations {
     /// Runs an automation now; a trigger runs with the delivery of its earlier run `again`. Returns once the new run is on record.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that was removed or is another user's; [`Error::Refused`] for a trigger without a delivery.
+    /// [`Error::Store`] for an automation that was removed or belongs to another user; [`Error::Refused`] for a trigger without a delivery.
     pub async fn run_now(&self, user: &User, name: &str, again: Option<i64>) -> Result<AutomationRun> {
         let job = self.0.store.job(user.id, name).await?;
         let document = Document::of(&job)?;
@@ -291,10 +291,10 @@ impl Automations {
         run.ok_or_else(|| Error::refused("not_found", "the automation has been removed in the meantime"))
     }
 
-    /// The runs of an automation, the newest first, older than the run `before`; 100 at most.
+    /// Returns at most 100 runs of an automation that are older than the run `before`, the newest first.
     ///
     /// # Errors
-    /// [`Error::Store`] for an automation that was removed or is another user's.
+    /// [`Error::Store`] for an automation that was removed or belongs to another user.
     pub async fn runs(&self, user: &User, name: &str, before: Option<i64>) -> Result<Vec<AutomationRun>> {
         self.0.store.job(user.id, name).await?;
         let runs = self.0.store.job_runs(user.id, name, before, RUNS_LISTED).await?;
@@ -331,12 +331,12 @@ impl Hook for Automations {
     }
 }
 
-/// A token of 256 bits, in hex.
+/// Creates a token of 256 bits, in hexadecimal digits.
 fn new_token() -> String {
     hex(&rand::random::<[u8; 32]>())
 }
 
-/// The hash of a token, which is stored instead of the token.
+/// Returns the hash of a token, which is stored instead of the token.
 pub(crate) fn hash_of(token: &str) -> String {
     hex(&Sha256::digest(token.as_bytes()))
 }

@@ -20,7 +20,7 @@ use subtle::ConstantTimeEq as _;
 
 use crate::limits::SIGNED_WITHIN_MS;
 
-/// The beginning of secrets of Standard Webhooks.
+/// The prefix of secrets of Standard Webhooks.
 const STANDARD_PREFIX: &str = "whsec_";
 
 /// The headers of a delivery, by lower-case name.
@@ -29,9 +29,9 @@ pub type Headers<'a> = &'a (dyn Fn(&str) -> Option<String> + Send + Sync);
 /// A delivery whose signature is correct.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Signed {
-    /// Identifies the delivery when it is sent again; `None` if the sender gives it no id.
+    /// Identifies the delivery if it is sent again; `None` if the sender gives it no id.
     pub(crate) key: Option<String>,
-    /// The event that a header names.
+    /// The event that a header of the delivery names.
     pub(crate) event: Option<String>,
 }
 
@@ -50,16 +50,17 @@ pub(crate) fn check(
     let of_body = || Some(format!("body/{}", hex(&Sha256::digest(body))));
     match source {
         TriggerSource::Github => {
-            let signature = required("x-hub-signature-256", "it has no header X-Hub-Signature-256")?;
+            let signature =
+                required("x-hub-signature-256", "the delivery has no header X-Hub-Signature-256")?;
             let signature = signature.strip_prefix("sha256=").unwrap_or_default();
             verify(secret.as_bytes(), &[body], &unhex(signature).unwrap_or_default())?;
             let event = headers("x-github-event").or_else(|| headers("x-gitea-event"));
             Ok(Signed { key: of_body(), event })
         }
         TriggerSource::Standard => {
-            let id = required("webhook-id", "it has no header webhook-id")?;
-            let time = required("webhook-timestamp", "it has no header webhook-timestamp")?;
-            let signatures = required("webhook-signature", "it has no header webhook-signature")?;
+            let id = required("webhook-id", "the delivery has no header webhook-id")?;
+            let time = required("webhook-timestamp", "the delivery has no header webhook-timestamp")?;
+            let signatures = required("webhook-signature", "the delivery has no header webhook-signature")?;
             let encoded = secret.strip_prefix(STANDARD_PREFIX).unwrap_or(secret);
             let key = STANDARD.decode(encoded).unwrap_or_else(|_| secret.as_bytes().to_vec());
             let parts: [&[u8]; 5] = [id.as_bytes(), b".", time.as_bytes(), b".", body];
@@ -76,8 +77,11 @@ pub(crate) fn check(
             Ok(Signed { key: Some(format!("id/{}", hex(&Sha256::digest(id.as_bytes())))), event: None })
         }
         TriggerSource::Slack => {
-            let time = required("x-slack-request-timestamp", "it has no header X-Slack-Request-Timestamp")?;
-            let signature = required("x-slack-signature", "it has no header X-Slack-Signature")?;
+            let time = required(
+                "x-slack-request-timestamp",
+                "the delivery has no header X-Slack-Request-Timestamp",
+            )?;
+            let signature = required("x-slack-signature", "the delivery has no header X-Slack-Signature")?;
             let signature = signature.strip_prefix("v0=").unwrap_or_default();
             verify(
                 secret.as_bytes(),
@@ -88,17 +92,17 @@ pub(crate) fn check(
             Ok(Signed { key: of_body(), event: None })
         }
         TriggerSource::Gitlab => {
-            let token = required("x-gitlab-token", "it has no header X-Gitlab-Token")?;
+            let token = required("x-gitlab-token", "the delivery has no header X-Gitlab-Token")?;
             same(secret, &token)?;
             let id = headers("idempotency-key").or_else(|| headers("x-gitlab-event-uuid"));
             let key = id.map(|id| format!("id/{}", hex(&Sha256::digest(id.as_bytes())))).or_else(of_body);
             Ok(Signed { key, event: headers("x-gitlab-event") })
         }
         TriggerSource::Bearer => {
-            let value = required("authorization", "it has no header Authorization")?;
+            let value = required("authorization", "the delivery has no header Authorization")?;
             let (scheme, token) = value.split_once(' ').unwrap_or_default();
             if !scheme.eq_ignore_ascii_case("bearer") {
-                return Err("its header Authorization has no Bearer token");
+                return Err("the delivery's header Authorization contains no Bearer token");
             }
             same(secret, token.trim())?;
             // Without an id, two deliveries with equal bodies, such as `{"status": "failed"}`, count as two events.
@@ -106,7 +110,9 @@ pub(crate) fn check(
             let key = id.map(|id| format!("id/{}", hex(&Sha256::digest(id.as_bytes()))));
             Ok(Signed { key, event: headers("x-event") })
         }
-        TriggerSource::Unknown(_) => Err("this version of the server does not know its kind of signature"),
+        TriggerSource::Unknown(_) => {
+            Err("this version of the server does not know the trigger's kind of signature")
+        }
     }
 }
 
@@ -119,7 +125,8 @@ pub(crate) fn new_secret(source: &TriggerSource) -> String {
     }
 }
 
-const WRONG: &str = "its signature is wrong: the sender has another secret, or somebody else sent it";
+const WRONG: &str =
+    "the signature is wrong: the sender uses another secret, or somebody else sent the delivery";
 
 /// Checks an HMAC-SHA256 in constant time.
 fn verify(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> Result<(), &'static str> {
@@ -130,9 +137,9 @@ fn verify(key: &[u8], parts: &[&[u8]], signature: &[u8]) -> Result<(), &'static 
     mac.verify_slice(signature).map_err(|_| WRONG)
 }
 
-/// Compares a secret that was sent in clear text, in constant time.
+/// Compares, in constant time, a secret that was sent in clear text.
 fn same(secret: &str, given: &str) -> Result<(), &'static str> {
-    // Hashed, so that the time does not depend on the length of the secret either.
+    // Both are hashed, so that the time does not depend on the length of the secret either.
     let (secret, given) = (Sha256::digest(secret.as_bytes()), Sha256::digest(given.as_bytes()));
     if bool::from(secret.ct_eq(&given)) { Ok(()) } else { Err(WRONG) }
 }
@@ -142,7 +149,7 @@ fn check_time(seconds: &str, now_ms: i64) -> Result<(), &'static str> {
     match time_ms {
         Some(time_ms) if time_ms.abs_diff(now_ms) <= SIGNED_WITHIN_MS.unsigned_abs() => Ok(()),
         _ => Err(
-            "its time differs from the server's by more than 5 minutes: it was sent again, or a clock is wrong",
+            "the delivery's time differs from the server's by more than 5 minutes: it was sent again, or a clock is wrong",
         ),
     }
 }

@@ -153,7 +153,7 @@ fn access(action: Action) -> Access {
     if action == Action::List { Access::Read } else { Access::Settings }
 }
 
-/// The description of an action, for the user who approves it.
+/// Returns the description of an action, for the user who approves it.
 fn effect(action: Action, kind: &AutomationKind) -> String {
     match action {
         Action::List => format!("lists each {kind}"),
@@ -239,7 +239,7 @@ impl TypedTool for EventTrigger {
     }
 }
 
-/// The refusal for an agent of a group.
+/// The error text for an agent of a group that tries anything but a proposal.
 const OF_GROUP: &str = "an agent of a group does not see its owner's automations, since other people ask it too; it can only propose a new one";
 
 /// Carries out an agent's action on automations of one kind.
@@ -268,7 +268,7 @@ async fn act(
             if is_command && matches!(action, Action::Run | Action::Resume) {
                 return Err(Error::refused(
                     "forbidden",
-                    "only the user may start a ! command; ask the user to",
+                    "only the user may start a ! command; ask the user to start it",
                 ));
             }
         }
@@ -302,7 +302,7 @@ async fn act(
             }
             Action::Run => {
                 automations.run_now(user, name, None).await?;
-                "its message is posted now".to_owned()
+                "the run's message is being posted".to_owned()
             }
         })
     };

@@ -7,7 +7,7 @@ use store::{ExecStatus, Job, JobKind, JobRun, RunState, TurnStatus};
 use crate::document::Document;
 use crate::error::Error;
 
-/// The outcome of a run, and the reason for it.
+/// Returns the outcome of a run, and the reason for it.
 pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
     let of_state = match run.state {
         RunState::Due => RunOutcome::Waiting,
@@ -21,7 +21,7 @@ pub(crate) fn outcome(run: &JobRun) -> (RunOutcome, String) {
     (of_state, run.note.clone())
 }
 
-/// The outcome of a run whose message was posted: that of the turn that answers the message, or of the command that it ran.
+/// Returns the outcome of a run whose message was posted, which is that of the turn that answers the message or of the command that the message ran.
 fn of_answer(run: &JobRun) -> (RunOutcome, String) {
     let failed = |why: String| (RunOutcome::Failed, why);
     let error = |text: &str| failed(run.turn_error.clone().unwrap_or_else(|| text.to_owned()));
@@ -57,8 +57,8 @@ pub(crate) fn run(run: &JobRun) -> AutomationRun {
     }
 }
 
-/// Converts a job and its newest run to the form that clients see. A job that this version cannot read is shown without its
-/// definition, so that it does not prevent the others from being shown.
+/// Converts a job and its newest run to the form that clients see. A job that this version cannot read is shown without its definition, so that the
+/// other jobs can still be listed.
 pub(crate) fn automation(job: &Job, newest: Option<&JobRun>) -> AutomationView {
     let document = Document::of(job);
     let unreadable = document.as_ref().err().map(Error::message);

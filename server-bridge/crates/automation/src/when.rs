@@ -1,8 +1,8 @@
 //! The slots of a schedule: the points in time at which it is due.
 //!
-//! Times of day are in the schedule's time zone. A fixed time that the clocks skip when summer time begins has its slot right after
-//! the gap. A fixed time that the clocks show twice has one slot, the first. `*` and `*/n` in the field of the hours mean every hour
-//! that passes. Vixie's `cron` and its successors do the same.
+//! Times of day are in the schedule's time zone. A fixed time that the clocks skip when summer time begins has its slot right after the gap. A fixed
+//! time that the clocks show twice has one slot, the first. `*` and `*/n` in the hours field match every hour that actually passes. Vixie's `cron`
+//! and its successors do the same.
 
 use std::str::FromStr;
 
@@ -19,23 +19,23 @@ use crate::limits::{
 };
 use api::words::MissedSlots;
 
-/// The rule for a schedule's slots.
+/// The rule that determines a schedule's slots.
 #[derive(Clone, Debug)]
 pub(crate) enum When {
     /// Once, at this Unix time in milliseconds.
     At(i64),
     /// Every `every_ms` milliseconds, counted from `from_ms`.
     Every {
-        /// The time between two slots.
+        /// The time between two slots, in milliseconds.
         every_ms: i64,
-        /// The time of the slot before the first one.
+        /// The time from which slots are counted, one interval before the first slot, in Unix milliseconds.
         from_ms: i64,
     },
     /// At the times of a pattern in a time zone.
     Cron {
-        /// The pattern.
+        /// The cron pattern.
         pattern: Box<Cron>,
-        /// The time zone.
+        /// The time zone in which the pattern is evaluated.
         zone: TimeZone,
     },
 }
@@ -57,7 +57,7 @@ impl When {
     /// Reads a schedule that was created at the Unix time `made_ms`.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what is wrong with the schedule.
+    /// [`Error::Refused`], which states what is wrong with the schedule.
     pub(crate) fn read(schedule: &Schedule, made_ms: i64) -> Result<Self> {
         let zone = zone(schedule.zone.as_deref())?;
         match (&schedule.at, &schedule.every, &schedule.cron) {
@@ -71,7 +71,7 @@ impl When {
     /// Reads a new schedule, which needs a slot after `now_ms`; also returns the first such slot.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what is wrong with the schedule.
+    /// [`Error::Refused`], which states what is wrong with the schedule.
     pub(crate) fn begin(schedule: &Schedule, now_ms: i64) -> Result<(Self, i64)> {
         let when = Self::read(schedule, now_ms)?;
         match (&when, when.after(now_ms)) {
@@ -86,7 +86,7 @@ impl When {
         }
     }
 
-    /// The first slot after a time.
+    /// Returns the first slot after a time.
     pub(crate) fn after(&self, time_ms: i64) -> Option<i64> {
         match self {
             Self::At(at) => (*at > time_ms).then_some(*at),
@@ -97,13 +97,13 @@ impl When {
             Self::Cron { pattern, zone } => {
                 let from = Timestamp::from_millisecond(time_ms).ok()?.to_zoned(zone.clone());
                 let next: Zoned = pattern.find_next_occurrence(&from, false).ok()?;
-                // The next slot has to be later, or the schedule would never move forward.
+                // The next slot must be later than this one, or the schedule would never move forward.
                 Some(next.timestamp().as_millisecond()).filter(|next| *next > time_ms)
             }
         }
     }
 
-    /// The slots that have become due by `now_ms`; `slot` is the first of them.
+    /// Returns the slots that have become due by `now_ms`; `slot` is the first of them.
     pub(crate) fn come(&self, slot: i64, now_ms: i64, missed: &MissedSlots) -> Come {
         let mut slots = vec![slot];
         let mut earlier = 0;

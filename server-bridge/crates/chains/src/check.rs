@@ -17,7 +17,7 @@ pub fn check(chain: &ChainDraft) -> Result<(), Refused> {
         return refused("a chain needs at least one step, such as `1. @writer: Write a story.`");
     }
     if chain.steps.len() > STEPS_MAX {
-        return refused(format!("a chain may have at most {STEPS_MAX} steps; split it into two"));
+        return refused(format!("a chain can have at most {STEPS_MAX} steps; split it into two chains"));
     }
     for (number, step) in (1..).zip(&chain.steps) {
         check_step(step).map_err(|Refused(why)| Refused(format!("step {number}: {why}")))?;
@@ -39,22 +39,22 @@ fn check_step(step: &ChainStep) -> Result<(), Refused> {
     }
     let instruction = step.instruction.trim();
     if instruction.is_empty() {
-        return refused(format!("say what @{handle} is to do"));
+        return refused(format!("write what @{handle} is to do"));
     }
     if instruction.len() > INSTRUCTION_MAX_BYTES {
         return refused(format!(
-            "the instruction may have at most {INSTRUCTION_MAX_BYTES} bytes; put the rest into a file"
+            "the instruction can have at most {INSTRUCTION_MAX_BYTES} bytes; put the rest into a file"
         ));
     }
     if step.retries > RETRIES_MAX {
-        return refused(format!("at most {RETRIES_MAX} retries are possible"));
+        return refused(format!("a step can have at most {RETRIES_MAX} retries"));
     }
     if step.limit_seconds.is_some_and(|limit| !(LIMIT_MIN_SECONDS..=LIMIT_MAX_SECONDS).contains(&limit)) {
-        return refused("an attempt may take from 10s to 24h");
+        return refused("the time limit of an attempt must be from 10s to 24h");
     }
     if step.outputs.len() > OUTPUTS_MAX {
         return refused(format!(
-            "at most {OUTPUTS_MAX} outputs are possible; name a directory that contains them"
+            "a step can have at most {OUTPUTS_MAX} outputs; name a directory that contains them"
         ));
     }
     step.outputs.iter().find(|path| !is_output(path)).map_or(Ok(()), |path| {
@@ -64,8 +64,8 @@ fn check_step(step: &ChainStep) -> Result<(), Refused> {
     })
 }
 
-/// True for a relative path without `..`, or a pattern of such paths; the runner refuses a path that leads out of the workspace through
-/// a link. Characters with a meaning in a list of outputs or in a pattern are refused, so that each text means one path.
+/// Returns true for a relative path without `..`, or a pattern of such paths; the runner refuses a path that leads out of the workspace through a
+/// link. Characters with a meaning in a list of outputs or in a pattern are refused, so that each text denotes exactly one path.
 pub fn is_output(path: &str) -> bool {
     let is_odd =
         |character: char| character.is_control() || matches!(character, ',' | '[' | ']' | '{' | '}' | '\\');
@@ -76,29 +76,29 @@ pub fn is_output(path: &str) -> bool {
         && path.strip_suffix('/').unwrap_or(path).split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// True for a pattern, which stands for all paths that match it; else the output is one file or directory.
+/// Returns true for a pattern, which stands for all paths that match it; otherwise the output is one file or directory.
 pub fn is_pattern(output: &str) -> bool {
     output.contains(['*', '?'])
 }
 
-/// True for a handle: 1 to 32 letters, digits, `-` and `_`, the first of them a letter or a digit.
+/// Returns true for a handle, which consists of 1 to 32 letters, digits, `-` and `_`, the first of them a letter or a digit.
 pub fn is_handle(text: &str) -> bool {
     text.starts_with(char::is_alphanumeric)
         && text.chars().all(is_of_handle)
         && text.chars().count() <= HANDLE_MAX_CHARS
 }
 
-/// True for a character that handles may contain.
+/// Returns true for a character that handles can contain.
 pub(crate) fn is_of_handle(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '-' | '_')
 }
 
 fn check_budget(budget: &ChainBudget) -> Result<(), Refused> {
     if budget.tokens.is_some_and(|tokens| tokens < 1) || budget.cost_micro_usd.is_some_and(|cost| cost < 1) {
-        return refused("a budget has to be greater than zero; leave it out for no limit");
+        return refused("a budget must be greater than zero; leave it out for no limit");
     }
     if budget.seconds.is_some_and(|seconds| !(LIMIT_MIN_SECONDS..=BUDGET_MAX_SECONDS).contains(&seconds)) {
-        return refused("the time of a budget may be from 10s to 30d");
+        return refused("the time of a budget must be from 10s to 30d");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Chains as data: the steps that several agents of a group do one after the other, and the rule for what a run does next.
+//! Chains as data: the steps that several agents of a group do one after the other, and the rule that determines what a run does next.
 //!
 //! ```text
 //!   steps ┐
@@ -11,9 +11,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@next`] | what a run does next |
-//! | [`text`] | a chain as text, both ways |
-//! | [`mod@check`] | the check of a definition |
+//! | [`mod@next`] | computes what a run does next |
+//! | [`text`] | reads and writes chains as text |
+//! | [`mod@check`] | checks definitions |
 //! | [`prompt`] | the text that a step's agent gets |
 //! | [`limits`] | limits, with their units |
 

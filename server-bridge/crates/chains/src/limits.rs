@@ -15,16 +15,16 @@ pub const RETRIES_MAX: u32 = 5;
 /// The maximum number of attempts at a step, including those that people ask for.
 pub const ATTEMPTS_MAX: u32 = 20;
 
-/// The shortest time for an attempt, in seconds.
+/// The shortest time limit of an attempt, in seconds.
 pub const LIMIT_MIN_SECONDS: u64 = 10;
 
-/// The longest time for an attempt, in seconds.
+/// The longest time limit of an attempt, in seconds.
 pub const LIMIT_MAX_SECONDS: u64 = 24 * 3600;
 
-/// The time for an attempt at a step that names none, in seconds.
+/// The time limit of an attempt at a step that states no limit, in seconds.
 pub const LIMIT_SECONDS: u64 = 30 * 60;
 
-/// The longest time of a budget, in seconds: 30 days.
+/// The longest time that a budget can allow, in seconds: 30 days.
 pub const BUDGET_MAX_SECONDS: u64 = 30 * 24 * 3600;
 
 /// The maximum number of outputs of a step.
@@ -39,8 +39,8 @@ pub const TEXT_MAX_BYTES: usize = 256 * 1024;
 /// The longest request of a run, in bytes.
 pub const REQUEST_MAX_BYTES: usize = 64 * 1024;
 
-/// How much of one earlier step's output the text for a later step contains, in bytes.
+/// The maximum size of one earlier step's output in the text for a later step, in bytes.
 pub const QUOTED_STEP_BYTES: usize = 32 * 1024;
 
-/// How much of all earlier steps' outputs the text for a later step contains, in bytes; older outputs are cut first.
+/// The maximum total size of earlier steps' outputs in the text for a later step, in bytes; older outputs are cut first.
 pub const QUOTED_BYTES: usize = 96 * 1024;

@@ -5,10 +5,10 @@ use api::words::{GateKind, GateReply};
 
 use crate::limits::ATTEMPTS_MAX;
 
-/// The facts about a run that its next action follows from.
+/// The data about a run from which its next action is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// Its steps, as they were when the run began.
+    /// The run's steps, as they were when the run began.
     pub steps: &'a [ChainStep],
     /// How much the run may use before a person is asked.
     pub budget: ChainBudget,
@@ -23,7 +23,7 @@ pub struct Run<'a> {
 /// How much a run has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The number of tokens.
+    /// The number of tokens used.
     pub tokens: i64,
     /// The cost in millionths of a US dollar, as far as prices are known.
     pub cost_micro_usd: i64,
@@ -31,14 +31,14 @@ pub struct Spent {
     pub seconds: u64,
 }
 
-/// A call: an agent is asked for one attempt at a step.
+/// A call, which asks an agent for one attempt at a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The step, counted from 0.
     pub step: usize,
     /// The attempt, counted from 1.
     pub attempt: u32,
-    /// Its state.
+    /// The call's state.
     pub state: CallState,
     /// The agent's answer.
     pub output: String,
@@ -59,12 +59,12 @@ pub enum CallState {
     Stopped,
 }
 
-/// A gate: a person is asked about a step.
+/// A gate, which asks a person about a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// The step, counted from 0.
     pub step: usize,
-    /// The attempt that the gate asks about; for a budget gate, the attempt that it holds up; 0 for a step that needs approval to begin.
+    /// The attempt that the gate asks about; for a budget gate, the attempt that the gate holds up; 0 for a step that needs approval to begin.
     pub attempt: u32,
     /// The reason for the question.
     pub kind: GateKind,
@@ -85,9 +85,9 @@ pub enum Next {
         step: usize,
         /// The attempt, counted from 1.
         attempt: u32,
-        /// The outputs of the steps before, in their order.
+        /// The outputs of the earlier steps, in their order.
         before: Vec<String>,
-        /// The change that a person wants, with the earlier attempt's output, which may be empty.
+        /// The change that a person wants, and the earlier attempt's output, which may be empty.
         redo: Option<(String, String)>,
     },
     /// A person is asked.
@@ -112,7 +112,7 @@ pub enum End {
     Stopped,
 }
 
-/// The answers that a gate accepts. A step that was tried [`ATTEMPTS_MAX`] times is not tried again.
+/// Returns the answers that a gate accepts. A step that was tried [`ATTEMPTS_MAX`] times is not tried again.
 pub fn replies(kind: &GateKind, attempt: u32) -> Vec<GateReply> {
     let mut replies = match kind {
         GateKind::Review if attempt == 0 => vec![GateReply::Approve, GateReply::Stop],
@@ -127,8 +127,8 @@ pub fn replies(kind: &GateKind, attempt: u32) -> Vec<GateReply> {
     replies
 }
 
-/// The next action of a run. The same facts give the same action; so that carrying an action out twice has no effect, the caller keeps
-/// calls and gates unique by step, attempt and kind.
+/// Computes the next action of a run. The same data give the same action. The caller keeps calls and gates unique by step, attempt and kind, so that
+/// carrying out an action twice has no effect.
 pub fn next(run: &Run<'_>) -> Next {
     let mut before = Vec::with_capacity(run.steps.len());
     for (index, step) in run.steps.iter().enumerate() {
@@ -140,7 +140,7 @@ pub fn next(run: &Run<'_>) -> Next {
     Next::End(End::Done)
 }
 
-/// The outputs of the steps that are done, in their order.
+/// Returns the outputs of the steps that are done, in their order.
 pub fn outputs(run: &Run<'_>) -> Vec<String> {
     let mut before = Vec::with_capacity(run.steps.len());
     for (index, step) in run.steps.iter().enumerate() {
@@ -195,7 +195,7 @@ impl Run<'_> {
         }
     }
 
-    /// True if a gate has to ask about a step because its agents stopped before they were done. Messages that the agents exchange in the
+    /// Returns true if a gate has to ask about a step because its agents stopped before they were done. Messages that the agents exchange in the
     /// background after the next step has begun do not hold up the run.
     fn is_cut(&self, call: &Call) -> bool {
         call.is_cut && self.calls.iter().all(|other| other.step <= call.step)
@@ -217,13 +217,13 @@ impl Run<'_> {
         }
     }
 
-    /// True if the budget is used up.
+    /// Returns true if the budget is used up.
     pub fn is_used_up(&self) -> bool {
         let ChainBudget { tokens, cost_micro_usd, seconds } = self.left();
         tokens == Some(0) || cost_micro_usd == Some(0) || seconds == Some(0)
     }
 
-    /// The rest of the budget; each answer `more` adds the whole budget again.
+    /// Returns the rest of the budget; each answer `more` adds the whole budget again.
     pub fn left(&self) -> ChainBudget {
         let is_more = |gate: &&Gate| gate.kind == GateKind::Budget && gate.reply == Some(GateReply::More);
         let times = 1 + self.gates.iter().filter(is_more).count();

@@ -1,4 +1,4 @@
-//! The text that a step's agent gets.
+//! Writes the text that a step's agent gets.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use api::chain::ChainStep;
 
 use crate::limits::{QUOTED_BYTES, QUOTED_STEP_BYTES};
 
-/// The parts that the text for a step's agent is made of.
+/// The data from which the text for a step's agent is composed.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
     /// All steps of the run.
@@ -15,15 +15,15 @@ pub struct Parts<'a> {
     pub step: usize,
     /// The request that all steps work on.
     pub request: &'a str,
-    /// The outputs of the steps before, in their order.
+    /// The outputs of the earlier steps, in their order.
     pub before: &'a [String],
-    /// The change that a person wants, with the earlier attempt's output.
+    /// The change that a person wants, and the earlier attempt's output.
     pub redo: Option<(&'a str, &'a str)>,
     /// Why the last attempt failed.
     pub failed: Option<&'a str>,
 }
 
-/// Writes the text for the agent. Texts of others are enclosed in tags, which they cannot close, so that they count as information.
+/// Writes the text for the agent. Texts of others are enclosed in tags that those texts cannot close, so that they count as information.
 pub fn write(parts: &Parts<'_>) -> String {
     let Parts { steps, step, request, before, redo, failed } = *parts;
     let outputs = steps.get(step).map_or(&[][..], |step| &step.outputs);
@@ -58,7 +58,7 @@ pub fn write(parts: &Parts<'_>) -> String {
     text
 }
 
-/// The part of a text that lists the outputs that an agent has to leave in its workspace; empty if the step has none.
+/// Returns the part of the text that lists the outputs that an agent has to leave in its workspace; empty if the step has none.
 pub fn wanted(outputs: &[String]) -> String {
     let mut text = String::new();
     if !outputs.is_empty() {
@@ -75,10 +75,9 @@ pub struct Files<'a> {
     pub step: usize,
     /// The handle of the agent that produced the files.
     pub agent: &'a str,
-    /// The outputs that the step names.
+    /// The outputs that the step declares.
     pub outputs: &'a [String],
-    /// The directory of files from another machine; `None` if the agents share a workspace, and the files are where the first one left
-    /// them.
+    /// The directory of files from another machine; `None` if the agents share a workspace, so that the files are where the first agent left them.
     pub arrived: Option<Arrived<'a>>,
 }
 
@@ -93,7 +92,7 @@ pub struct Arrived<'a> {
     pub size_bytes: i64,
 }
 
-/// The part of the text that lists the files that a step's agent received, and where they are.
+/// Returns the part of the text that lists the files that a step's agent received, and where they are.
 pub fn files(files: &Files<'_>) -> String {
     let Files { step, agent, outputs, arrived } = *files;
     let attributes = format!(" step=\"{}\" agent=\"@{agent}\"", step + 1);
@@ -114,7 +113,7 @@ pub fn files(files: &Files<'_>) -> String {
     text
 }
 
-/// One line for each path, each beginning with `before`.
+/// Returns one line for each path, each beginning with `before`.
 fn list(before: &str, paths: &[String]) -> String {
     paths.iter().fold(String::new(), |mut list, path| {
         let _ = writeln!(list, "- {before}{path}");
@@ -122,7 +121,7 @@ fn list(before: &str, paths: &[String]) -> String {
     })
 }
 
-/// The outputs, each cut to [`QUOTED_STEP_BYTES`]; if they are too long together, the oldest ones are cut further.
+/// Cuts each output to [`QUOTED_STEP_BYTES`]; if they are too long together, the oldest ones are cut further.
 fn bounded(outputs: &[String]) -> Vec<String> {
     let mut left = QUOTED_BYTES;
     let mut kept: Vec<String> = outputs
@@ -138,7 +137,7 @@ fn bounded(outputs: &[String]) -> Vec<String> {
     kept
 }
 
-/// A text, or the beginning and the end of one that is longer than `most` bytes, with a line between them about the cut.
+/// Cuts a text that is longer than `most` bytes to its beginning and its end, with a line between them that reports the cut.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -147,7 +146,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{}\n[{} bytes are left out here]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// Adds a text between tags; the same tags within the text are made harmless.
+/// Adds a text between tags; the same tags within the text are escaped.
 fn quote(into: &mut String, tag: &str, attributes: &str, text: &str) {
     let text = text.replace("</", "<\u{200b}/");
     let _ = write!(into, "\n<{tag}{attributes}>\n{}\n</{tag}>\n", text.trim_end());

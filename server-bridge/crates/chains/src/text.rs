@@ -22,7 +22,7 @@ use crate::limits::TEXT_MAX_BYTES;
 /// [`Refused`], which names the line or the step that cannot be read.
 pub fn read(text: &str) -> Result<ChainDraft, Refused> {
     if text.len() > TEXT_MAX_BYTES {
-        return Err(Refused(format!("a chain may have at most {TEXT_MAX_BYTES} bytes of text")));
+        return Err(Refused(format!("the text of a chain can have at most {TEXT_MAX_BYTES} bytes")));
     }
     let mut chain = ChainDraft::default();
     for (number, line) in (1..).zip(text.lines()) {
@@ -32,9 +32,11 @@ pub fn read(text: &str) -> Result<ChainDraft, Refused> {
         if !is_indented && let Some(budget) = after_word(line, "budget:") {
             match self::budget(budget) {
                 Some(budget) if chain.budget.is_none() => chain.budget = Some(budget),
-                Some(_) => return wrong("the budget is named twice"),
+                Some(_) => return wrong("the budget is given twice; keep one of the lines"),
                 None => {
-                    return wrong("write the budget as `budget: 200000 tokens, $2.50, 1h`, or a part of it");
+                    return wrong(
+                        "write the budget as `budget: 200000 tokens, $2.50, 1h`, or as any part of that",
+                    );
                 }
             }
         } else if let Some(step) = step(line).filter(|_| !is_indented) {
@@ -89,8 +91,7 @@ pub fn write(chain: &ChainDraft) -> String {
     text
 }
 
-/// Reads a step's first line: `1. @writer: …`, also with `)` or `、` after the number, with `-` in place of the number, and with a
-/// Chinese colon.
+/// Reads a step's first line, such as `1. @writer: …`; `)` or `、` after the number, `-` in place of the number, and a Chinese colon are accepted too.
 fn step(line: &str) -> Option<ChainStep> {
     let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
     let rest = if rest.len() < line.len() {
@@ -127,7 +128,7 @@ fn take_options(step: &mut ChainStep) -> Result<(), String> {
             "outputs" => {
                 let mut outputs: Vec<_> =
                     value.split([',', '，']).map(|path| path.trim().to_owned()).collect();
-                // Options are read from the end.
+                // Options are read from the end, so those read so far come after this one.
                 outputs.append(&mut step.outputs);
                 step.outputs = outputs;
             }
@@ -153,7 +154,7 @@ fn take_option(text: &str) -> Option<(&str, &str)> {
     is_one.then_some((rest.trim_end(), option))
 }
 
-/// The rest of a line after a word at its beginning, in upper or lower case.
+/// Returns the rest of a line after a word at its beginning, in upper or lower case.
 fn after_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let (head, rest) = line.split_at_checked(word.len())?;
     head.eq_ignore_ascii_case(word).then_some(rest)
@@ -173,7 +174,7 @@ fn budget(text: &str) -> Option<ChainBudget> {
     Some(budget)
 }
 
-/// Parses dollars with at most six digits after the point; returns millionths.
+/// Parses an amount in dollars with at most six decimal places; returns millionths of a dollar.
 fn micro(text: &str) -> Option<i64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -189,7 +190,7 @@ fn dollars(micro: i64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The units of times, largest first, in seconds.
+/// The units of time, largest first, with their length in seconds.
 const UNITS: [(char, u64); 4] = [('d', 24 * 3600), ('h', 3600), ('m', 60), ('s', 1)];
 
 fn seconds(text: &str) -> Option<u64> {

@@ -33,7 +33,7 @@ impl Target {
         }
     }
 
-    /// A conversation without reply data.
+    /// The target of a message that answers nothing: a conversation, without reply data.
     pub(crate) fn unasked(conversation: &str, is_group: bool, user: Option<UserId>) -> Self {
         let reply_json = Value::Null.to_string();
         Self { conversation: conversation.to_owned(), is_group, reply_json, user }
@@ -74,7 +74,7 @@ pub(crate) fn parts(platform: &dyn Platform, text: &Styled, rest: &str) -> Vec<P
 }
 
 impl Inner {
-    /// Puts an answer that is complete into the outbox.
+    /// Puts a complete answer into the outbox.
     pub(crate) async fn complete(&self, live: &Live, answer: &ChannelAnswer) -> Result<()> {
         let language = self.chats.language(answer.user);
         let shown = match self.store.message(answer.user, answer.message).await {
@@ -102,7 +102,7 @@ impl Inner {
         let _changing = self.drafts.changing.lock().await;
         match self.store.end_draft(answer).await? {
             Some(draft) if draft.is_passed => {
-                // If it replaced the draft in place, the answer would appear above newer messages, where nobody looks.
+                // If the answer replaced the draft in place, it would appear above newer messages, where people might not notice it.
                 rows.insert(0, self.replacement(live, &target, draft.id, "↓ The answer is below."));
             }
             Some(draft) => {

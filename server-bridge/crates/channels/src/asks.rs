@@ -31,7 +31,7 @@ use crate::offers::{Offer, offer};
 use crate::outgoing::Payload;
 use crate::questions::{Choice, NO_LONGER, Question, with_lines};
 
-/// The open question of a chat message; `None` if it asks nothing, or no longer does.
+/// Returns the open question of a chat message; `None` if it asks nothing, or no longer waits for an answer.
 fn question(message: &store::Message, language: Language) -> Option<Question> {
     let say = |text: &str| language.translated(text).into_owned();
     if let Some(card) = card_of(message).filter(|card| card.answer.is_none()) {
@@ -71,7 +71,7 @@ fn is_of_sub_agent(message: &store::Message) -> bool {
     matches!(document, Some(AgentDocument::Tool { asked_by: Some(_), .. }))
 }
 
-/// The question that a press answers.
+/// Returns the question that a press answers.
 pub(crate) fn asked(press: Press, is_group: bool) -> OpenAsk {
     let Press { outbox_id, account_id, conversation, user, ask, .. } = press;
     OpenAsk { outbox_id, account_id, conversation, is_group, user, ask }
@@ -102,7 +102,7 @@ impl Inner {
                         inner.wake.notify_one();
                     }
                 }
-                // The end of a command and its output are recorded together.
+                // The end of a command is recorded together with its output, so its answer may now be complete.
                 MessageRole::Exec => inner.wake.notify_one(),
                 MessageRole::User | MessageRole::Notice => {}
             }
@@ -110,12 +110,12 @@ impl Inner {
         *self.lock_subscription() = Some(subscription);
     }
 
-    /// Sends new questions, and settles those that no longer wait.
+    /// Sends new questions, and settles those that no longer wait for an answer.
     pub(crate) async fn look_at_changes(&self) {
         let mut again = Vec::new();
         while let Some((user, id)) = self.changes.pop() {
             if let Err(error) = self.look_at(user, id).await {
-                tracing::error!(%error, message = id.0, "a question could not be sent or settled; it is tried again");
+                tracing::error!(%error, message = id.0, "a question could not be sent or settled; the server will try again");
                 again.push((user, id));
             }
         }
@@ -140,7 +140,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Checks all questions of an earlier server: questions of turns that continue stay open, the others are settled.
+    /// Checks all questions that an earlier server process left open: questions of turns that continue stay open, the others are settled.
     pub(crate) async fn look_at_all(&self) -> Result<()> {
         for ask in self.store.open_asks(OPEN_ASKS).await? {
             if let (Some(user), Some(message)) = (ask.user, ask.ask) {
@@ -152,7 +152,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends a question to the conversations that get the answer of its turn.
+    /// Sends a question to the conversations that will get the answer of its turn.
     async fn ask(&self, user: UserId, shown: &store::Message, question: &Question) -> Result<()> {
         let answers = self.store.answers_of_turn(user, shown.id).await?;
         let mut places: Vec<_> =
@@ -238,7 +238,7 @@ impl Inner {
                 continue;
             }
             let text = match status {
-                // A card without an answer was taken back with its turn.
+                // A card without an answer was withdrawn together with its turn.
                 _ if json.contains(SENT_CARD) => "This question no longer waits for an answer.",
                 ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
                 ToolStatus::Denied => "This was denied, either elsewhere or because nobody answered in time.",
@@ -309,7 +309,7 @@ impl Inner {
             let label = press.label.clone();
             let reply = match choice {
                 Choice::Ask(reply) => reply,
-                // Gates are answered with commands, not with numbers.
+                // A gate is answered with a command, not with a number.
                 Choice::Gate(_) => return Ok(None),
                 Choice::Setting(setting) => {
                     let text = self.press_setting(incoming, user, &press, &setting).await?;
@@ -372,7 +372,7 @@ impl Inner {
         })
     }
 
-    /// Accepts the answer to a question, once; returns its label, or why it has no effect.
+    /// Accepts the answer to a question, once; returns the answer's label, or why the answer has no effect.
     pub(crate) async fn take(
         &self,
         incoming: &Incoming<'_>,
@@ -395,7 +395,8 @@ impl Inner {
             return Ok(NO_LONGER.to_owned());
         }
         if live.platform.caps().replies_max.is_some() {
-            // The number of replies to the message that began the turn is limited; the message that answers can get new ones.
+            // The number of replies to the message that started the turn is limited, so later answers of the turn reply to the answering message
+            // instead.
             let (conversation, to) = (&event.conversation.id, event.reply.to_string());
             self.store.renew_answers(&live.account, conversation, (user.id, asking), &to).await?;
         }

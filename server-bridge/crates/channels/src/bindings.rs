@@ -1,4 +1,4 @@
-//! Bindings of conversations to a group of people and agents: listing them for the group's members, and ending them.
+//! Lists the bindings of conversations to a group of people and agents for the group's members, and ends bindings.
 //!
 //! Only the owner of a channel can bind its conversations. A binding can be ended by that owner, and by every owner of the group.
 
@@ -13,7 +13,7 @@ use crate::service::Channels;
 use crate::views;
 
 impl Channels {
-    /// The conversations that are bound to a group, the oldest binding first.
+    /// Lists the conversations that are bound to a group, the oldest binding first.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -28,15 +28,15 @@ impl Channels {
         Ok(found.iter().map(view).collect())
     }
 
-    /// Ends the binding of a conversation to a group. Entries of the log that have not been sent yet are not sent there.
+    /// Ends the binding of a conversation to a group. Entries of the group's log that have not been sent yet are not sent to the conversation any
+    /// more.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the conversation is not bound to the group, and if the user neither bound it nor is an owner of the group;
+    /// [`Error::Refused`] if the conversation is not bound to the group, or if the user neither bound it nor is an owner of the group;
     /// [`Error::Store`] for a group that the user is not in.
     pub async fn unbind(&self, user: &User, group: i64, id: &str) -> Result<()> {
         let missing = || {
-            let why =
-                "this conversation does not belong to the group, or no longer does; look at the list again";
+            let why = "this conversation is not bound to the group, or no longer is; reload the list";
             Error::refused("not_found", why)
         };
         let Some(logs) = self.0.logs() else { return Err(missing()) };
@@ -54,7 +54,7 @@ impl Channels {
 }
 
 impl Inner {
-    /// The bindings of a group, each with its account.
+    /// Returns the bindings of a group, each with its account.
     async fn bindings_of(&self, group: i64) -> Result<Vec<(ChannelBinding, ChannelAccount)>> {
         let mut found = Vec::new();
         for binding in self.store.bindings_of_group(group).await? {
@@ -82,7 +82,7 @@ impl Inner {
                 let source = format!("unbound/{}", binding.mark);
                 Target::unasked(&binding.conversation, true, None).rows(account.id, &source, payloads)
             }
-            // Without a usable platform nothing can be sent to the conversation.
+            // Without a usable platform, nothing can be sent to the conversation.
             Err(_) => Vec::new(),
         };
         if !self.store.unbind_conversation(binding, &rows).await? {
@@ -100,7 +100,7 @@ impl Inner {
         let Some(logs) = self.logs() else { return };
         let text = format!("This log is no longer shown on {} (channel {}).", account.kind, account.name);
         if let Err(error) = logs.note(binding.group, &text).await {
-            tracing::info!(%error, group = binding.group, "a group's log could not record that it is no longer shown");
+            tracing::info!(%error, group = binding.group, "an entry about the end of a binding could not be added to a group's log");
         }
     }
 }

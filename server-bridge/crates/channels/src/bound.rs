@@ -4,9 +4,9 @@
 //!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (the send id begins with the binding's mark)
 //!                                 the log's entries by others (`showing`) ─▶ the conversation, once each
 //! ```
-//! Everybody in the conversation can read the log, so only an owner of the group can create a binding. A binding ends with `/group on` and
-//! `/group off`, on the page (`bindings`), when the group is deleted, when the bot leaves the conversation, and when the bot's owner is no
-//! longer an owner of the group.
+//! Everybody in the conversation can read the log, so only an owner of the group can create a binding. A binding is ended by `/group on` and `/group
+//! off`, on the page (`bindings`), when the group is deleted, when the bot leaves the conversation, and when the bot's owner is no longer an owner of
+//! the group.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) struct Bound {
 }
 
 impl Inner {
-    /// The interface to groups, once it is set.
+    /// Returns the interface to groups, once it is set.
     pub(crate) fn logs(&self) -> Option<&Arc<dyn GroupLogs>> {
         self.logs.get()
     }
@@ -137,7 +137,7 @@ impl Inner {
         }
     }
 
-    /// Turns an error into a reply with the reason, or schedules another try.
+    /// Turns an error into a reply that gives the reason, or schedules another try.
     pub(crate) fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
         match error {
             Error::Refused { kind: "busy" | "unavailable", .. } => Ok(Handled::Later),

@@ -1,4 +1,4 @@
-//! Cards of agents: shown as cards of the messenger; a press on one becomes a message of the person.
+//! Cards of agents are shown as the messenger's own cards; a press on one becomes a message from the person.
 //!
 //! ```text
 //!   card_send ─▶ the same path as a question: a message with tokens ─▶ pressed by the person who was asked, once, in time
@@ -22,7 +22,7 @@ use crate::house::{Inner, Live};
 use crate::incoming::{Handled, Incoming};
 use crate::questions::{Choice, NO_LONGER, Question, with_lines};
 
-/// Part of the document of every card that was sent.
+/// A part of the JSON document of every card that was sent, by which such cards are recognized.
 pub(crate) const SENT_CARD: &str = "\"is_sent\":true";
 
 /// Converts a card to a question.
@@ -40,7 +40,7 @@ pub(crate) fn of_card(card: &CardDocument, language: Language) -> Question {
     Question { title: card.title.clone(), detail: String::new(), card: Some(shown), options }
 }
 
-/// Converts a card to the form that platforms draw.
+/// Converts a card to the neutral form that platforms can render.
 fn neutral(card: &CardDocument) -> Card {
     let tone = match card.tone {
         CardTone::Plain => Tone::Plain,
@@ -51,7 +51,7 @@ fn neutral(card: &CardDocument) -> Card {
     };
     let mut blocks = Vec::new();
     for block in &card.blocks {
-        // Messengers are too narrow for columns, so the parts are shown below each other in every layout.
+        // Messengers are too narrow for columns, so the parts are shown one below another in every layout.
         if !block.title.is_empty() {
             let mut title = Styled::default();
             for mut piece in Styled::plain(&block.title).pieces {
@@ -110,7 +110,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The card of a question, with the outcome below it; `None` for a question without a card.
+    /// Returns the card of a question, with the outcome below it; `None` for a question without a card.
     pub(crate) async fn card_with(&self, ask: &OpenAsk, outcome: &str) -> Result<Option<Card>> {
         let (Some(user), Some(message)) = (ask.user, ask.ask) else { return Ok(None) };
         let shown = match self.store.message(user, message).await {

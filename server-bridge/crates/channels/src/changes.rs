@@ -1,4 +1,4 @@
-//! Changes of chat messages whose questions may have to be sent or settled.
+//! Collects changed chat messages, whose questions may have to be sent or settled.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ pub(crate) struct Changes(Mutex<Noted>);
 struct Noted {
     /// Messages that still have to be checked.
     changed: VecDeque<(UserId, MessageId)>,
-    /// Messages whose questions were sent.
+    /// Messages whose questions were sent and are still open.
     asked: HashSet<MessageId>,
 }
 
@@ -30,7 +30,7 @@ impl Changes {
         is_of_use
     }
 
-    /// The next message to check.
+    /// Returns the next message to check.
     pub(crate) fn pop(&self) -> Option<(UserId, MessageId)> {
         self.lock().changed.pop_front()
     }

@@ -40,18 +40,18 @@ impl Code {
         is_one.then(|| Self { prefix: prefix.to_owned(), secret: secret.to_owned() })
     }
 
-    /// The codes anywhere in a text, at most `most`.
+    /// Finds the codes anywhere in a text, at most `most` of them.
     pub(crate) fn all(text: &str, most: usize) -> Vec<Self> {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         words.filter_map(|word| Self::of(word.trim_matches('-'))).take(most).collect()
     }
 
-    /// The part that identifies the user who requested the code.
+    /// Returns the part that identifies the user who requested the code.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The hash that is stored instead of the code.
+    /// Returns the hash that is stored instead of the code.
     pub(crate) fn hash(&self) -> String {
         hex(&Sha256::digest(self.to_string()))
     }

@@ -17,18 +17,18 @@ pub(crate) struct Document {
     /// The values that are not secrets.
     #[serde(default)]
     pub(crate) values: BTreeMap<String, String>,
-    /// The messenger's ids of the people who may write; if empty, everyone who is linked may.
+    /// The messenger's ids of the people who may write to the account; if empty, everyone who is linked may write.
     #[serde(default)]
     pub(crate) allow: Vec<String>,
 }
 
 impl Document {
     pub(crate) fn of(account: &ChannelAccount) -> Self {
-        // A later version wrote this document. Its values are missing here, and the platform reports that.
+        // A document that a later version wrote may be unreadable. Then its values are missing here, and the platform reports that.
         serde_json::from_str(&account.document_json).unwrap_or_default()
     }
 
-    /// True if the list of people allows this person; the link is checked separately.
+    /// Returns true if the list of people allows this person; whether the person is linked is checked separately.
     pub(crate) fn allows(&self, person: &str) -> bool {
         self.allow.is_empty() || self.allow.iter().any(|allowed| allowed == person)
     }
@@ -38,14 +38,14 @@ impl Document {
 pub(crate) fn kind(kinds: &'static [Kind], name: &str) -> Result<&'static Kind> {
     kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
-        Error::invalid(format!("there is no messenger {name:?}; choose one of {}", names.join(", ")))
+        Error::invalid(format!("there is no messenger {name:?}; choose one of: {}", names.join(", ")))
     })
 }
 
-/// Sorts an account's values into those to show and those to seal, and adds the secrets that it has already.
+/// Sorts an account's values into those to show and those to seal, and adds the secrets that the account already has.
 ///
 /// # Errors
-/// [`Error::Refused`] for a value that the kind does not have or that is too long, and if a required value is missing.
+/// [`Error::Refused`] for a value that the kind does not have or that is too long, or if a required value is missing.
 pub(crate) fn sorted(
     kind: &Kind,
     given: &BTreeMap<String, String>,
@@ -80,10 +80,10 @@ pub(crate) fn sorted(
     Ok((shown, secret))
 }
 
-/// The values that determine where an account's secrets are sent.
+/// The keys of the values that determine where an account's secrets are sent.
 const ADDRESSES: [&str; 8] =
     ["api", "deliveries", "domain", "server", "address", "token_address", "upload_address", "url"];
-/// The value with the address that this server listens on.
+/// The key of the value that contains the address this server listens on.
 const LISTEN: &str = "listen";
 
 /// Checks that stored secrets are sent only to the addresses that they were entered for.
@@ -115,7 +115,7 @@ pub(crate) fn check_change(
     )))
 }
 
-/// Checks that only an administrator's account listens.
+/// Checks that only an administrator's account listens on an address of this server.
 ///
 /// # Errors
 /// [`Error::Refused`] for another user's account that listens.
@@ -132,7 +132,7 @@ pub(crate) fn check_allow(allow: &[String]) -> Result<()> {
     let is_bad = |id: &String| id.trim().is_empty() || id.len() > platforms::limits::ID_MAX_BYTES;
     if allow.len() > ALLOW_MAX || allow.iter().any(is_bad) {
         return Err(Error::invalid(format!(
-            "the list of people can hold at most {ALLOW_MAX} ids of the messenger, and none may be empty"
+            "the list of people can contain at most {ALLOW_MAX} messenger ids, and none may be empty"
         )));
     }
     Ok(())

@@ -22,7 +22,7 @@ pub(crate) struct Drafts {
 #[derive(Debug, Default)]
 struct Noted {
     answers: HashMap<i64, Draft>,
-    /// When drafts of an account may be edited again, by account.
+    /// The time from which drafts may be edited again, for each account.
     next: HashMap<i64, Instant>,
 }
 
@@ -30,7 +30,7 @@ struct Noted {
 #[derive(Debug)]
 struct Draft {
     since: Instant,
-    /// The time of the last edit, successful or not.
+    /// The time of the last attempted edit.
     tried: Instant,
     /// The message that the draft shows, as JSON.
     shown: String,
@@ -45,8 +45,8 @@ impl Drafts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answers whose drafts may be edited now, the least recently edited first. An answer must have been in progress for at least
-    /// `after`.
+    /// Returns the answers whose drafts may be edited now, the least recently edited first. Only answers that have been in progress for at least
+    /// `after` are included.
     pub(crate) fn due(&self, answers: Vec<ChannelAnswer>, after: Duration) -> Vec<ChannelAnswer> {
         let now = Instant::now();
         let mut noted = self.lock();

@@ -1,11 +1,11 @@
-//! Drafts: an answer that is being written is shown and edited in place, if the messenger supports that.
+//! Shows an answer that is being written as a draft, which is edited in place, if the messenger supports that.
 //!
 //! ```text
 //!   a turn runs for 2 s ─▶ a draft in the outbox ─▶ changed as the text grows, at the messenger's pace ─┐
 //!        complete ─▶ the answer replaces the draft, in the outbox; if the draft cannot be changed, the answer is sent as a new message
 //! ```
-//! Edits of a draft are best effort: they are not on record, and a failed edit is not repeated. The draft itself and the answer that
-//! replaces it are rows of the outbox, so after a crash the next server replaces every remaining draft.
+//! Edits of a draft are best effort: they are not recorded, and a failed edit is not repeated. The draft itself and the answer that replaces it are
+//! rows of the outbox, so after a crash the next server replaces every remaining draft.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,7 @@ const MARK: &str = "…";
 /// The pause between two edits of drafts of one account. Messengers limit accounts as well as conversations.
 fn rest(live: &Live) -> Duration {
     let caps = live.platform.caps();
-    // Drafts use at most half of the messenger's limit, so that messages can use the other half.
+    // Drafts use at most half of the messenger's rate limit, which leaves the other half for messages.
     Duration::from_millis((2 * caps.edit_every_ms.max(caps.send_every_ms)).max(DRAFT_EVERY_MS))
 }
 
@@ -127,14 +127,14 @@ impl Inner {
                 tracing::debug!(%failure, channel = live.account.name, "a draft could not be changed");
             }
             inner.drafts.end(&answer, changed.map(|()| to_json(&message)));
-            // Pauses before the next message, as the messenger requires.
+            // Pauses before the conversation's next message, as the messenger requires.
             let caps = live.platform.caps();
             inner.pause(Duration::from_millis(caps.edit_every_ms.max(caps.send_every_ms))).await;
         });
         Ok(())
     }
 
-    /// The beginning of an answer as one message; `None` while nothing is written.
+    /// Renders the beginning of an answer as one message; `None` while nothing has been written.
     async fn draft_message(&self, live: &Live, answer: &ChannelAnswer) -> Result<Option<Outgoing>> {
         let messages = self.store.turn_messages(answer.user, answer.message).await?;
         let text = words::so_far(&messages, |message| {
@@ -157,7 +157,7 @@ impl Inner {
         self.wake.notify_one();
     }
 
-    /// Ends the drafts that no answer will replace.
+    /// Replaces the drafts that no answer will ever replace with a short text.
     pub(crate) async fn end_orphans(&self) -> Result<()> {
         let accounts: Vec<Live> = self.lock_live().values().filter(|live| live.is_usable).cloned().collect();
         for live in accounts {
@@ -171,7 +171,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The row that replaces a draft with a short text.
+    /// Creates the row that replaces a draft with a short text.
     pub(crate) fn replacement(&self, live: &Live, target: &Target, draft: i64, text: &str) -> NewOutgoing {
         let language = target.user.map(|user| self.chats.language(user)).unwrap_or_default();
         let rendered = live.platform.render(&Styled::plain(&language.translated(text)), &[]).swap_remove(0);

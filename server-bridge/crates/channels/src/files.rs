@@ -1,4 +1,4 @@
-//! Files of messages, which are stored in the chat's workspace, and files of the workspace, which are sent.
+//! Stores the files of messages in the chat's workspace, and reads files of the workspace to send them.
 
 use futures_util::stream;
 use platforms::event::{Media, MediaKind};
@@ -43,7 +43,7 @@ impl Inner {
         }
         if media.len() > MEDIA_MAX {
             fail(format!(
-                "[{} more files were not stored: at most {MEDIA_MAX} files of a message are stored]",
+                "[{} more files were not stored: at most {MEDIA_MAX} files are stored per message]",
                 media.len() - MEDIA_MAX
             ));
         }
@@ -92,7 +92,7 @@ impl Inner {
         Ok(FileOut { name: name.to_owned(), bytes, is_image })
     }
 
-    /// Sends a message with the reason why a file was not sent.
+    /// Sends a message that gives the reason why a file was not sent.
     pub(crate) async fn tell_no_file(&self, live: &Live, row: &Outgoing, why: &str) -> Result<()> {
         let target = Target {
             conversation: row.conversation.clone(),

@@ -24,10 +24,10 @@ use crate::offers::{Offer, offer};
 use crate::outgoing::LOG;
 use crate::questions::{Choice, FOR_OTHERS, GateChoice, NO_LONGER};
 
-/// The time until which a gate's buttons are valid: a gate waits as long as its run.
+/// The time until which a gate's buttons are valid: without limit, because a gate waits as long as its run.
 const FOR_EVER_MS: i64 = i64::MAX;
 
-/// The label of an answer's button; `None` for an answer that needs words.
+/// Returns the label of an answer's button; `None` for an answer that needs words.
 fn label(reply: &GateReply) -> Option<&'static str> {
     match reply {
         GateReply::Approve => Some("Approve"),
@@ -38,12 +38,12 @@ fn label(reply: &GateReply) -> Option<&'static str> {
     }
 }
 
-/// The question of a gate, with its chain.
+/// Returns the question of a gate, with the name of its chain.
 fn question(chain: &str, question: &str) -> String {
     format!("The chain {chain} asks:\n{question}")
 }
 
-/// The commands that answer a gate, in the last lines of its message; if there are buttons, only the commands that take words.
+/// Returns the last lines of a gate's message, which list the commands that answer it; if there are buttons, only the commands that take words.
 fn commands(gate: &GateView, has_buttons: bool) -> String {
     let id = gate.id;
     if has_buttons {
@@ -65,13 +65,13 @@ fn commands(gate: &GateView, has_buttons: bool) -> String {
     text
 }
 
-/// The text of a gate for people.
+/// Returns the text of a gate as shown to people.
 fn gate_text(open: &OpenGate, language: Language, has_buttons: bool) -> Styled {
     let text = question(&open.chain, &open.gate.question) + &commands(&open.gate, has_buttons);
     Styled::plain(&language.translated(&text))
 }
 
-/// One line about the end of a question.
+/// Returns one line that states how a question ended.
 fn outcome(ended: &EndedQuestion) -> String {
     let gate = ended.gate;
     match (&ended.reply, &ended.answered_by) {
@@ -80,13 +80,13 @@ fn outcome(ended: &EndedQuestion) -> String {
     }
 }
 
-/// The answer to a gate whose command a text begins with, and the text after the command.
+/// Parses a text that begins with a command for a gate; returns the answer that the command gives, and the text after it.
 pub(crate) fn gate_command(text: &str) -> Option<(GateReply, &str)> {
     let answers = text.strip_prefix('/')?;
     GateReply::known().find_map(|reply| after_word(answers, reply.as_str()).map(|rest| (reply, rest)))
 }
 
-/// The messages of an open gate for the conversation that shows the log with this mark. `rest` replaces the part that does not fit.
+/// Creates the messages of an open gate for the conversation whose binding has this mark. `rest` replaces the part that does not fit.
 pub(crate) fn asking_rows(
     live: &Live,
     target: &Target,
@@ -119,7 +119,7 @@ pub(crate) fn asking_rows(
     rows
 }
 
-/// The messages about the end of a question: its own message without the buttons, where messages can be changed, and a new one.
+/// Creates the messages about the end of a question: its own message without the buttons, where messages can be changed, and a new message.
 pub(crate) fn ended_rows(
     live: &Live,
     target: &Target,

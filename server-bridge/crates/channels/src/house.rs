@@ -1,4 +1,4 @@
-//! The state that the modules of this crate share: the accounts that have a task, and the services that they use.
+//! The state that the modules of this crate share: the accounts that have a running task, and the services that these tasks use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -27,13 +27,13 @@ use crate::watch::Watch;
 /// The services and settings of the server that channels need in addition to its chats.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// The messengers.
+    /// The kinds of messengers that accounts can use.
     pub kinds: &'static [Kind],
     /// The hosts that platforms may connect to.
     pub reach: Reach,
-    /// The server's address for browsers, without a slash at its end, if it is known.
+    /// The server's address for browsers, without a trailing slash, if it is known.
     pub public_url: Option<String>,
-    /// How long storing all files of one message may take.
+    /// The time limit for storing all files of one message.
     pub media_timeout: Duration,
     /// The settings of notices for administrators.
     pub watch: Watch,
@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) chats: ChatService,
     pub(crate) around: Surroundings,
-    /// The groups of people and agents.
+    /// The interface to the groups of people and agents, once it is set.
     pub(crate) logs: OnceLock<Arc<dyn GroupLogs>>,
     /// The accounts that have a task, by id.
     pub(crate) live: Mutex<HashMap<i64, Live>>,
@@ -56,7 +56,7 @@ pub(crate) struct Inner {
     pub(crate) inbox_lanes: Lanes,
     pub(crate) outbox_lanes: Lanes,
     pub(crate) at_once: Arc<Semaphore>,
-    /// The permits of each owner of accounts.
+    /// For each owner of accounts, the permits to work on messages.
     owners: Mutex<HashMap<UserId, Arc<Semaphore>>>,
     /// Permits for files that are in memory: for files to send, and for files of messages.
     pub(crate) files_out: Semaphore,
@@ -69,7 +69,7 @@ pub(crate) struct Inner {
     /// True after a chat was deleted, which may leave a draft without an answer.
     pub(crate) has_removed: AtomicBool,
     pub(crate) subscription: Mutex<Option<Subscription>>,
-    /// When this server started. An earlier server may have sent messages just before that.
+    /// When this server process started. An earlier process may have sent messages just before that.
     pub(crate) begun: Instant,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -77,7 +77,7 @@ pub(crate) struct Inner {
 }
 
 impl Surroundings {
-    /// The services with all messengers that this version knows. Platforms may connect to the public internet, and to the `reachable` hosts
+    /// Creates the services with all messengers that this version knows. Platforms may connect to the public internet, and to the `reachable` hosts
     /// at any address.
     pub fn new(reachable: &[String], public_url: Option<String>, home: PathBuf) -> Self {
         Self {
@@ -103,7 +103,7 @@ pub(crate) struct Status {
     pub(crate) last_traffic_ms: Option<i64>,
     /// The last reason why the account was not connected.
     pub(crate) last_error: String,
-    /// The reason why messages may have been missed.
+    /// The reason why messages may have been missed; empty if none were.
     pub(crate) gap: String,
 }
 
@@ -120,15 +120,15 @@ impl Default for Status {
     }
 }
 
-/// An account that has a task. Cheap to clone; every clone is the same.
+/// An account that has a running task. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Live {
     pub(crate) account: Arc<ChannelAccount>,
     pub(crate) platform: Arc<dyn Platform>,
     pub(crate) status: Arc<Mutex<Status>>,
-    /// False if its platform cannot be created from its settings.
+    /// False if the account's platform cannot be created from its settings.
     pub(crate) is_usable: bool,
-    /// Cancelling it ends the account's task.
+    /// Cancelling this token ends the account's task.
     pub(crate) stop: CancellationToken,
 }
 
@@ -181,7 +181,7 @@ impl Inner {
         }
     }
 
-    /// The permits for messages to accounts of this owner.
+    /// Returns the permits for working on messages to accounts of this owner.
     pub(crate) fn seats_of(&self, owner: UserId) -> Arc<Semaphore> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let seats = owners.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE_PER_OWNER)));
@@ -197,13 +197,13 @@ impl Inner {
         self.subscription.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The secrets of an account.
+    /// Reads the secrets of an account.
     pub(crate) async fn secrets(&self, account: &ChannelAccount) -> Result<BTreeMap<String, String>> {
         let json = self.store.channel_secrets(account).await?;
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
     }
 
-    /// Creates the platform of an account; the inner error is the reason why it cannot be created.
+    /// Creates the platform of an account; the inner error is the reason if it cannot be created.
     pub(crate) async fn platform_of(
         &self,
         account: &ChannelAccount,
@@ -230,17 +230,17 @@ impl Inner {
         }
     }
 
-    /// The account with this id, if it has a task.
+    /// Returns the account with this id, if it has a task.
     pub(crate) fn live(&self, account: i64) -> Option<Live> {
         self.lock_live().get(&account).cloned()
     }
 
-    /// The account with this id, if it has a task and its platform could be created.
+    /// Returns the account with this id, if it has a task and its platform could be created.
     pub(crate) fn usable(&self, account: i64) -> Option<Live> {
         self.live(account).filter(|live| live.is_usable)
     }
 
-    /// The status of an account; `None` if the account has no task.
+    /// Returns the status of an account; `None` if the account has no task.
     pub(crate) fn status(&self, account: i64) -> Option<Status> {
         let live = self.live(account)?;
         let status = live.status.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -33,7 +33,7 @@ impl AccountInbox {
         Self { inner: Arc::clone(inner), live: live.clone() }
     }
 
-    /// Informs a linked person, once an hour, that their messages in a conversation are dropped.
+    /// Informs a linked person, at most once an hour, that their messages in a conversation are being dropped.
     async fn tell_full(&self, lane: &ChannelLane, events: &[Event]) -> Done<()> {
         let (store, account) = (&self.inner.store, &self.live.account);
         let is_of =
@@ -56,8 +56,8 @@ impl AccountInbox {
     }
 }
 
-/// True for events that get no answer: those of bots and of this account, edited messages, and group messages without a mention. A code
-/// in a group is always handled, because it has to be made invalid.
+/// Returns true for events that get no answer: those of bots and of this account, edited messages, and group messages without a mention. A code in a
+/// group is always handled, because other members have read it and it must be made invalid.
 fn is_ignored(event: &Event) -> bool {
     let is_group = event.conversation.is_group;
     match &event.what {
@@ -107,7 +107,7 @@ impl Inbox for AccountInbox {
             let store = &self.inner.store;
             let taken = store.take_events(&self.live.account, &new, cursor.as_deref()).await;
             let taken = taken.map_err(|error| {
-                tracing::warn!(%error, channel = self.live.account.name, "events could not be stored; the messenger sends them again");
+                tracing::warn!(%error, channel = self.live.account.name, "events could not be stored; the messenger will send them again");
                 error.shown()
             })?;
             for lane in &taken.full {
@@ -153,7 +153,7 @@ impl Inbox for AccountInbox {
     }
 }
 
-/// The platform of an account whose own platform cannot be created, for this reason.
+/// The substitute platform of an account whose own platform cannot be created; it contains the reason.
 pub(crate) struct Unusable(pub(crate) String);
 
 impl Unusable {

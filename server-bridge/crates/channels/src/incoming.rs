@@ -4,7 +4,8 @@
 //!   a group? ─▶ a mention ─▶ may write? ─▶ a code? ─▶ linked? ─▶ the group is on? ─▶ an answer? ─▶ /send ─▶ posted
 //!                                                        └─▶ bound to a group of people and agents (`bound`)
 //! ```
-//! A person who is not linked reaches no chat and no model. In a direct conversation they get one neutral line an hour, in groups no answer.
+//! A person who is not linked reaches no chat and no model. In a direct conversation, they get one neutral line an hour; in a group, they get no
+//! answer.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const STRANGER: &str = "This bot answers only people who are linked with it. If 
 
 /// The outcome of handling an event.
 pub(crate) enum Handled {
-    /// The event is handled: the server waits for these answers and sends these messages.
+    /// The event is handled: these answers are awaited, and these messages are sent.
     Done(Vec<NewAnswer>, Vec<NewOutgoing>),
     /// The chat's queue is full; the event is tried again later.
     Later,
@@ -45,12 +46,12 @@ pub(crate) struct Incoming<'a> {
     pub(crate) live: &'a Live,
     pub(crate) row: &'a ChannelEvent,
     pub(crate) event: &'a Event,
-    /// True if an earlier message of the same person is waiting for the chat's queue. Messages for the model must not overtake it.
+    /// True if an earlier message of the same person is waiting for the chat's queue, which messages for the model must not overtake.
     pub(crate) is_behind: bool,
 }
 
 impl Incoming<'_> {
-    /// The target of an answer to the event.
+    /// Returns the target of an answer to the event.
     pub(crate) fn target(&self, user: Option<&User>) -> Target {
         Target {
             conversation: self.event.conversation.id.clone(),
@@ -60,14 +61,14 @@ impl Incoming<'_> {
         }
     }
 
-    /// An immediate answer, translated into the language.
+    /// Creates an immediate answer, translated into the language.
     pub(crate) fn say(&self, user: Option<&User>, language: Language, text: &str) -> Handled {
         let text = language.translated(text);
         let payloads = parts(&*self.live.platform, &Styled::plain(&text), "…");
         Handled::Done(Vec::new(), self.rows(user, payloads))
     }
 
-    /// The rows of an immediate answer.
+    /// Creates the rows of an immediate answer.
     pub(crate) fn rows(&self, user: Option<&User>, payloads: Vec<Payload>) -> Vec<NewOutgoing> {
         self.target(user).rows(self.live.account.id, &format!("said/{}", self.row.id), payloads)
     }
@@ -183,7 +184,7 @@ impl Inner {
         self.post(incoming, &user, message).await
     }
 
-    /// The user that a sender is linked with.
+    /// Returns the user that a sender is linked with.
     pub(crate) async fn linked(&self, incoming: &Incoming<'_>) -> Result<Option<User>> {
         let Incoming { live, event, .. } = incoming;
         match self.store.linked_user(&live.account, &event.sender.id).await? {
@@ -206,7 +207,7 @@ impl Inner {
                 let language = user.as_ref().map_or(Language::English, |user| self.chats.language(user.id));
                 let name = name.unwrap_or_default();
                 let text = format!(
-                    "You are linked as {name}. What you write here goes to your own chat; /help shows what works."
+                    "You are linked as {name}. What you write here goes to your own chat; /help lists the commands."
                 );
                 incoming.say(user.as_ref(), language, &text)
             }
@@ -223,7 +224,7 @@ impl Inner {
         })
     }
 
-    /// Forgets a conversation that the bot was removed from.
+    /// Deletes the record of a conversation that the bot was removed from.
     pub(crate) async fn close(&self, live: &Live, conversation: &str) -> Result<()> {
         let bound = self.store.channel_binding(live.account.id, conversation).await?;
         self.store.close_conversation(&live.account, conversation).await?;
@@ -263,12 +264,12 @@ impl Inner {
             }
             (true, true, _) => "Write /group on, /group off, or /group use with the title of a group.",
         };
-        // The reply is recorded without a user, because messages for users are not sent to a group that is off.
+        // The reply is recorded without a user, because messages for users are not sent to a group that is turned off.
         Ok(incoming.say(None, self.chats.language(user.id), text))
     }
 }
 
-/// The text after a command's word; `None` for another command.
+/// Returns the text after a command's word; `None` if the text is another command.
 pub(crate) fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(word)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())

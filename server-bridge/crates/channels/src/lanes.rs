@@ -1,4 +1,5 @@
-//! Lines of work: the messages of one person in one conversation, or the messages to one conversation. Each line has at most one task.
+//! Lines of work (lanes). A line is the messages from one person in one conversation, or the messages to one conversation. Each line has at most one
+//! task.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::ChannelLane;
 use tokio::sync::Notify;
 
-/// The lines that have a task. Cheap to clone; every clone is the same.
+/// The lines that have a task. Cheap to clone; all clones share the same state.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
-    /// The lines; true for a line that was requested again while its task ran.
+    /// The lines that have a task; the value is true if the line was requested again while its task ran.
     busy: Arc<Mutex<HashMap<ChannelLane, bool>>>,
     wake: Arc<Notify>,
 }
@@ -21,7 +22,7 @@ pub(crate) struct Working {
 }
 
 impl Lanes {
-    /// Creates an empty set; `wake` is notified when the task of a line ends that was requested again.
+    /// Creates an empty set; `wake` is notified when a task ends whose line was requested again in the meantime.
     pub(crate) fn new(wake: &Arc<Notify>) -> Self {
         Self { busy: Arc::default(), wake: Arc::clone(wake) }
     }

@@ -1,4 +1,4 @@
-//! Channels: people use their chats from messengers. They are the same chats that the page shows.
+//! Channels let people use their chats from messengers. They are the same chats that the page shows.
 //!
 //! ```text
 //!   event ─▶ inbox (committed, then acknowledged) ─▶ sender ─▶ the post, on record ─▶ posted to the user's chat, once
@@ -13,19 +13,19 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `house` | the shared state: accounts that have a task, services |
+//! | `house` | the shared state: accounts that have a task, and services |
 //! | `service` | [`Channels`]: listing, changing, testing accounts; links |
 //! | `document` | the settings of accounts, and their check |
 //! | `supervisor` | a task for each account, which connects it and reconnects |
 //! | `pace` | the pauses before the next try |
-//! | `lanes` | one task for each line of work |
+//! | `lanes` | lines of work, each with at most one task |
 //! | `work` | the task that starts the tasks of the lines |
 //! | `inbox` | commits arriving events |
-//! | `incoming` | from an event to a message in a chat |
-//! | `posting` | posting a message once |
+//! | `incoming` | turns an event into a message in a chat |
+//! | `posting` | posts each message once |
 //! | `bound` | messages in conversations that are bound to a group of people and agents |
 //! | `bindings` | listing such conversations for the members of the group, and ending their bindings |
-//! | `showing` | the log of the group in such a conversation |
+//! | `showing` | shows the log of the group in such a conversation |
 //! | `gates` | the questions of the group's chains in such a conversation, their answers and outcomes |
 //! | `logs` | the interface to these groups |
 //! | `codes` | codes that link people |

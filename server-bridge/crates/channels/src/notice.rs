@@ -48,9 +48,9 @@ impl About {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notice {
     about: About,
-    /// Names and numbers, which are not translated.
+    /// The listed names and sizes, which are not translated.
     lines: Vec<String>,
-    /// The number of further events that the notice does not name.
+    /// The number of further events that the notice does not list.
     more: usize,
 }
 

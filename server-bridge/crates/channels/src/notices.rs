@@ -26,13 +26,13 @@ use crate::service::Channels;
 /// An event to report.
 struct Fact {
     about: About,
-    /// Identifies the event and its time window, so that it is reported once.
+    /// Identifies the event and its time window, so that the event is reported only once in that window.
     subject: String,
     line: String,
     at_ms: i64,
 }
 
-/// Converts the events of one kind to facts; each subject is reported once per `window_ms`.
+/// Converts events of one kind to [`Fact`]s; each subject is reported once per `window_ms`.
 fn facts(about: About, word: &str, window_ms: i64, troubles: Vec<Trouble>) -> impl Iterator<Item = Fact> {
     troubles.into_iter().map(move |trouble| {
         let Trouble { id, owner, name, at_ms } = trouble;
@@ -49,7 +49,7 @@ impl Inner {
         self.tasks.spawn(async move {
             while !inner.stop.is_cancelled() {
                 if let Err(error) = inner.look_for_notices(started_ms).await {
-                    tracing::error!(%error, "events for the server's notices could not be read; trying again");
+                    tracing::error!(%error, "events for the server's notices could not be read; the server will try again");
                 }
                 inner.pause(inner.around.watch.every).await;
             }
@@ -75,7 +75,7 @@ impl Inner {
             let line = String::new();
             found.push(Fact { about: About::Started, subject, line, at_ms: started_ms });
         }
-        // Runners need some time to reconnect after a server has ended.
+        // Runners need some time to reconnect after a server has started.
         if now_ms - started_ms >= watch.away_ms {
             let away = store.runners_away(from_ms, now_ms - watch.away_ms).await?;
             found.extend(facts(About::RunnerAway, "away", RUNNER_AWAY_AGAIN_MS, away));
@@ -93,12 +93,12 @@ impl Inner {
         Ok(found)
     }
 
-    /// The name of this server if several share a database; otherwise empty.
+    /// Returns the name of this server if several share a database; otherwise an empty text.
     fn place(&self) -> &str {
         self.store.node().unwrap_or_default()
     }
 
-    /// The free space of the disk with the server's data and its size, if too little is free.
+    /// Returns the free space and the size of the disk with the server's data, if too little space is free.
     async fn low_disk(&self) -> Option<String> {
         let home = self.around.watch.home.clone()?;
         let disk = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&home).ok()).await.ok()??;
@@ -149,7 +149,7 @@ impl Inner {
         let (is_on, text) = match wish {
             "on" => (
                 true,
-                "The server's notices are now sent to this conversation, and to no other one of yours. /notices off stops them.",
+                "The server's notices are now sent to this conversation and to none of your other conversations. Write /notices off to stop them.",
             ),
             "off" => (false, "The server's notices are no longer sent to this conversation."),
             _ => return say("Write /notices on or /notices off."),
@@ -165,7 +165,7 @@ impl Inner {
     }
 
     async fn set_notices(&self, user: &User, link: i64, is_on: bool) -> Result<()> {
-        // The user may have been demoted since the request began, so the store checks the role again.
+        // The user may have lost the administrator role since the request began, so the store checks the role again.
         let outcome = |text: &'static str| Err(Error::refused("forbidden", text));
         let links = self.store.channel_links(user.id, false).await?;
         let Some(known) = links.into_iter().find(|known| known.id == link) else {
@@ -191,7 +191,8 @@ impl Inner {
 }
 
 impl Channels {
-    /// Sends the server's notices to the conversation of this link of an administrator, and to no other of their conversations; or stops that.
+    /// Sends the server's notices to the conversation of this link of an administrator, and to none of their other conversations, or stops sending
+    /// them.
     ///
     /// # Errors
     /// [`Error::Refused`] if the user is not an administrator or has no such link, or if bots can only reply on its messenger.

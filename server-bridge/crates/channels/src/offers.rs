@@ -15,18 +15,18 @@ pub(crate) struct Offer {
     pub(crate) buttons: Vec<Button>,
     /// The stored record of each choice.
     pub(crate) presses: Vec<NewPress>,
-    /// Lines with numbers; empty if the messenger has buttons.
+    /// The choices as numbered lines; empty if the messenger has buttons.
     pub(crate) numbers: String,
 }
 
 impl Inner {
-    /// The time until which a question that is asked now can be answered, in Unix milliseconds.
+    /// Returns the time until which a question that is asked now can be answered, in Unix milliseconds.
     pub(crate) fn ask_until_ms(&self) -> i64 {
         self.store.now_ms() + ASK_PATIENCE_MS
     }
 }
 
-/// Creates the choices, numbered from `first` on, each with its own token. They are valid until this time, in Unix milliseconds.
+/// Creates the choices, numbered from `first` on, each with its own token. They are valid until `until_ms`, in Unix milliseconds.
 pub(crate) fn offer(
     platform: &dyn Platform,
     language: Language,

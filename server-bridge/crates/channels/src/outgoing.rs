@@ -3,8 +3,8 @@
 //! | the messenger … | next step |
 //! |---|---|
 //! | accepted the message | the next message, after the messenger's pause |
-//! | was not reached, or requires a pause | the same message again, later; this does not count as a try |
-//! | did not confirm | the same message again with the same key, 20 tries at most; without keys once more, with a mark |
+//! | could not be reached, or requires a pause | the same message again, later; this does not count as a try |
+//! | did not confirm | the same message again with the same key, at most 20 tries; without keys, once more with a mark |
 //! | refuses the message | it is not sent, and the reason is recorded. An answer that cannot replace its draft is sent as a new message |
 
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub(crate) enum Payload {
 enum Next {
     /// The next message, after the messenger's pause.
     GoOn,
-    /// The same message again, after the usual pause between tries.
+    /// The same message again, after the regular pause between tries.
     Again,
     /// The same message again, after this pause.
     After(Duration),
@@ -66,7 +66,7 @@ enum Tried {
     NoFile(String),
 }
 
-/// The maximum number of tries of a message whose earlier tries have no known outcome.
+/// Returns the maximum number of tries for a message whose earlier tries have no known outcome.
 fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
     match (is_edit, is_keyed) {
         (true, _) => EDIT_TRIES,
@@ -78,10 +78,10 @@ fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
 /// The prefix of the `source` of answers.
 pub(crate) const ANSWER: &str = "answer/";
 
-/// The prefix of the `source` of entries of a group's log; the mark of the binding follows.
+/// The prefix of the `source` of entries of a group's log; the binding's mark follows it.
 pub(crate) const LOG: &str = "log/";
 
-/// The mark of the binding that a row belongs to, if it shows the log of a group.
+/// Returns the mark of the binding that a row belongs to, if the row shows the log of a group.
 fn mark_of(row: &Outgoing) -> Option<&str> {
     row.source.strip_prefix(LOG)?.split('/').next()
 }
@@ -89,7 +89,7 @@ fn mark_of(row: &Outgoing) -> Option<&str> {
 /// The prefix of the `source` of drafts.
 const DRAFT: &str = "draft/";
 
-/// True for the part of an answer that replaces its draft. If the edit fails, the part is sent as a new message.
+/// Returns true for the part of an answer that replaces its draft. If the edit fails, the part is sent as a new message.
 fn must_arrive(row: &Outgoing) -> bool {
     row.edit_of.is_some() && row.source.starts_with(ANSWER)
 }
@@ -101,7 +101,7 @@ impl Inner {
         let mut is_of_log = false;
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
-            // A killed server may have sent something just before this server started.
+            // A server process that was killed may have sent something just before this one started.
             let distance = Duration::from_millis(live.platform.caps().send_every_ms);
             self.pause(distance.saturating_sub(self.begun.elapsed())).await;
             let Some(row) = self.store.next_outgoing(lane).await? else {
@@ -147,7 +147,7 @@ impl Inner {
         if let Some(user) = row.user
             && !self.store.may_reach(&live.account, user, &row.conversation, row.is_group).await?
         {
-            let why = "the person is no longer linked, or the group is off";
+            let why = "the person is no longer linked, or the group is turned off";
             return self.give_up(live, row, why).await;
         }
         if let Some(mark) = mark_of(row)
@@ -164,7 +164,7 @@ impl Inner {
                     user
                 }
                 _ => {
-                    let why = "the user is no longer an administrator, or wants no notices here";
+                    let why = "the user is no longer an administrator, or has turned notices off in this conversation";
                     return self.give_up(live, row, why).await;
                 }
             };
@@ -175,7 +175,7 @@ impl Inner {
             return self.send_anew(row, false).await;
         }
         if is_edit && row.edited_id.is_none() {
-            return self.give_up(live, row, "the message that it replaces was not sent").await;
+            return self.give_up(live, row, "the message that it was to replace was never sent").await;
         }
         let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_keyed);
         if !self.store.begin_send(row.id, is_unsure).await? {
@@ -208,7 +208,7 @@ impl Inner {
                     platform.send(&to, message, &reply, &row.send_key).await.map(|sent| sent.id)
                 }
                 (Payload::File { .. } | Payload::Notice { .. }, _) => {
-                    Err(Failure::Message("this is not a message".to_owned()))
+                    Err(Failure::Message("this row is not a message".to_owned()))
                 }
             }
         };
@@ -246,7 +246,7 @@ impl Inner {
         Ok(Next::GoOn)
     }
 
-    /// Records that a row is not sent.
+    /// Records that a row will not be sent.
     async fn give_up(&self, live: &Live, row: &Outgoing, why: &str) -> Result<Next> {
         let (channel, source) = (&live.account.name, &row.source);
         if source.starts_with(DRAFT) {

@@ -9,12 +9,12 @@ use crate::limits::{FAST_END, FAST_ENDS, RECONNECT_MAX, RECONNECT_MIN, STEADY};
 pub(crate) struct Pace {
     /// The last pause, without jitter.
     last: Duration,
-    /// The number of connections in a row that ended soon after they began.
+    /// The number of consecutive connections that ended soon after they began.
     fast_ends: u32,
 }
 
 impl Pace {
-    /// The pause after a connection that lasted this long. `jitter` is between 0 and 1.
+    /// Returns the pause after a connection that lasted this long. `jitter` is between 0 and 1.
     pub(crate) fn ended(&mut self, lasted: Duration, jitter: f64) -> Duration {
         self.fast_ends = if lasted < FAST_END { self.fast_ends + 1 } else { 0 };
         if lasted >= STEADY {
@@ -28,7 +28,7 @@ impl Pace {
         self.next(jitter)
     }
 
-    /// The pause after a failed try: each pause is twice as long as the one before. `jitter` is between 0 and 1.
+    /// Returns the pause after a failed try; each pause is twice as long as the one before. `jitter` is between 0 and 1.
     pub(crate) fn next(&mut self, jitter: f64) -> Duration {
         self.last = (self.last * 2).clamp(RECONNECT_MIN, RECONNECT_MAX);
         // Randomly between half of the pause and the whole pause, so that many accounts do not connect at the same moment.

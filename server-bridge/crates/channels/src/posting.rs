@@ -1,4 +1,4 @@
-//! Posts a person's messages to their chat, each once.
+//! Posts a person's messages to their chat, each exactly once.
 //!
 //! The server records a message before posting it. After a crash, it posts the same text under the same id, and the chat recognizes the
 //! id.
@@ -19,7 +19,7 @@ use crate::house::{Inner, to_json};
 use crate::incoming::{Handled, Incoming};
 use crate::words::with_quotation;
 
-/// The lines of the help in addition to the chat's own commands.
+/// The lines that `/help` shows in addition to the chat's own commands.
 const HELP: &str = "/settings  choose this chat's runner, model and approval mode here\n/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that\n/group use NAME  show the log of a group of people and agents here, and post messages from here to it\n/notices on  get the server's notices here (only for administrators); /notices off stops them";
 
 /// A message to post.
@@ -83,7 +83,7 @@ impl Inner {
         self.post_once(incoming, user, chat, &post).await
     }
 
-    /// Continues with a message whose posting was begun by an earlier try.
+    /// Continues with a message that an earlier try began to post.
     pub(crate) async fn post_again(self: &Arc<Self>, incoming: &Incoming<'_>) -> Result<Handled> {
         let Incoming { row, is_behind, .. } = incoming;
         let post = row.post_json.as_deref().and_then(|json| serde_json::from_str::<Post>(json).ok());
@@ -161,7 +161,7 @@ impl Inner {
         Ok(Handled::Done(answers, incoming.rows(Some(user), payloads)))
     }
 
-    /// The messages that answer a posted message: those that were returned when it was posted, or, if an earlier server posted it, those on
+    /// Returns the messages that answer a posted message: those returned when it was posted, or, if an earlier server process posted it, those on
     /// record.
     pub(crate) async fn answers_to(
         &self,

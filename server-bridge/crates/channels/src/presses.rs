@@ -1,4 +1,4 @@
-//! Handles presses on buttons, by the person who pressed and the choice that the button stands for.
+//! Handles presses on buttons, according to the person who pressed and the choice that the button stands for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Inner {
         Ok(handled)
     }
 
-    /// The recorded choice that a press stands for, if it belongs to this message of this conversation.
+    /// Returns the recorded choice that a press stands for, if it belongs to this message of this conversation.
     pub(crate) async fn known_press(
         &self,
         incoming: &Incoming<'_>,

@@ -11,10 +11,10 @@ use store::Press;
 /// The reply to a button press that has no effect.
 pub(crate) const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
 
-/// The reply to a button press of a person who was not asked.
+/// The reply to a button press by a person who was not asked.
 pub(crate) const FOR_OTHERS: &str = "This question is for somebody else.";
 
-/// A question, or a card of the agent.
+/// A question or a card from an agent.
 pub(crate) struct Question {
     /// The first line of the question.
     pub(crate) title: String,
@@ -27,7 +27,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// The whole question as a text, with more lines below it.
+    /// Renders the whole question as a text, with more lines below it.
     pub(crate) fn text(&self, more: &str) -> Styled {
         match &self.card {
             Some(card) => with_lines(card, more).styled(),
@@ -41,7 +41,7 @@ impl Question {
 pub(crate) struct Setting {
     /// The chat whose setting changes.
     pub(crate) chat: String,
-    /// The command that is posted.
+    /// The command that is posted to the chat.
     pub(crate) command: String,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct GateChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
-    /// A setting of a chat.
+    /// A change to a setting of a chat.
     Setting(Setting),
     /// An answer to a gate of a group.
     Gate(GateChoice),
@@ -69,13 +69,13 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
-    /// The choice that a recorded press stands for; `None` if a later version recorded it.
+    /// Reads the choice that a recorded press stands for; `None` if a later version recorded it.
     pub(crate) fn of(press: &Press) -> Option<Self> {
         serde_json::from_str(&press.reply_json).ok()
     }
 }
 
-/// A card with more lines below it, such as the numbers to answer with, or the answer.
+/// Adds lines below a card, such as the numbers to answer with, or the answer.
 pub(crate) fn with_lines(card: &Card, lines: &str) -> Card {
     let mut card = card.clone();
     if !lines.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Accounts on messengers and links with them: listing, changing and testing them.
+//! Lists, changes and tests accounts on messengers and the links with them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::limits::{CODE_LIFETIME_MS, SEND_TIMEOUT};
 use crate::logs::GroupLogs;
 use crate::views;
 
-/// The channels of all users. Cheap to clone; every clone is the same.
+/// The channels of all users. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Channels(pub(crate) Arc<Inner>);
 
@@ -46,12 +46,12 @@ impl Channels {
         let _ = self.0.logs.set(groups);
     }
 
-    /// Wakes the work task: this node has become, or is no longer, the home of a user, or something in a group changed.
+    /// Wakes the work task, because this node has become, or is no longer, the home of a user, or because something in a group changed.
     pub fn look(&self) {
         self.0.wake.notify_one();
     }
 
-    /// The owner of an account; `None` if there is none.
+    /// Returns the owner of an account; `None` if there is no such account.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -59,7 +59,7 @@ impl Channels {
         Ok(self.0.store.channel_by_id(account).await?.map(|account| account.user))
     }
 
-    /// Ends all connections. Unfinished work stays on record, and the next server continues it.
+    /// Ends all connections. Unfinished work stays on record, and the next server process continues it.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -67,7 +67,7 @@ impl Channels {
         self.0.lock_subscription().take();
     }
 
-    /// The accounts that a user may link to, and their links.
+    /// Lists the accounts that a user may link to, and the user's links.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -88,7 +88,7 @@ impl Channels {
     /// Creates an account, or changes the one with this name, and connects it.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what to change; [`Error::Store`].
+    /// [`Error::Refused`], which states what to change; [`Error::Store`].
     pub async fn put(&self, user: &User, name: &str, put: ChannelPut) -> Result<ChannelView> {
         let inner = &self.0;
         store::Name::parse(name)?;
@@ -135,13 +135,13 @@ impl Channels {
     /// [`Error::Refused`] if the user has no account with this name.
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
         if self.0.store.remove_channel(user.id, name).await?.is_none() {
-            return Err(Error::refused("not_found", format!("you have no channel {name:?} of your own")));
+            return Err(Error::refused("not_found", format!("you do not own a channel named {name:?}")));
         }
         self.0.audit(Some(&user.name), "channel.remove", name, "ok").await;
         self.0.sync().await
     }
 
-    /// Asks the messenger who the account is.
+    /// Asks the messenger for the account's name, which checks its credentials.
     ///
     /// # Errors
     /// [`Error::Store`] for an account that the user may not link to.
@@ -163,7 +163,8 @@ impl Channels {
         })
     }
 
-    /// Creates a code that links the person who sends it with this user. It is valid once, for 10 minutes; an earlier code becomes invalid.
+    /// Creates a code that links the person who sends it with this user. The code can be used once within 10 minutes; an earlier code becomes
+    /// invalid.
     ///
     /// # Errors
     /// [`Error::Store`] for an account that the user may not link to.
@@ -177,7 +178,7 @@ impl Channels {
         Ok(ChannelCode { code: code.to_string(), expires_at, connected_as })
     }
 
-    /// Removes a link of the user, or one with an account of the user.
+    /// Removes one of the user's own links, or a link with an account that the user owns.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is no such link.
@@ -189,7 +190,7 @@ impl Channels {
         Ok(())
     }
 
-    /// Handles a delivery to an account's own address, for messengers that deliver by HTTP; returns the body of the answer.
+    /// Handles a delivery to an account's own address, for messengers that deliver by HTTP; returns the body of the response.
     ///
     /// # Errors
     /// [`Error::Refused`]: `not_found` for an account that is not connected, `unauthorized` for a wrong signature, `invalid`, and

@@ -15,7 +15,7 @@ use crate::house::{Inner, Live};
 use crate::limits::{LANES, LOG_ENTRIES, LOG_TEXT_MAX_CHARS, LOG_WAITING};
 use crate::outgoing::LOG;
 
-/// The text of an entry for people: the author, then the text; the author is on a separate line if the text has several lines.
+/// Returns the text of an entry as shown to people: the author, then the text; the author is on a separate line if the text has several lines.
 fn entry_text(entry: &EntryToShow, language: Language, rest: &str) -> Styled {
     let text = match entry.kind {
         EntryKind::Agent => Styled::markdown(&entry.text),
@@ -46,7 +46,7 @@ impl Inner {
             let group = binding.group;
             // An error of one group must not hold up the others.
             if let Err(error) = self.show_log(&live, binding).await {
-                tracing::error!(%error, group, "the log of a group could not be shown; it is tried again");
+                tracing::error!(%error, group, "the log of a group could not be shown; the server will try again");
             }
         }
         Ok(())
@@ -57,11 +57,11 @@ impl Inner {
         let Some(bound) = self.holds(live, binding).await? else { return Ok(()) };
         let binding = &bound.binding;
         let language = self.chats.language(bound.owner.id);
-        // The entries about a gate are written before the gate opens. So the gates are read first: the entries are then read too.
+        // The entries about a gate are written before the gate opens, so reading the gates first guarantees that those entries are read too.
         let gates = logs.open_gates(binding.group, binding.shown_gate).await?;
         let entries = self.store.entries_to_show(binding, LOG_ENTRIES, LOG_TEXT_MAX_CHARS).await?;
         let has_more = i64::try_from(entries.len()).is_ok_and(|count| count >= LOG_ENTRIES);
-        // The entries that follow from an answer are written after it. So the answers are read after the log, and shown before it.
+        // The entries that follow from an answer are written after it, so the answers are read after the log, and shown before it.
         let ended = self.store.ended_questions(binding).await?;
         let target = Target::unasked(&binding.conversation, true, None);
         let rest = self.rest_of_log(binding.group, language);
@@ -90,7 +90,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if a message of a log may be sent: its binding is the conversation's current binding, and is valid.
+    /// Returns true if a message of a log may be sent: its binding is the conversation's current one, and is valid.
     pub(crate) async fn is_still_bound(&self, live: &Live, row: &Outgoing, mark: &str) -> Result<bool> {
         let binding = self.store.channel_binding(row.account_id, &row.conversation).await?;
         match binding.filter(|binding| binding.mark == mark) {
@@ -99,7 +99,7 @@ impl Inner {
         }
     }
 
-    /// The text that replaces the rest of a long entry.
+    /// Returns the text that replaces the rest of a long entry.
     fn rest_of_log(&self, group: i64, language: Language) -> String {
         let text = match &self.around.public_url {
             Some(base) => format!("… The rest is on the page: {base}/#/groups/{group}"),

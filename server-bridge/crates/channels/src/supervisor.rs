@@ -1,4 +1,4 @@
-//! A task for each account, which connects, waits when the connection ends, and reconnects, as long as the account is enabled.
+//! Runs a task for each enabled account, which connects, waits when the connection ends, and reconnects.
 //!
 //! ```text
 //!   connecting ─▶ connected ─▶ down ─(1 s … 60 s)─▶ connecting
@@ -80,7 +80,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Connects an account again and again, until its task is ended.
+    /// Connects an account and reconnects it, until its task is stopped.
     async fn keep_connected(self: Arc<Self>, live: Live) {
         let inbox = AccountInbox::new(&self, &live);
         let mut pace = Pace::default();
@@ -89,7 +89,7 @@ impl Inner {
             let begun = Instant::now();
             let run = AssertUnwindSafe(live.platform.run(&inbox, &live.stop)).catch_unwind();
             let end = tokio::select! {
-                end = run => end.unwrap_or_else(|_| End::Lost("the connection failed; the server's log says why".to_owned())),
+                end = run => end.unwrap_or_else(|_| End::Lost("the connection failed; see the server's log for the reason".to_owned())),
                 () = live.stop.cancelled() => End::Stopped,
             };
             if live.stop.is_cancelled() {

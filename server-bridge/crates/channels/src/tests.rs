@@ -1,4 +1,4 @@
-//! Channels over chats with a scripted model, and a messenger in this process that can fail in every way.
+//! Tests channels with a scripted model, and a messenger in this process that can fail in every way.
 
 mod asks;
 mod bound;
@@ -30,10 +30,10 @@ use crate::limits::DRAFT_AFTER;
 use crate::{Channels, Surroundings};
 use messenger::{KINDS, Messenger};
 
-/// The deadline for everything in these tests.
+/// The deadline for each wait in these tests.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// How long the files of one message may take.
+/// The time limit for storing the files of one message.
 const MEDIA_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Waits until `look` finds something.
@@ -163,7 +163,7 @@ impl World {
     /// Waits until all arrived events have been handled and all messages have been sent.
     async fn rests(&self) {
         until("nothing is on its way", async || {
-            // In the order in which work moves from one stage to the next.
+            // The stages are checked in the order in which work moves through them.
             let is_at_rest = self.messenger.is_delivered()
                 && self.store.inbox_lanes(1).await.unwrap().is_empty()
                 && self.store.outbox_lanes(1).await.unwrap().is_empty();

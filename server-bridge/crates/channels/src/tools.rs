@@ -32,7 +32,7 @@ impl Channels {
         chats.tools().put(Typed::<Message>::new(self.clone()));
     }
 
-    /// Sends a text to a user's own messengers; returns the names of the channels.
+    /// Sends a text to a user's own messengers; returns the names of the channels used.
     async fn message(&self, user: &User, text: &str, channel: &str) -> Result<Vec<String>> {
         let inner = &self.0;
         if text.trim().is_empty() || text.len() > MESSAGE_MAX_BYTES {

@@ -12,10 +12,10 @@ use crate::document::Document;
 use crate::house::Status;
 use crate::limits::BINDING_ID_DIGITS;
 
-/// The beginning of the paths that messengers deliver to.
+/// The prefix of the paths that messengers deliver to.
 pub(crate) const DELIVERIES: &str = "/api/v1/channel-deliveries/";
 
-/// The view of a kind of messenger.
+/// Creates the view of a kind of messenger.
 pub(crate) fn kind(kind: &Kind) -> ChannelKind {
     let setup = |setup: &platforms::Setup| ChannelSetup {
         key: setup.key.to_owned(),
@@ -31,12 +31,12 @@ pub(crate) fn kind(kind: &Kind) -> ChannelKind {
     }
 }
 
-/// True if an account's messenger is one that this version knows, so that it may deliver.
+/// Returns true if this version knows the account's messenger, so that deliveries for the account can be accepted.
 pub(crate) fn delivers(kinds: &[Kind], account: &ChannelAccount) -> bool {
     kinds.iter().any(|kind| kind.name == account.kind)
 }
 
-/// The view of an account; only its owner sees its settings.
+/// Creates the view of an account; only its owner sees its settings.
 pub(crate) fn account(
     account: &ChannelAccount,
     is_own: bool,
@@ -76,7 +76,7 @@ pub(crate) fn account(
     }
 }
 
-/// The view of a link.
+/// Creates the view of a link.
 pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
     ChannelLinkView {
         id: link.id,
@@ -90,14 +90,14 @@ pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
     }
 }
 
-/// The id of a binding for clients. It does not reveal the mark, with which a client could keep its messages from being shown.
+/// The id of a binding for clients. The id does not reveal the mark, because a client that knew the mark could keep its messages from being shown.
 pub(crate) fn binding_id(binding: &ChannelBinding) -> String {
     let mut id = hex(&Sha256::digest(&binding.mark));
     id.truncate(BINDING_ID_DIGITS);
     id
 }
 
-/// The view of a conversation that is bound to a group.
+/// Creates the view of a conversation that is bound to a group.
 pub(crate) fn binding(
     kinds: &[Kind],
     account: &ChannelAccount,

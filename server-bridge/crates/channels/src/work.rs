@@ -23,7 +23,7 @@ impl Inner {
                 let pause = match inner.beat(&mut is_begun, &mut purged_ms).await {
                     Ok(()) => LONGEST_SLEEP,
                     Err(error) => {
-                        tracing::error!(%error, "the channels could not be processed; trying again");
+                        tracing::error!(%error, "the channels could not be processed; the server will try again");
                         RETRY_PAUSE
                     }
                 };
@@ -82,7 +82,7 @@ impl Inner {
             tokio::select! {
                 worked = inner.work_on(&lane) => {
                     if let Err(error) = worked {
-                        tracing::error!(%error, "messages of a channel could not be processed; trying again");
+                        tracing::error!(%error, "messages of a channel could not be processed; the server will try again");
                         inner.pause(RETRY_PAUSE).await;
                     }
                 }
@@ -102,7 +102,7 @@ impl Inner {
             let _working = working;
             // A try that has begun is finished even when the server stops; otherwise the message would be sent again.
             if let Err(error) = inner.send_all(&lane).await {
-                tracing::error!(%error, "messages of a channel could not be sent; they are tried again");
+                tracing::error!(%error, "messages of a channel could not be sent; the server will try again");
                 inner.pause(RETRY_PAUSE).await;
             }
         });
@@ -126,7 +126,7 @@ impl Inner {
                 if let Some(live) = self.usable(answer.account_id) {
                     // An answer that fails does not hold up the others.
                     if let Err(error) = self.complete(&live, answer).await {
-                        tracing::error!(%error, answer = answer.id, "an answer could not be put into the outbox; it is tried again");
+                        tracing::error!(%error, answer = answer.id, "an answer could not be put into the outbox; the server will try again");
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Composes the text with which an agent is asked.
+//! Composes the text that asks an agent.
 
 use std::fmt::Write as _;
 
@@ -7,23 +7,23 @@ use store::{CallMode, EntryKind, GroupCall, GroupEntry};
 use crate::error::{Error, Result};
 use crate::limits::{ASKING_MAX_BYTES, DIGEST_MAX_BYTES};
 
-/// Refuses a text that is too long to ask an agent with.
+/// Refuses a request to an agent that is too long.
 ///
 /// # Errors
-/// [`Error::Refused`], with what to do instead.
+/// [`Error::Refused`], which states what to do instead.
 pub(crate) fn check_asking(text: &str) -> Result<()> {
     if text.len() > ASKING_MAX_BYTES {
         return Err(Error::invalid(format!(
-            "a message that asks an agent has at most {ASKING_MAX_BYTES} bytes; shorten it, or put the text into a file of its workspace"
+            "a message that asks an agent can have at most {ASKING_MAX_BYTES} bytes; shorten it, or put the text into a file in the agent's workspace"
         )));
     }
     Ok(())
 }
 
-/// The text: the entries of the log since the agent last spoke, with their authors, and the request. Texts of others are enclosed in tags,
-/// which they cannot close, so that they count as information.
+/// Writes the text: the entries of the log since the agent last spoke, with their authors, and the request. Texts of others are enclosed in tags that
+/// those texts cannot close, so that they count as information.
 ///
-/// `files` lists the files that came from the previous step, or those that a step that was handed over has to make; empty if there are none.
+/// `files` lists the files from the previous step, or, if the step was handed over, the files that it has to produce; it is empty if there are none.
 pub(crate) fn text(call: &GroupCall, title: &str, since: &[GroupEntry], files: &str) -> String {
     let group = one_line(title);
     let mut text = match (&call.by_agent, call.mode) {
@@ -58,16 +58,16 @@ pub(crate) fn text(call: &GroupCall, title: &str, since: &[GroupEntry], files: &
         (Some(by), Some(_)) => write!(text, "{files}\n@{by} writes:\n{}", call.request),
         _ => write!(text, "\n{} asks:\n{}", call.asked_by, call.request),
     };
-    // Trimmed as chats store it, because the origin of a turn is recognised by this text.
+    // Trimmed in the same way as chats store it, because the origin of a turn is recognised by this text.
     text.trim_end().to_owned()
 }
 
-/// An agent's answer to another agent, enclosed in tags that the answer cannot close.
+/// Encloses an agent's answer to another agent in tags that the answer cannot close.
 pub(crate) fn quoted(handle: &str, answer: &str) -> String {
     format!("<answer from=\"@{handle}\">\n{}\n</answer>", answer.trim().replace("</", "<\u{200b}/"))
 }
 
-/// Entries as lines with their authors; only the newest ones if they are too long.
+/// Renders entries as lines with their authors; only the newest ones if all would be too long.
 fn digest(entries: &[GroupEntry]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut left = DIGEST_MAX_BYTES;

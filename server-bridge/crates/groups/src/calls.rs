@@ -1,4 +1,4 @@
-//! One call, from asking to the answer.
+//! Carries out one call, from asking the agent to its answer.
 //!
 //! ```text
 //!   may the person still ask? ─▶ can the machine be used? ─▶ are the files there? ─▶ text and chat on record
@@ -41,7 +41,7 @@ enum Ready {
 }
 
 impl Inner {
-    /// Carries out everything that can be done for a call now.
+    /// Takes all steps of a call that are possible now.
     pub(crate) async fn work_on_call(&self, call: &GroupCall) -> Result<Progress> {
         if call.is_unwanted {
             return self.stop_call(call).await;
@@ -71,7 +71,7 @@ impl Inner {
         match self.store.group(user, call.group_id).await {
             Ok(group) if group.access >= Access::Member => {}
             Ok(_) | Err(store::Error::NotFound { .. }) => {
-                return never("the person who asked may no longer ask agents in this group");
+                return never("the person who asked no longer has permission to ask agents in this group");
             }
             Err(error) => return Err(error.into()),
         }
@@ -156,7 +156,7 @@ impl Inner {
             Err(error) if error.kind() == "internal" => {
                 tracing::error!(%error, "a call of an agent could not be posted");
                 return self
-                    .fail(call, "the server could not ask the agent; the server's log has the reason")
+                    .fail(call, "the server could not ask the agent; see the server's log for the reason")
                     .await;
             }
             Err(error) => return self.fail(call, &error.message()).await,
@@ -216,11 +216,11 @@ impl Inner {
                 let why = call.turn_error.as_deref().unwrap_or("its answer was interrupted");
                 self.fail(call, why).await
             }
-            None => self.fail(call, "its answer was taken back").await,
+            None => self.fail(call, "its answer was undone").await,
         }
     }
 
-    /// The last text of a call's answer.
+    /// Returns the last text of a call's answer.
     async fn answer(&self, call: &GroupCall) -> Result<String> {
         let Some(shown) = call.message else { return Ok(String::new()) };
         let agent = self.store.group_agent(call.agent_id).await?;
@@ -247,7 +247,7 @@ impl Inner {
         let call = self.store.group_call(call.id).await?;
         match call.turn_status {
             Some(TurnStatus::Running) => self.cancel_turn(&call).await?,
-            // Cancelling would stop the turn before it in the queue.
+            // Cancelling now would stop the turn that is ahead of this one in the queue.
             Some(TurnStatus::Queued) => return Ok(Progress::None),
             _ => {}
         }
@@ -281,19 +281,19 @@ impl Inner {
 
     async fn end(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<Progress> {
         self.carrier.forget(call.id);
-        // Read again, to get the tokens and cost of the call's turn.
+        // The call is read again to get the tokens and the cost of its turn.
         let call = self.store.group_call(call.id).await?;
         let is_ended = self.store.end_call(&call, end).await?;
         Ok(if is_ended { Progress::Ended } else { Progress::None })
     }
 }
 
-/// The send id under which a call is posted.
+/// Returns the send id under which a call is posted.
 fn send_id(call: &GroupCall) -> String {
     format!("call/{}", call.id)
 }
 
-/// The chat that a call was posted to, for its agent's owner.
+/// Returns the chat that a call was posted to, if the user is the agent's owner.
 pub(crate) fn chat_of(agent: &GroupAgent, user: &User) -> Option<ChatId> {
     agent.chat.clone().filter(|_| agent.owner == user.id)
 }

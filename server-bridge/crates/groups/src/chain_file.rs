@@ -1,4 +1,4 @@
-//! Chains that are defined in a file of a workspace.
+//! Reads chains that are defined in a file of a workspace.
 
 use std::fmt;
 
@@ -16,8 +16,7 @@ use crate::limits::CHAIN_FILE_TIMEOUT;
 use crate::obstacle::Obstacle;
 
 impl Inner {
-    /// The text of a file in the workspace of one of the user's own agents. Files that other users' agents can read are refused, because an
-    /// error quotes the text.
+    /// Reads a text file in the workspace of one of the user's own agents. Other users' agents are refused, because an error quotes the text.
     ///
     /// # Errors
     /// [`Error::Refused`] if the agent is not the user's, its machine cannot be used, or the file is not text of at most [`TEXT_MAX_BYTES`].
@@ -26,7 +25,7 @@ impl Inner {
         let agent = self.agent_named(group, agent).await?;
         if agent.owner != user.id {
             let why =
-                format!("only {} may read a chain from the workspace of @{}", agent.owner_name, agent.handle);
+                format!("only {} can read a chain from the workspace of @{}", agent.owner_name, agent.handle);
             return Err(Error::refused("forbidden", why));
         }
         if !is_output(path) || is_pattern(path) || path.ends_with('/') {
@@ -41,7 +40,7 @@ impl Inner {
         let reading = async {
             let sandbox = self.router.for_user(&sandbox_user(user), &request).await;
             let sandbox = sandbox.map_err(|error| unread(error.kind(), &Obstacle::from(error)))?;
-            // One byte more than the limit is read, to notice that a file is too large.
+            // One byte more than the limit is read, so that a file that is too large is noticed.
             let path = below(&agent.folder, path);
             let read = sandbox.read_beginning(path.as_bytes(), TEXT_MAX_BYTES as u64 + 1).await;
             read.map_err(|error| unread(error.kind(), &error))

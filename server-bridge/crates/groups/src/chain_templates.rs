@@ -10,17 +10,17 @@ use chains::text;
 
 /// A template of a chain.
 struct Template {
-    /// Its name, the same in all languages.
+    /// The template's name, the same in all languages.
     name: &'static str,
-    /// Its name for people.
+    /// The template's title, as shown to people.
     title: &'static str,
-    /// The purpose of the chain, as the end of a sentence.
+    /// The result of the chain, as a phrase that completes a sentence.
     what: &'static str,
-    /// Its definition as text.
+    /// The definition of the chain, as text.
     text: &'static str,
 }
 
-/// All templates in a language.
+/// Returns all templates in a language.
 pub(crate) fn all(language: Language) -> Vec<ChainTemplate> {
     let templates = match language {
         Language::English => en::ALL,
@@ -60,7 +60,7 @@ mod tests {
                 template.name
             );
         }
-        // Everything except the words.
+        // The parts of a template that must be equal in all languages: everything except the words.
         let plan = |template: &ChainTemplate| {
             let mut chain: ChainDraft = template.chain.clone();
             chain.steps.iter_mut().for_each(|step| step.instruction.clear());

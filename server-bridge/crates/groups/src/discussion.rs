@@ -1,7 +1,7 @@
-//! Runs that an agent begins: a discussion of agents in rounds, and a chain of the group.
+//! Begins runs for an agent: a discussion of agents in rounds, or a chain of the group.
 //!
-//! A discussion is a chain in which each round is a series of steps: it is on record, continues after a restart, asks a person if a step
-//! fails, and has a budget. Beginning one counts as one of the messages that agents may exchange without a person.
+//! A discussion is a chain in which each round is a series of steps, so it is on record, continues after a restart, asks a person if a step fails,
+//! and has a budget. Beginning one counts as one of the messages that agents may exchange without a person.
 
 use agent::approval::Mode;
 use agent::tool::{AgentTurn, Failure};
@@ -19,7 +19,7 @@ use crate::rights::Action;
 use crate::talk::{Speaker, key_of};
 use crate::views;
 
-/// The run that an agent begins.
+/// The kind of run that an agent begins.
 pub(crate) enum Begins<'a> {
     /// A discussion of these agents, in rounds.
     Discussion {
@@ -38,7 +38,7 @@ impl Inner {
     /// Begins a run for an agent, once for the same words of its turn; returns the group and the run.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what the agent should do instead.
+    /// [`Error::Refused`], which states what the agent should do instead.
     pub(crate) async fn begin_for(
         &self,
         turn: &AgentTurn<'_>,
@@ -50,9 +50,7 @@ impl Inner {
         let group = speaker.agent.group_id;
         self.group_for(&speaker.user, group, Action::RunChain).await?;
         if request.trim().is_empty() || request.len() > REQUEST_MAX_BYTES {
-            return Err(Error::invalid(format!(
-                "say what it is about, in at most {REQUEST_MAX_BYTES} bytes"
-            )));
+            return Err(Error::invalid(format!("describe the topic, in at most {REQUEST_MAX_BYTES} bytes")));
         }
         if self.root_call(&speaker.origin).await?.is_some_and(|root| root.run_id.is_some()) {
             return Err(Error::invalid(
@@ -116,7 +114,7 @@ impl Inner {
         Ok((group, run))
     }
 
-    /// The steps of a discussion: in each round, each agent speaks once and knows everything said before.
+    /// Returns the steps of a discussion: in each round, each agent speaks once and knows everything said before.
     async fn discussion(
         &self,
         speaker: &Speaker,
@@ -126,14 +124,17 @@ impl Inner {
     ) -> Result<ChainDraft> {
         if !(2..=DISCUSSION_AGENTS).contains(&agents.len()) || !(1..=DISCUSSION_ROUNDS).contains(&rounds) {
             return Err(Error::invalid(format!(
-                "a discussion has 2 to {DISCUSSION_AGENTS} agents and 1 to {DISCUSSION_ROUNDS} rounds"
+                "a discussion needs 2 to {DISCUSSION_AGENTS} agents and 1 to {DISCUSSION_ROUNDS} rounds"
             )));
         }
         let mut handles: Vec<String> = Vec::new();
         for agent in agents {
             let agent = self.asked_agent(speaker, agent).await?;
             if handles.contains(&agent.handle) {
-                return Err(Error::invalid(format!("@{} is named twice", agent.handle)));
+                return Err(Error::invalid(format!(
+                    "@{} is listed twice; list each agent once",
+                    agent.handle
+                )));
             }
             handles.push(agent.handle);
         }

@@ -17,10 +17,10 @@ use crate::house::Inner;
 use crate::limits::{WORKSPACE_ANSWER_TIMEOUT, WORKSPACE_FILES};
 use crate::obstacle::Obstacle;
 
-/// The permission bits of a created folder.
+/// The permission bits of a folder that this module creates.
 const FOLDER_MODE: u32 = 0o755;
 
-/// The permission bits of a created document.
+/// The permission bits of a document that this module creates.
 const FILE_MODE: u32 = 0o644;
 
 /// The workspace of an agent on a machine that is connected.
@@ -39,7 +39,7 @@ pub(crate) struct Made {
     pub(crate) files: Vec<String>,
 }
 
-/// The entry that has the name of a document.
+/// The entry found under the name of a document.
 enum Seen {
     /// A file of this size in bytes.
     Present(u64),
@@ -50,7 +50,7 @@ enum Seen {
 }
 
 impl Inner {
-    /// The workspace of an agent of this owner.
+    /// Opens the workspace of an agent of this owner.
     ///
     /// # Errors
     /// [`Error::Refused`] if its machine cannot be used now.
@@ -85,7 +85,7 @@ impl Inner {
 }
 
 impl Workspace {
-    /// The current state of the workspace; `made` names the documents that the request created.
+    /// Returns the current state of the workspace; `made` lists the documents that the request created.
     ///
     /// # Errors
     /// [`Error::Refused`] if the folder cannot be used.
@@ -112,7 +112,7 @@ impl Workspace {
     /// Creates the folder and the missing documents, and lists them in `made`, even if an error follows.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what could not be created, and why.
+    /// [`Error::Refused`], which states what could not be created, and why.
     pub(crate) async fn make(&self, files: &[WorkspaceFile], made: &mut Made) -> Result<()> {
         let root = self.make_folder(made).await?;
         for WorkspaceFile { name, text } in files {
@@ -141,7 +141,7 @@ impl Workspace {
         self.root().await?.ok_or_else(gone)
     }
 
-    /// The folder's path without links; `None` if it does not exist.
+    /// Returns the folder's path without links; `None` if the folder does not exist.
     async fn root(&self) -> Result<Option<Vec<u8>>> {
         let path = if self.folder.is_empty() { "." } else { &self.folder };
         let found = within(&self.sandbox, self.sandbox.resolve(path.as_bytes())).await;
@@ -157,7 +157,7 @@ impl Workspace {
         }
     }
 
-    /// Looks up the entry that has the name of a document, in a folder whose path contains no links.
+    /// Looks up the entry under the name of a document, in a folder whose path contains no links.
     async fn look(&self, root: &[u8], name: &str) -> Result<Seen> {
         let path = match root {
             b"." => name.as_bytes().to_vec(),
@@ -216,7 +216,7 @@ impl Workspace {
 
     fn too_old(&self) -> Error {
         let place = self.sandbox.place();
-        let text = format!("the runner {place} is too old to make workspaces; update it");
+        let text = format!("the runner {place} is too old to create workspaces; update it");
         Error::refused("unsupported", text)
     }
 }
@@ -233,7 +233,7 @@ impl From<SandboxError> for Problem {
     }
 }
 
-/// Waits for the answer of a machine, with a timeout.
+/// Waits for the response of a machine, with a timeout.
 async fn within<T>(
     sandbox: &Sandbox,
     answer: impl Future<Output = Result<T, SandboxError>>,
@@ -244,7 +244,7 @@ async fn within<T>(
     }
 }
 
-/// The error of a machine that did not answer in time.
+/// Creates the error for a machine that did not respond in time.
 pub(crate) fn late(place: &str) -> Error {
     Error::refused("unavailable", no_answer(place))
 }
@@ -253,7 +253,7 @@ fn no_answer(place: &str) -> String {
     format!("{place} did not answer in time; try again")
 }
 
-/// True for an error that does not concern the path.
+/// Returns true for a temporary error that does not concern the path.
 fn is_passing(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -269,7 +269,7 @@ fn unreachable(handle: &str, error: RouteError) -> Error {
     let kind = error.kind();
     let obstacle = Obstacle::from(error);
     let next = match obstacle {
-        Obstacle::Now(_) => "; start it, then make the workspace",
+        Obstacle::Now(_) => "; start the runner, then create the workspace",
         Obstacle::Revoked(_) => "; choose another machine for the agent",
         Obstacle::Lasting(_) => "",
     };

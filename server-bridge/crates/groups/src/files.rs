@@ -1,4 +1,4 @@
-//! The files of a call: the work before it is posted and after it is answered, so that the next step gets the files that it needs.
+//! Handles the files of a call, before the call is posted and after it is answered, so that the next step gets the files that it needs.
 
 use api::chain::ChainDraft;
 use chains::prompt::{Arrived, Files, files, wanted};
@@ -14,7 +14,7 @@ use crate::obstacle::Obstacle;
 
 /// The state of a call's files before the call is posted.
 pub(crate) enum Ready {
-    /// The call can be posted, with this text about its files.
+    /// The call can be posted; contains the text about its files.
     Go(String),
     /// The files are on their way, or a machine is offline; contains the reason for people.
     Wait(String),
@@ -22,22 +22,22 @@ pub(crate) enum Ready {
     Never(String),
 }
 
-/// The origin of a step's files.
+/// The step and agent that files come from.
 struct Source {
     /// The step, counted from 0.
     step: usize,
     outputs: Vec<String>,
-    /// The agent that made the files.
+    /// The agent that produced the files.
     agent: GroupAgent,
     run: i64,
 }
 
 impl Inner {
-    /// Brings the files of the previous step to the machine of a call's agent; for a call that was handed over, lists the files that it has to
-    /// make.
+    /// Brings the files of the previous step to the machine of a call's agent; for a call that was handed over, lists the files that its agent has to
+    /// produce.
     pub(crate) async fn files_for(&self, call: &GroupCall, agent: &GroupAgent) -> Result<Ready> {
         if call.mode == Some(CallMode::HandOff) {
-            // The files of the previous step stay with the agent that received them; the agent that continues has to make the outputs of the step.
+            // The files of the previous step stay with the agent that received them; the agent that continues has to produce the outputs of the step.
             let first = self.handed_from(call).await?;
             let outputs = match step_of(&first) {
                 Some(step) => self.outputs(&first, step).await?,
@@ -132,7 +132,7 @@ impl Inner {
         Ok(Ready::Wait(format!("the files of step {} are on their way from {from} to {to}", step + 1)))
     }
 
-    /// Why the machine of an agent cannot be used now.
+    /// Returns why the machine of an agent cannot be used now; `None` if it can.
     async fn away(&self, agent: &GroupAgent) -> Result<Option<Obstacle>> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             let why = format!("the owner of @{} was removed from this server", agent.handle);
@@ -141,8 +141,8 @@ impl Inner {
         self.obstacle(agent, &owner).await
     }
 
-    /// The step before a call's, if its agent, or the one that it handed the step over to, completed it and the step has outputs. If a person
-    /// wrote the text of the step after a failure, there are no files.
+    /// Returns the step before the call's step, if an agent completed it and it has outputs. If a person wrote the step's text after a failure, there
+    /// are no files.
     async fn source(&self, call: &GroupCall) -> Result<Option<Source>> {
         let (Some(run), Some(step)) = (call.run_id, step_of(call).and_then(|step| step.checked_sub(1)))
         else {
@@ -162,7 +162,7 @@ impl Inner {
         Ok(Some(Source { step, outputs, agent, run }))
     }
 
-    /// The outputs of a step of a call's run.
+    /// Returns the outputs that a step of the call's run declares.
     async fn outputs(&self, call: &GroupCall, step: usize) -> Result<Vec<String>> {
         let Some(run) = call.run_id else { return Ok(Vec::new()) };
         let run = self.store.group_run(call.group_id, run).await?;
@@ -170,7 +170,7 @@ impl Inner {
         Ok(draft.steps.get_mut(step).map(|step| std::mem::take(&mut step.outputs)).unwrap_or_default())
     }
 
-    /// The call of the step's own agent, if this call was handed over, however many times; otherwise the call itself.
+    /// Returns the call of the step's own agent if this call was handed over, any number of times; otherwise the call itself.
     async fn handed_from(&self, call: &GroupCall) -> Result<GroupCall> {
         let mut first = call.clone();
         while let Some(parent) = first.parent_id.filter(|_| first.mode == Some(CallMode::HandOff)) {
@@ -208,7 +208,7 @@ impl Inner {
     }
 }
 
-/// The step of a call, counted from 0.
+/// Returns the step of a call, counted from 0.
 fn step_of(call: &GroupCall) -> Option<usize> {
     call.step.and_then(|step| usize::try_from(step).ok())
 }

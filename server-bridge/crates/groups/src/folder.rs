@@ -4,10 +4,10 @@ use chains::check::{is_output, is_pattern};
 
 use crate::error::{Error, Result};
 
-/// Parses a folder into its stored form: without a trailing slash; empty for the whole workspace.
+/// Parses a folder into its stored form, which has no trailing slash and is empty for the whole workspace.
 ///
 /// # Errors
-/// [`Error::Refused`] for a text that is not a relative path below the workspace. The runner checks links.
+/// [`Error::Refused`] for a text that is not a relative path below the workspace. Links are checked later, by the runner.
 pub(crate) fn parsed(text: &str) -> Result<String> {
     let text = text.trim();
     let folder = text.strip_prefix("./").unwrap_or(text);

@@ -1,4 +1,4 @@
-//! The question to a person when agents have reached the limit on messages without a person.
+//! Asks a person whether agents may go on, when they have reached the limit on messages without a person.
 //!
 //! ```text
 //!   a message too many ─▶ refused ─▶ in the last step that began: the step's gate, once its agent has answered
@@ -17,15 +17,15 @@ use crate::house::Inner;
 use crate::known::Known;
 use crate::talk::Speaker;
 
-/// The name of a run that only asks this question; the run of a chain has the chain's name.
+/// The name of a run that only asks this question; other runs have the name of their chain.
 const NAME: &str = "messages";
 
 /// The text with which the agent's message is refused.
-const TOO_MANY: &str = "the agents have reached the limit of messages without a person; a person is now asked if they may go on; end your \
+const TOO_MANY: &str = "the agents have reached the limit on messages without a person; a person is now asked whether they may go on; end your \
 answer with what you have, and say what is still open";
 
 impl Inner {
-    /// Refuses a message beyond the limit, and asks a person once whether the agents may go on.
+    /// Refuses a message beyond the limit, and asks a person, once, whether the agents may go on.
     pub(crate) async fn too_many(&self, speaker: &Speaker, wanted: &str) -> Error {
         let asked = self.ask_to_go_on(speaker, wanted).await;
         self.changed(speaker.agent.group_id).await;

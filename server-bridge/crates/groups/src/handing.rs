@@ -1,12 +1,12 @@
 //! Hands files over from the agent of one step to the agent of the next one, from machine to machine, through the server.
 //!
 //! ```text
-//!   a step ends ─▶ are its outputs there? ─▶ … ─▶ the next step's call ─▶ row on record
+//!   a step ends ─▶ do its outputs exist? ─▶ … ─▶ the next step's call ─▶ row on record
 //!        ─▶ read on one machine ─┬─▶ written on the other one, under another name ─▶ read back, the same hash? ─▶ renamed into place ─▶ row ended
 //!                                └─▶ listing, hash
 //! ```
-//! No file is in memory as a whole: pieces of at most 64 KiB pass through. If the server dies in between, the hand-over is repeated from its
-//! row: incomplete files are removed, and a directory that is in its place already is recognized by its hash.
+//! No file is held in memory as a whole: pieces of at most 64 KiB pass through. If the server dies in between, the hand-over is repeated from its
+//! row: incomplete files are removed, and a directory that is already in place is recognized by its hash.
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `relay` | joins the archives of the outputs into one archive while they pass through |
 //! | `find` | finds the outputs on a machine |
 //! | `pass` | one hand-over, from reading to renaming |
-//! | `carrier` | the tasks that do this work, in parallel to the worker |
+//! | `carrier` | the tasks that do this work, in parallel with the worker |
 //! | `fault` | the reasons why finding or handing over failed |
 
 mod carrier;

@@ -25,9 +25,9 @@ pub(crate) struct Inner {
     pub(crate) tell: Tell,
     /// Wakes the worker.
     pub(crate) wake: Arc<Notify>,
-    /// Hands files over.
+    /// The tasks that hand files over.
     pub(crate) carrier: Carrier,
-    /// Notifies its receivers whenever the worker has changed something.
+    /// Notifies receivers whenever the worker has changed something.
     pub(crate) moved: watch::Sender<()>,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -67,7 +67,7 @@ impl Inner {
         user.ok_or_else(|| Error::refused("not_found", format!("there is no user {name:?} on this server")))
     }
 
-    /// Why the machine of an agent of this owner cannot be used now; `None` if it can.
+    /// Returns why the machine of an agent of this owner cannot be used now; `None` if it can.
     ///
     /// # Errors
     /// [`Error::Store`].

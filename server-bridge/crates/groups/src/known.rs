@@ -14,7 +14,7 @@ pub(crate) struct Known {
     pub(crate) calls: Vec<GroupCall>,
     pub(crate) gates: Vec<GateRow>,
     pub(crate) handovers: Vec<HandOver>,
-    /// The tokens that agents used which the run's agents asked, and their cost.
+    /// The tokens used by other agents that the run's agents asked, and the cost of these tokens.
     by_others: (i64, i64),
     of_calls: Vec<Call>,
     of_gates: Vec<Gate>,
@@ -51,7 +51,7 @@ impl Known {
         })
     }
 
-    /// The run in the form that crate `chains` uses.
+    /// Converts the run to the form that crate `chains` uses.
     pub(crate) fn run(&self, run: &ChainRun) -> Run<'_> {
         let (tokens, cost_micro_usd) = self.spent();
         let seconds = u64::try_from((self.now_ms - run.created_at_ms) / 1000).unwrap_or(0);
@@ -64,7 +64,7 @@ impl Known {
         }
     }
 
-    /// Why the attempt before this one failed, if it did.
+    /// Returns why the attempt before this one failed, if it did.
     pub(crate) fn failure_before(&self, step: usize, attempt: u32) -> Option<&str> {
         let before = i64::from(attempt) - 1;
         let is_it = |call: &&GroupCall| is_of(call, step) && call.attempt == Some(before);
@@ -72,17 +72,17 @@ impl Known {
         failed.map(|call| call.reason.as_str())
     }
 
-    /// True if no step or attempt began after this call.
+    /// Returns true if no step or attempt began after this call.
     pub(crate) fn is_last(&self, call: &GroupCall) -> bool {
         self.calls.iter().all(|other| (other.step, other.attempt) <= (call.step, call.attempt))
     }
 
-    /// True if the newest attempt at a step ended at the limit of messages between agents.
+    /// Returns true if the newest attempt at a step ended because of the limit on messages between agents.
     pub(crate) fn is_cut(&self, step: usize) -> bool {
         self.of_calls.iter().rfind(|call| call.step == step).is_some_and(|call| call.is_cut)
     }
 
-    /// The tokens that the run's steps used, including sub-agents, and their cost.
+    /// Returns the tokens that the run's steps used, including sub-agents, and their cost.
     pub(crate) fn spent(&self) -> (i64, i64) {
         self.calls
             .iter()
@@ -91,7 +91,7 @@ impl Known {
     }
 }
 
-/// True for a call of this step, counted from 0.
+/// Returns true if a call belongs to this step, counted from 0.
 pub(crate) fn is_of(call: &GroupCall, step: usize) -> bool {
     call.step.and_then(|of| usize::try_from(of).ok()) == Some(step)
 }
@@ -123,7 +123,7 @@ fn of_gate(gate: &GateRow) -> Gate {
     }
 }
 
-/// The error for a chain that a newer version wrote.
+/// Creates the error for a chain that a newer version of the server wrote.
 pub(crate) fn unreadable() -> Error {
     Error::refused(
         "failed",

@@ -19,16 +19,16 @@
 //! | `mentions` | the agents that a text asks |
 //! | `rights` | who may do what |
 //! | `worker` | the task that carries out calls and runs of chains |
-//! | `calls` | one call, from asking to the answer |
-//! | `ask` | the text with which an agent is asked |
+//! | `calls` | one call, from asking the agent to its answer |
+//! | `ask` | the text that asks an agent |
 //! | `runs` | chains and their runs |
 //! | `files` | the files of a call: those from the previous step, and those for the next one |
-//! | `handing` | files that go from one machine to another |
+//! | `handing` | hands files over from one machine to another |
 //! | `chain_templates` | templates of chains |
 //! | `known` | the records of a run |
 //! | `talk` | messages between agents |
 //! | `discussion` | runs that agents begin: discussions, chains |
-//! | `going_on` | the question when agents reach the limit of messages |
+//! | `going_on` | the question to a person when agents reach the limit on messages |
 //! | `tools` | the tools of agents, one file each |
 //! | `workspace` | workspaces of agents, for their owners |
 //! | `templates` | templates of the documents in workspaces |

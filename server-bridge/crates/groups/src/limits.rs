@@ -8,11 +8,11 @@ pub const DIGEST_MAX_BYTES: usize = 32 * 1024;
 /// The maximum number of entries in the part of the log that an agent is shown.
 pub const DIGEST_ENTRIES: i64 = 200;
 
-/// The longest text that asks an agent, in bytes: a message of a chat, 1 MiB, less 64 KiB for the text that is put in front of it, which is the
-/// part of the log and the files of a step.
+/// The longest text that asks an agent, in bytes: the limit on a chat message, 1 MiB, less 64 KiB for the text in front of it, which contains part of
+/// the log and the files of a step.
 pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
 
-/// The entry of an agent's list that stands for all tools of its owner.
+/// The entry in an agent's list of tools that stands for all tools of its owner.
 pub const ALL_TOOLS: &str = "*";
 
 /// The maximum number of tools in an agent's list.
@@ -24,23 +24,23 @@ pub const TOOL_NAME_MAX_BYTES: usize = 64;
 /// The documents of an agent's workspace, in the order in which it reads them.
 pub use chats::limits::WORKSPACE_DOCUMENTS as WORKSPACE_FILES;
 
-/// The longest text of a document of a workspace, in bytes: as much of it as a prompt contains.
+/// The longest text of a document of a workspace, in bytes; a prompt contains no more of it.
 #[allow(clippy::cast_possible_truncation, reason = "it is 8 KiB")]
 pub const WORKSPACE_FILE_MAX_BYTES: usize = chats::limits::WORKSPACE_DOCUMENT_BYTES as usize;
 
-/// The longest wait for one answer of a machine about a workspace.
+/// The longest wait for one response of a machine about a workspace.
 pub const WORKSPACE_ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The longest time that creating a workspace may take: less than the 60 s that the command line waits for an answer.
+/// The longest time that creating a workspace may take: less than the 60 s for which the command line waits for a response.
 pub const WORKSPACE_MAKE_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// The number of entries of the log that a client gets at once.
+/// The maximum number of entries of the log that a client gets at once.
 pub const ENTRIES_LISTED: u32 = 100;
 
-/// The number of ended calls that a client gets in addition to the open ones.
+/// The maximum number of ended calls that a client gets in addition to the open ones.
 pub const CALLS_LISTED: i64 = 50;
 
-/// The number of runs of chains that a client gets at once.
+/// The maximum number of runs of chains that a client gets at once.
 pub const RUNS_LISTED: i64 = 20;
 
 /// The longest time between two searches for work; a lost wake-up delays work by at most this.
@@ -52,25 +52,25 @@ pub const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The directory of a workspace for handed-over files, which are in `handed/RUN/STEP` below it.
 pub const HANDED_DIRECTORY: &str = "handed";
 
-/// The limit on files, directories and links that are handed from one step to the next: as many as a runner finds in one search.
+/// The limit on files, directories and links that are handed from one step to the next: a runner finds no more in one search.
 pub const HANDED_ENTRIES_MAX: usize = 10_000;
 
 /// The limit on content that is handed from one step to the next, in bytes: 4 GiB, the same as for the documents of a user.
 pub const HANDED_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The limit on hand-overs of a group at the same time; others wait.
+/// The limit on simultaneous hand-overs of a group; others wait.
 pub const HANDED_AT_ONCE: usize = 4;
 
-/// How many times files are read if something changes them in the meantime.
+/// The maximum number of times that files are read if something keeps changing them.
 pub const HANDED_READS_MAX: u32 = 3;
 
-/// How many names are tried for a handed-over directory if names are taken by other content.
+/// The maximum number of names that are tried for a handed-over directory if other content has these names.
 pub const HANDED_NAMES_MAX: u32 = 100;
 
 /// The longest wait for the next piece of a file, after which the machine is tried again later.
 pub const HANDED_STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The longest wait until files are on disk, or removed from it.
+/// The longest wait until files have been written to disk or removed from it.
 pub const HANDED_FINISH_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How long reading a file with a chain from a machine may take.
@@ -82,7 +82,7 @@ pub const ANSWER_PATIENCE: Duration = Duration::from_secs(600);
 /// The maximum number of agents in a discussion.
 pub const DISCUSSION_AGENTS: usize = 8;
 
-/// The maximum number of rounds of a discussion: with 8 agents, it has no more steps than a chain may have.
+/// The maximum number of rounds of a discussion: with 8 agents, it does not exceed the limit on steps of a chain.
 pub const DISCUSSION_ROUNDS: u32 = 5;
 
 /// How long an agent waits for a run that it began; the run goes on after that.

@@ -12,8 +12,8 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
-    /// Entries of a group's log, the oldest first: those after `after`, otherwise the newest ones before `before`; at most 100 entries and
-    /// 8 MiB of text.
+    /// Returns entries of a group's log, the oldest first: those after `after`, or else the newest ones before `before`; at most 100 entries and 8
+    /// MiB of text.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -33,7 +33,7 @@ impl Groups {
         Ok(GroupEntries { entries: entries.iter().map(views::entry).collect(), more })
     }
 
-    /// The calls of a group that have not ended, and the newest 50 that have; the newest first.
+    /// Returns the calls of a group that have not ended, and the newest 50 that have, the newest first.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -46,7 +46,7 @@ impl Groups {
     /// Stops a call. The person who asked, the agent's owner and editors may do this.
     ///
     /// # Errors
-    /// [`Error::Refused`] for others, and if there is no such call.
+    /// [`Error::Refused`] for other people, and if there is no such call.
     pub async fn cancel(&self, user: &User, group: i64, call: i64) -> Result<()> {
         let mine = self.0.group_for(user, group, Action::Read).await?;
         let known = self.0.store.group_call(call).await.ok().filter(|known| known.group_id == group);
@@ -64,10 +64,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Posts a person's message and asks the agents that it mentions, else the lead. A message with a repeated send id is not posted again.
+    /// Posts a person's message and asks the agents that it mentions, or else the lead. A message with a repeated send id is not posted again.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an empty text and for readers; [`Error::Store`], with what to change.
+    /// [`Error::Refused`] for an empty text and for readers; [`Error::Store`], which states what to change.
     pub async fn post(&self, user: &User, group: i64, post: GroupPost) -> Result<GroupPosted> {
         let into = self.0.group_for(user, group, Action::Post).await?;
         if post.text.trim().is_empty() {
@@ -112,7 +112,7 @@ impl Groups {
         Ok(GroupPosted { entry: views::entry(&entry), calls, notes })
     }
 
-    /// The agents that a text asks, and remarks for its author.
+    /// Returns the agents that a text asks, and notes for its author.
     async fn asked<'a>(
         &self,
         user: &User,
@@ -149,9 +149,9 @@ impl Groups {
             let why = if agents.is_empty() {
                 "nobody was asked: the group has no agents"
             } else if is_everyone {
-                "nobody was asked: you may ask none of the group's agents"
+                "nobody was asked: you have no permission to ask any of the group's agents"
             } else {
-                "nobody was asked: mention an agent with @handle, or choose a lead"
+                "nobody was asked: mention an agent with @handle, or choose a lead agent"
             };
             notes.push(why.to_owned());
         }

@@ -1,7 +1,7 @@
-//! The agents that a text asks: `@handle`.
+//! Finds the agents that a text asks, by mentions such as `@handle`.
 //!
-//! The longest matching handle of a member counts, in upper or lower case. Nothing in code, block quotes, e-mail addresses or URLs is a
-//! mention. In scripts without spaces between words, a mention needs no spaces around it: `请@小说家写一段`.
+//! The longest matching handle of an agent counts, in upper or lower case. Nothing in code, block quotes, e-mail addresses or URLs is a mention. In
+//! scripts without spaces between words, a mention needs no spaces around it: `请@小说家写一段`.
 
 use std::collections::HashMap;
 
@@ -20,17 +20,17 @@ pub(crate) struct Mentions {
     pub(crate) is_everyone: bool,
 }
 
-/// The reason why a text cannot be a handle; `None` if it can be one.
+/// Returns the reason why a text cannot be a handle; `None` if it can be one.
 pub(crate) fn unfit(handle: &str) -> Option<String> {
     if !is_handle(handle) {
         return Some(format!(
-            "a handle has 1 to {HANDLE_MAX_CHARS} letters, digits, '-' and '_', and begins with a letter or a digit"
+            "a handle must have 1 to {HANDLE_MAX_CHARS} letters, digits, '-' or '_', and begin with a letter or a digit"
         ));
     }
     is_everyone(handle).then(|| format!("@{handle} asks everyone; choose another handle"))
 }
 
-/// True for a word that mentions everyone.
+/// Returns true for a word that mentions everyone.
 pub(crate) fn is_everyone(handle: &str) -> bool {
     EVERYONE.contains(&handle.to_lowercase().as_str())
 }
@@ -52,7 +52,7 @@ fn lower(text: &str) -> Vec<char> {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// The paragraphs of a Markdown text, without blocks of code and quotes.
+/// Returns the paragraphs of a Markdown text, without code blocks and block quotes.
 fn paragraphs(text: &str) -> Vec<Vec<char>> {
     let (mut paragraphs, mut paragraph) = (Vec::new(), Vec::new());
     let mut fence: Option<(char, usize)> = None;
@@ -103,7 +103,7 @@ fn is_item(body: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
-/// The ranges of a paragraph that are spans of code.
+/// Returns the ranges of a paragraph that are code spans.
 fn code(paragraph: &[char]) -> Vec<(usize, usize)> {
     let (mut runs, mut at) = (Vec::new(), 0);
     while at < paragraph.len() {
@@ -113,7 +113,7 @@ fn code(paragraph: &[char]) -> Vec<(usize, usize)> {
         }
         at += length.max(1);
     }
-    // The positions of the runs of backticks by length, the last run first.
+    // The positions of the runs of backticks, by length, the last run first.
     let mut by_length: HashMap<usize, Vec<usize>> = HashMap::new();
     for (index, (_, length)) in runs.iter().enumerate().rev() {
         by_length.entry(*length).or_default().push(index);
@@ -168,7 +168,7 @@ fn scan(paragraph: &[char], known: &[(Vec<char>, Option<usize>)], found: &mut Me
     }
 }
 
-/// True if a text begins with a handle that ends as a word there.
+/// Returns true if a text begins with a handle that ends at a word boundary.
 fn is_here(text: &[char], handle: &[char]) -> bool {
     let is_it = text.len() >= handle.len()
         && text.iter().zip(handle).all(|(is, wanted)| is == wanted || is.to_lowercase().eq([*wanted]));
@@ -187,13 +187,13 @@ fn is_here(text: &[char], handle: &[char]) -> bool {
     }
 }
 
-/// True if a mention may stand right after this character.
+/// Returns true if a mention can follow directly after this character.
 fn may_precede(before: char) -> bool {
     let is_of_word = before.is_alphanumeric() && !is_unspaced(before);
     !is_of_word && !matches!(before, '@' | '＠' | '.' | '_' | '-' | '+' | '/' | '\\' | '=' | '&' | '#' | '%')
 }
 
-/// True for a letter of a script that puts no spaces between words, or attaches particles to them.
+/// Returns true for a letter of a script that puts no spaces between words, or attaches particles to words.
 fn is_unspaced(character: char) -> bool {
     matches!(u32::from(character),
         // Thai, Lao, Tibetan, Myanmar, Hangul, Khmer

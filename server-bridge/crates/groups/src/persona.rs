@@ -5,7 +5,7 @@ use agent::engine::{Made, PromptContext, PromptPart};
 use futures_util::future::BoxFuture;
 use store::Store;
 
-/// The part `07_group`, which follows the documents of the agent's workspace, such as `SOUL.md` (`06_workspace`).
+/// The prompt part `07_group`, which follows the documents of the agent's workspace, such as `SOUL.md` (part `06_workspace`).
 pub(crate) struct Persona(pub(crate) Store);
 
 impl PromptPart for Persona {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub(crate) enum Action {
     /// Reading the log, the people, the agents and the runs.
     Read,
-    /// Giving or taking back a grant for one's own agent.
+    /// Giving or revoking a grant for one's own agent.
     Grant,
     /// Removing one's own agent.
     RemoveOwnAgent,
@@ -17,7 +17,7 @@ pub(crate) enum Action {
     Leave,
     /// Posting to the log.
     Post,
-    /// Asking an agent: one's own, or one with a grant.
+    /// Asking an agent: one's own, or another person's with a grant.
     Ask,
     /// Adding or changing one's own agent.
     AddAgent,
@@ -31,13 +31,13 @@ pub(crate) enum Action {
     SetLead,
     /// Adding, changing and removing chains.
     ChangeChains,
-    /// Adding and removing people who may do less than an editor.
+    /// Adding and removing people whose access is lower than an editor's.
     ManagePeople,
-    /// Giving the group a title.
+    /// Changing the group's title.
     Rename,
     /// Adding, changing and removing editors and owners.
     ManageEditors,
-    /// Showing the log to people outside the group.
+    /// Showing the log to people outside the group, on a messenger.
     Show,
     /// Deleting the group.
     Delete,

@@ -19,12 +19,12 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
-    /// The templates of chains, in a language.
+    /// Returns the templates of chains, in a language.
     pub fn chain_templates(&self, language: Language) -> Vec<ChainTemplate> {
         chain_templates::all(language)
     }
 
-    /// The chains of a group, by name.
+    /// Returns the chains of a group, sorted by name.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -36,7 +36,7 @@ impl Groups {
     /// Adds a chain, or changes the one with this name; runs that have begun keep the old steps.
     ///
     /// # Errors
-    /// [`Error::Refused`], which names the wrong step.
+    /// [`Error::Refused`], which names the invalid step.
     pub async fn put_chain(&self, user: &User, group: i64, name: &str, put: ChainPut) -> Result<ChainView> {
         self.0.put_chain(user, group, name, put).await
     }
@@ -55,10 +55,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Begins a run of a chain. The user has to be allowed to ask each of its agents. A repeated send id does not begin a second run.
+    /// Begins a run of a chain. The user must have permission to ask each of its agents. A repeated send id does not begin a second run.
     ///
     /// # Errors
-    /// [`Error::Refused`], which names the wrong step.
+    /// [`Error::Refused`], which names the invalid step.
     pub async fn begin_run(
         &self,
         user: &User,
@@ -69,7 +69,7 @@ impl Groups {
         self.0.group_for(user, group, Action::RunChain).await?;
         if start.request.trim().is_empty() || start.request.len() > REQUEST_MAX_BYTES {
             return Err(Error::invalid(format!(
-                "say what the chain is to work on, in at most {REQUEST_MAX_BYTES} bytes"
+                "describe the request that the chain is to work on, in at most {REQUEST_MAX_BYTES} bytes"
             )));
         }
         let chain = self.0.store.group_chain(group, name).await?;
@@ -101,7 +101,7 @@ impl Groups {
         self.run(user, group, run).await
     }
 
-    /// The runs of a group without their outputs, the newest first, older than `before`; 20 at most.
+    /// Returns at most 20 runs of a group that are older than `before`, the newest first, without their outputs.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -110,17 +110,17 @@ impl Groups {
         let mut shown = Vec::new();
         for run in self.0.store.group_runs(group, before, RUNS_LISTED).await? {
             let mut view = views::run(&run, &Known::read(&self.0, &run).await?);
-            // Each output may have 1 MiB; clients get the outputs with a single run.
+            // Each output can have up to 1 MiB, so clients get the outputs only with a single run.
             view.steps.iter_mut().for_each(|step| step.output.clear());
             shown.push(view);
         }
         Ok(shown)
     }
 
-    /// A run, with its steps and its open gate.
+    /// Returns a run, with its steps and its open gate.
     ///
     /// # Errors
-    /// [`Error::Store`] for a group that the user is not in, and a run that is not the group's.
+    /// [`Error::Store`] for a group that the user is not in, and for a run of another group.
     pub async fn run(&self, user: &User, group: i64, run: i64) -> Result<ChainRunView> {
         self.0.group_for(user, group, Action::Read).await?;
         let run = self.0.store.group_run(group, run).await?;
@@ -130,7 +130,7 @@ impl Groups {
     /// Stops a run.
     ///
     /// # Errors
-    /// [`Error::Refused`] for readers; [`Error::Store`] for a run that is not the group's.
+    /// [`Error::Refused`] for readers; [`Error::Store`] for a run of another group.
     pub async fn stop_run(&self, user: &User, group: i64, run: i64) -> Result<ChainRunView> {
         self.0.group_for(user, group, Action::RunChain).await?;
         let known = self.0.store.group_run(group, run).await?;
@@ -141,12 +141,12 @@ impl Groups {
         self.run(user, group, run).await
     }
 
-    /// Answers a gate. The first answer counts; the same answer of the same person again changes nothing. A request for a change is also a
-    /// request to the step's agent.
+    /// Answers a gate. The first answer counts; the same answer from the same person again changes nothing. A request for a change is also a request
+    /// to the step's agent.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an answer that this gate does not accept, if it was answered before, and for a change request of a person who
-    /// may not ask the step's agent.
+    /// [`Error::Refused`] for an answer that this gate does not accept, if the gate was answered before, and for a change request from a person who
+    /// has no permission to ask the step's agent.
     pub async fn answer_gate(
         &self,
         user: &User,
@@ -167,7 +167,9 @@ impl Groups {
             )));
         }
         if answer.reply == GateReply::Edit && text.trim().is_empty() {
-            return Err(Error::invalid("the edited text is empty; write what goes to the next step"));
+            return Err(Error::invalid(
+                "the edited text is empty; write the text that goes to the next step",
+            ));
         }
         if answer.reply == GateReply::Redo && !text.trim().is_empty() {
             self.0.check_wish(user, group, &row).await?;
@@ -180,13 +182,13 @@ impl Groups {
                 && before.text == text
                 && before.answered_by.as_ref() == Some(&user.name);
             if is_same {
-                // The same answer again: its author may not have received the response to the first one.
+                // The answer was repeated, perhaps because its author did not receive the response to the first one.
                 return self.run(user, group, row.run_id).await;
             }
             let why = before
                 .answered_by
                 .map_or_else(|| "its run has ended".to_owned(), |by| format!("{by} answered it before"));
-            return Err(Error::refused("conflict", format!("the answer was not taken: {why}")));
+            return Err(Error::refused("conflict", format!("the answer was not accepted: {why}")));
         }
         self.0.audit(user, "group.gate", &format!("{group}: {} of run {}", answer.reply, row.run_id)).await;
         self.0.changed(group).await;
@@ -211,7 +213,7 @@ impl Inner {
             (None, None, Some(file)) => text::read(&self.chain_file(user, group, &file).await?)?,
             _ => {
                 return Err(Error::invalid(
-                    "give one of the chain's steps, the chain as text, or a file with this text",
+                    "provide exactly one of: the chain's steps, the chain as text, or a file that contains this text",
                 ));
             }
         };
@@ -231,7 +233,7 @@ impl Inner {
         Ok(views::chain(&self.store.group_chain(group, name).await?))
     }
 
-    /// Refuses a change request of a person who may not ask the step's agent.
+    /// Refuses a change request from a person who has no permission to ask the step's agent.
     async fn check_wish(&self, user: &User, group: i64, gate: &GateRow) -> Result<()> {
         let run = self.store.group_run(group, gate.run_id).await?;
         let draft: ChainDraft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
@@ -240,8 +242,8 @@ impl Inner {
         self.mode_for(&agent, user.id).await.map(|_| ())
     }
 
-    /// The approval mode for a step that is done again after a change request: at most what the agent may do for the request's author.
-    /// The run has the rights of the person who began it, but the change request has those of its author.
+    /// Returns the approval mode for a step that is repeated after a change request, which allows at most what the agent may do for the request's
+    /// author. The run has the rights of the person who began it, but the change request has those of its author.
     pub(crate) async fn mode_for_wish(
         &self,
         call: &GroupCall,
@@ -261,7 +263,7 @@ impl Inner {
         let Some(wish) = wish.filter(|wish| !wish.text.trim().is_empty()) else { return Ok(mode) };
         let author = self.user_named(wish.answered_by.as_deref().unwrap_or_default()).await?;
         let of_author = self.mode_for(agent, author.id).await?;
-        // Each is either the agent's own mode, or the same stricter mode.
+        // Each of the two modes is either the agent's own mode or the stricter one, so this returns the stricter of the two.
         Ok(if of_author == agent.approval { mode } else { of_author })
     }
 
@@ -326,7 +328,7 @@ impl Inner {
     }
 }
 
-/// The question of a gate.
+/// Writes the question of a gate.
 fn question(known: &Known, step: usize, kind: &GateKind) -> String {
     let number = step + 1;
     let agent = known.draft.steps.get(step).map_or("", |step| step.agent.as_str());

@@ -25,13 +25,13 @@ use crate::persona::Persona;
 use crate::rights::{Action, check};
 use crate::tools::OfGroups;
 
-/// The groups of all users. Cheap to clone; every clone is the same.
+/// The groups of all users. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Groups(pub(crate) Arc<Inner>);
 
 impl Groups {
-    /// Creates the service of groups whose agents work in these chats. A chain hands at most `handed_max_bytes` from one step to the next, 4 GiB
-    /// if not given. `tell` informs a user's clients that something in a group changed. No work is done before [`Groups::start`].
+    /// Creates the service of groups whose agents work in these chats. A chain hands at most `handed_max_bytes` from one step to the next; the
+    /// default is 4 GiB. `tell` informs a user's clients that something in a group changed. No work is done before [`Groups::start`].
     pub fn new(
         chats: &ChatService,
         store: &Store,
@@ -56,14 +56,14 @@ impl Groups {
         groups
     }
 
-    /// Stops working on calls. Open calls stay on record, and the next server continues them.
+    /// Stops working on calls. Open calls stay on record, and the next server process continues them.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
 
-    /// The groups that a user is in, the most recently changed one first.
+    /// Returns the groups that a user is in, the most recently changed one first.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -75,7 +75,7 @@ impl Groups {
         Ok(views)
     }
 
-    /// One group, with its people, agents and grants.
+    /// Returns one group, with its people, agents and grants.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -87,7 +87,7 @@ impl Groups {
     /// Creates a group that the user owns.
     ///
     /// # Errors
-    /// [`Error::Store`], with what to change.
+    /// [`Error::Store`], which states what to change.
     pub async fn create(&self, user: &User, title: &str) -> Result<GroupView> {
         let group = self.0.store.create_group(user.id, title.trim()).await?;
         self.0.audit(user, "group.create", &group.to_string()).await;
@@ -95,10 +95,10 @@ impl Groups {
         self.show(user, group).await
     }
 
-    /// Gives a group a title.
+    /// Changes a group's title.
     ///
     /// # Errors
-    /// [`Error`], with what to change.
+    /// [`Error`], which states what to change.
     pub async fn rename(&self, user: &User, group: i64, title: &str) -> Result<GroupView> {
         self.0.group_for(user, group, Action::Rename).await?;
         self.0.store.rename_group(group, title.trim()).await?;
@@ -124,10 +124,10 @@ impl Groups {
         Ok(())
     }
 
-    /// Adds a person, or changes their access. An editor may add and change members and readers, an owner everyone.
+    /// Adds a person, or changes their access. An editor may add and change members and readers; an owner may add and change everyone.
     ///
     /// # Errors
-    /// [`Error`], with what to change.
+    /// [`Error`], which states what to change.
     pub async fn put_person(
         &self,
         user: &User,
@@ -150,7 +150,7 @@ impl Groups {
     /// Removes a person with their agents and grants; everyone may remove themselves.
     ///
     /// # Errors
-    /// [`Error`], with the reason why the user may not.
+    /// [`Error`], which states why the user may not do this.
     pub async fn remove_person(&self, user: &User, group: i64, name: &str) -> Result<()> {
         let mine = self.0.group_for(user, group, Action::Read).await?;
         let person = self.0.user_named(name).await?;
@@ -167,7 +167,7 @@ impl Groups {
     /// Adds an agent on one of the user's machines, or changes the user's agent with this handle.
     ///
     /// # Errors
-    /// [`Error`], with what to change.
+    /// [`Error`], which states what to change.
     pub async fn put_agent(
         &self,
         user: &User,
@@ -254,7 +254,7 @@ impl Groups {
         };
         let person = self.0.user_named(name).await?;
         if person.id == user.id {
-            return Err(Error::invalid("the agent is yours: you may ask it without a grant"));
+            return Err(Error::invalid("this agent is yours: you can ask it without a grant"));
         }
         if !self.0.store.put_grant(group, agent.id, person.id, mode).await? {
             return Err(Error::refused("not_found", format!("{name} is not in this group; add them first")));
@@ -265,7 +265,7 @@ impl Groups {
         self.show(user, group).await
     }
 
-    /// Takes a grant back; the work that the person asked the agent for is stopped.
+    /// Revokes a grant; the work that the person asked the agent for is stopped.
     ///
     /// # Errors
     /// [`Error`] if the agent is not the user's, or there is no grant.
@@ -301,8 +301,10 @@ impl Groups {
         if agent.owner == user.id {
             return Ok(agent);
         }
-        let why =
-            format!("@{} works on a machine of {}: only they grant its use", agent.handle, agent.owner_name);
+        let why = format!(
+            "@{} works on a machine of {}: only they can grant its use",
+            agent.handle, agent.owner_name
+        );
         Err(Error::refused("forbidden", why))
     }
 
@@ -327,7 +329,7 @@ impl Hook for Groups {
                 Place::TurnBegins { .. } if !turn.is_sub_agent() => {
                     self.0.prepare(turn.user, turn.chat).await
                 }
-                // A sub-agent may use the rest of the budget: it ends after the request that exhausts it.
+                // A sub-agent can use the rest of the budget; it ends after the request that exhausts the budget.
                 Place::TurnBegins { .. } | Place::CallsEnd { .. } if turn.is_sub_agent() => {
                     self.0.budget_above(turn).await
                 }
@@ -339,7 +341,7 @@ impl Hook for Groups {
 }
 
 impl Inner {
-    /// The approval mode in which an agent works for a person; an error if the person may not ask it.
+    /// Returns the approval mode in which an agent works for a person; an error if the person has no permission to ask the agent.
     pub(crate) async fn mode_for(&self, agent: &store::GroupAgent, user: UserId) -> Result<String> {
         if agent.owner == user {
             return Ok(agent.approval.clone());
@@ -361,7 +363,7 @@ impl Inner {
         }
     }
 
-    /// True if an agent's place can be used now.
+    /// Returns true if an agent's machine can be used now.
     pub(crate) async fn is_online(&self, agent: &store::GroupAgent) -> Result<bool> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else { return Ok(false) };
         let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
@@ -381,7 +383,7 @@ fn access(word: &GroupAccess) -> Result<Access> {
     }
 }
 
-/// The action of adding, changing or removing a person who has, had or gets this access.
+/// Returns the action that is needed to add, change or remove a person with this access.
 fn managing(access: Access) -> Action {
     if access >= Access::Editor { Action::ManageEditors } else { Action::ManagePeople }
 }
@@ -389,13 +391,15 @@ fn managing(access: Access) -> Action {
 /// Checks the names of an agent's tools, and returns their stored form without duplicates.
 ///
 /// # Errors
-/// [`Error::Refused`] for no names, for too many, and for names that no tool can have.
+/// [`Error::Refused`] if there are no names or too many, or if one is not a valid tool name.
 fn tool_names(wanted: Vec<String>) -> Result<String> {
     let mut names: Vec<String> = wanted.into_iter().map(|name| name.trim().to_owned()).collect();
     names.sort_unstable();
     names.dedup();
     if names.is_empty() || names.len() > AGENT_TOOLS_MAX {
-        return Err(Error::invalid(format!("name 1 to {AGENT_TOOLS_MAX} tools, or '*' for all of yours")));
+        return Err(Error::invalid(format!(
+            "name 1 to {AGENT_TOOLS_MAX} tools, or '*' for all of your tools"
+        )));
     }
     let is_name = |name: &str| {
         (1..=TOOL_NAME_MAX_BYTES).contains(&name.len())
@@ -403,7 +407,7 @@ fn tool_names(wanted: Vec<String>) -> Result<String> {
     };
     match names.iter().find(|name| !is_name(name)) {
         Some(name) => Err(Error::invalid(format!(
-            "{name:?} is not the name of a tool: write letters, digits, '_' and '-', and '*' for any text"
+            "{name:?} is not the name of a tool: use letters, digits, '_' and '-', and '*' for any text"
         ))),
         None => Ok(serde_json::to_string(&names).expect("names are always JSON")),
     }

@@ -26,19 +26,19 @@ impl Groups {
             [group] => self.may_show(user, group.id).await.map(|title| (group.id, title)),
             [] => Err(Error::refused(
                 "not_found",
-                format!("you are in no group {name:?}; `sandbridge group list` lists your groups"),
+                format!("you are in no group called {name:?}; `sandbridge group list` lists your groups"),
             )),
             _ => {
                 let ids: Vec<_> = named.iter().map(|group| group.id.to_string()).collect();
                 Err(Error::invalid(format!(
-                    "you are in several groups called {name:?}; name one by its number: {}",
+                    "you are in several groups called {name:?}; use a group's id instead: {}",
                     ids.join(", ")
                 )))
             }
         }
     }
 
-    /// The title of a group, if the user may show its log.
+    /// Returns the title of a group, if the user may show its log.
     ///
     /// # Errors
     /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if the user is not an owner of it.
@@ -46,7 +46,7 @@ impl Groups {
         Ok(self.0.group_for(user, group, Action::Show).await?.title)
     }
 
-    /// True if a person in a group may show its log.
+    /// Returns true if a person in a group may show its log.
     ///
     /// # Errors
     /// [`Error::Store`] if the user is not in it.
@@ -55,7 +55,7 @@ impl Groups {
         Ok(check(group.access, Action::Show).is_ok())
     }
 
-    /// Adds a message of the server to a group's log.
+    /// Adds a message from the server to a group's log.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -65,7 +65,7 @@ impl Groups {
         Ok(())
     }
 
-    /// The gates of a group after this one that wait for an answer, each with the name of its chain.
+    /// Returns the gates of a group that wait for an answer and have a higher id than `after`, each with the name of its chain.
     ///
     /// # Errors
     /// [`Error::Store`].

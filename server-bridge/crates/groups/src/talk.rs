@@ -1,7 +1,7 @@
 //! Messages between agents: who asks, with which rights, and the wait for the answer.
 //!
-//! An agent asks with the rights of the person who asked for its turn, and these are checked as for that person. If an agent of another owner
-//! asked on the way, the owner of the asked agent's machine must approve each change that no rule allows.
+//! An agent asks with the rights of the person who asked for its turn, and these are checked as for that person. If an agent of another owner is in
+//! the chain of requests, the owner of the asked agent's machine must approve each change that no rule allows.
 
 use agent::approval::Mode;
 use agent::hooks::HookedTurn;
@@ -19,7 +19,7 @@ use crate::limits::{ANSWER_PATIENCE, LONGEST_SLEEP};
 use crate::mentions::is_everyone;
 use crate::rights::Action;
 
-/// A message of an agent.
+/// A message that an agent sends.
 pub(crate) struct Words<'a> {
     /// The tool that sends the message.
     pub(crate) tool: &'static str,
@@ -27,33 +27,33 @@ pub(crate) struct Words<'a> {
     pub(crate) to: Option<&'a str>,
     /// The text of the message.
     pub(crate) text: &'a str,
-    /// How the agent asks.
+    /// The way in which the agent asks.
     pub(crate) mode: CallMode,
 }
 
-/// The end of a wait for an answer; each variant begins with the handle of the agent that answers.
+/// The result of waiting for an answer; each variant begins with the handle of the agent that was to answer.
 pub(crate) enum Answer {
     /// The agent answered, with this text.
     Given(String, String),
     /// There is no answer, for this reason.
     None(String, String),
-    /// The answer arrives later; with the reason in brackets, or an empty text.
+    /// The answer arrives later; contains the reason in parentheses, or an empty text.
     Later(String, String),
 }
 
-/// The agent of a turn, and who asked for it.
+/// The agent of a turn, and the person and call that asked for the turn.
 pub(crate) struct Speaker {
     pub(crate) agent: GroupAgent,
     /// The person who asked for the turn.
     pub(crate) user: User,
-    /// The call that asks for it; `None` in a turn that the agent's owner asked for in its chat.
+    /// The call that asked for the turn; `None` if the agent's owner asked for it in the agent's chat.
     pub(crate) call: Option<GroupCall>,
     /// The key of that person's request in the store.
     pub(crate) origin: String,
 }
 
 impl Speaker {
-    /// The entry of the server in the log when the agents have reached the limit on messages.
+    /// Returns the text of the server's entry in the log when the agents have reached the limit on messages.
     pub(crate) fn notice(&self) -> String {
         format!(
             "The agents have exchanged {} messages since {} asked, and stop here until a person lets them go on.",
@@ -66,23 +66,23 @@ impl Speaker {
 /// The refusal of further work for a run that has used up its budget.
 pub(crate) const USED_UP: &str = "the budget of the chain's run is used up";
 
-/// The key, in the store, of the person's request that a call belongs to.
+/// Returns the key, in the store, of the person's request that a call belongs to.
 fn origin_of(call: &GroupCall) -> String {
     call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id))
 }
 
-/// The key of a message that an agent sends with a tool: the same words in the same turn are the same message, so that a message that is
-/// repeated after a restart is not posted twice.
+/// Returns the key of a message that an agent sends with a tool. The same words in the same turn give the same key, so that a message repeated after
+/// a restart is not posted twice.
 pub(crate) fn key_of(tool: &str, turn: &AgentTurn<'_>, agent: i64, words: &str) -> String {
     let words = format!("{tool} {} {agent} {words}", turn.turn);
     Sha256::digest(words).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Inner {
-    /// Posts a message of an agent, once, and returns the call that it makes, if it asks an agent.
+    /// Posts an agent's message, once, and returns the resulting call if the message asks an agent.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what the agent should do instead.
+    /// [`Error::Refused`], which states what the agent should do instead.
     pub(crate) async fn say(&self, turn: &AgentTurn<'_>, words: Words<'_>) -> Result<Option<i64>> {
         let Words { tool, to, text, mode } = words;
         let speaker = self.speaker(turn).await?;
@@ -159,8 +159,8 @@ impl Inner {
         }
     }
 
-    /// The reason why a sub-agent's turn may not continue: its parent works for a run of a chain that has used up its budget. An error of the
-    /// database does not stop the turn.
+    /// Returns the reason why a sub-agent's turn may not continue, which is that its parent works for a run of a chain that has used up its budget.
+    /// An error of the database does not stop the turn.
     pub(crate) async fn budget_above(&self, turn: HookedTurn<'_>) -> Option<String> {
         let is_used_up = match self.store.asker_of_turn(turn.root, turn.turn).await {
             Ok(Asker::Call(call)) => self.has_used_up(&origin_of(&call)).await,
@@ -177,7 +177,7 @@ impl Inner {
         }
     }
 
-    /// The agent of a turn, and the person who asked for the turn.
+    /// Finds the agent of a turn, and the person who asked for the turn.
     pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
         let agent = agent.ok_or_else(|| Error::invalid("you are no longer an agent of a group"))?;
@@ -195,12 +195,12 @@ impl Inner {
         Ok(Speaker { agent, user, call, origin })
     }
 
-    /// The agent that another one asks, if the person who asked for the turn may ask it.
+    /// Finds the agent that another one asks, if the person who asked for the turn may ask it.
     pub(crate) async fn asked_agent(&self, speaker: &Speaker, to: &str) -> Result<GroupAgent> {
         let to = to.trim().trim_start_matches('@');
         let own = &speaker.agent;
         if is_everyone(to) {
-            return Err(Error::invalid("only a person asks everyone; ask the agents one by one"));
+            return Err(Error::invalid("only a person can ask everyone; ask the agents one by one"));
         }
         let agents = self.store.group_agents(own.group_id).await?;
         let asked = agents.iter().find(|agent| agent.handle.to_lowercase() == to.to_lowercase());
@@ -233,7 +233,7 @@ impl Inner {
         }
     }
 
-    /// The call that a person, or the step of a chain, made; `None` in a turn that an agent's owner asked for in its chat.
+    /// Returns the original call, made by a person or by a step of a chain; `None` if an agent's owner asked for the turn in the agent's chat.
     pub(crate) async fn root_call(&self, origin: &str) -> Result<Option<GroupCall>> {
         match origin.strip_prefix("call/").map(str::parse) {
             Some(Ok(call)) => Ok(Some(self.store.group_call(call).await?)),
@@ -249,7 +249,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if a request belongs to a run of a chain that has used up its budget.
+    /// Returns true if a request belongs to a run of a chain that has used up its budget.
     pub(crate) async fn has_used_up(&self, origin: &str) -> Result<bool> {
         let Some(call) = self.root_call(origin).await? else { return Ok(false) };
         let Some(run) = call.run_id else { return Ok(false) };
@@ -257,7 +257,7 @@ impl Inner {
         Ok(Known::read(self, &run).await?.run(&run).is_used_up())
     }
 
-    /// Waits for the answer to a call: until the call ends, or until it turns out to take long.
+    /// Waits for the answer to a call, until the call ends or takes too long to wait for.
     ///
     /// # Errors
     /// [`Failure::Told`] if the wait is cancelled; the call is stopped then.
@@ -275,7 +275,7 @@ impl Inner {
             match now.state {
                 CallState::Done => return Ok(Answer::Given(now.handle, now.output)),
                 CallState::Failed | CallState::Stopped => return Ok(Answer::None(now.handle, now.reason)),
-                // The wait was given up before, by an earlier server or because it took long: the answer arrives as a message.
+                // The wait was given up before, by an earlier server process or because it took too long, so the answer arrives as a message.
                 _ if asked.mode == Some(CallMode::Background) => {
                     return Ok(Answer::Later(now.handle, String::new()));
                 }
@@ -299,7 +299,7 @@ impl Inner {
         }
     }
 
-    /// The approval mode of an agent for a call: at most `ask` if an agent of another owner asked on the way.
+    /// Returns the approval mode of an agent for a call: at most `ask` if an agent of another owner is in the chain of requests.
     pub(crate) async fn careful(&self, call: &GroupCall, agent: &GroupAgent, mode: String) -> Result<String> {
         let mut at = call.parent_id;
         while let Some(parent) = at {

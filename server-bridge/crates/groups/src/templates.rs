@@ -1,4 +1,4 @@
-//! Templates of workspaces: documents that describe an agent's role and way of working, for its owner to edit. Each one exists in every
+//! Templates of workspaces: documents that describe an agent's role and way of working, for its owner to edit. Each template exists in every
 //! language.
 
 mod en;
@@ -18,24 +18,24 @@ struct Language {
 
 /// A template, without `USER.md`.
 struct Template {
-    /// Its name, the same in all languages.
+    /// The template's name, the same in all languages.
     name: &'static str,
-    /// Its name for people.
+    /// The template's title, as shown to people.
     title: &'static str,
-    /// What the agent does, as the end of a sentence.
+    /// The agent's work, as a phrase that completes a sentence.
     about: &'static str,
     soul: &'static str,
     identity: &'static str,
     tools: &'static str,
 }
 
-/// All templates in a language.
+/// Returns all templates in a language.
 pub(crate) fn all(language: Of) -> Vec<AgentTemplate> {
     let Language { user, templates } = texts(language);
     templates.iter().map(|template| view(template, user)).collect()
 }
 
-/// The template with this name.
+/// Finds the template with this name.
 ///
 /// # Errors
 /// [`Error::Refused`], which names the existing templates.

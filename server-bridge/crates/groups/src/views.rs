@@ -14,7 +14,7 @@ use crate::known::{Known, is_of};
 use crate::limits::ALL_TOOLS;
 
 impl Inner {
-    /// The view of a group, as one of its people sees it.
+    /// Creates the view of a group, as one of its people sees it.
     pub(crate) async fn view(&self, user: &User, group: &Group) -> Result<GroupView> {
         let grants = self.store.group_grants(group.id).await?;
         let (mut agents, mut lead) = (Vec::new(), None);
@@ -64,7 +64,7 @@ impl Inner {
     }
 }
 
-/// The view of an entry of the log.
+/// Creates the view of an entry of the log.
 pub(crate) fn entry(entry: &store::GroupEntry) -> GroupEntry {
     GroupEntry {
         id: entry.id,
@@ -77,7 +77,7 @@ pub(crate) fn entry(entry: &store::GroupEntry) -> GroupEntry {
     }
 }
 
-/// The view of a call.
+/// Creates the view of a call.
 pub(crate) fn call(call: &store::GroupCall) -> GroupCall {
     let (tokens, cost_micro_usd) = call.spent();
     GroupCall {
@@ -97,7 +97,7 @@ pub(crate) fn call(call: &store::GroupCall) -> GroupCall {
     }
 }
 
-/// The view of a chain.
+/// Creates the view of a chain.
 pub(crate) fn chain(chain: &GroupChain) -> ChainView {
     let draft: ChainDraft = serde_json::from_str(&chain.document_json).unwrap_or_default();
     ChainView {
@@ -108,7 +108,7 @@ pub(crate) fn chain(chain: &GroupChain) -> ChainView {
     }
 }
 
-/// The view of a gate.
+/// Creates the view of a gate.
 pub(crate) fn gate(gate: &GateRow) -> GateView {
     let kind = GateKind::from(gate.kind.as_str());
     let attempt = u32::try_from(gate.attempt).unwrap_or(u32::MAX);
@@ -122,7 +122,7 @@ pub(crate) fn gate(gate: &GateRow) -> GateView {
     }
 }
 
-/// The view of a hand-over of files from one agent to the next.
+/// Creates the view of a hand-over of files from one agent to the next.
 fn handover(row: &store::HandOver) -> HandOver {
     HandOver {
         state: HandOverState::from(row.state.as_str()),
@@ -139,7 +139,7 @@ fn handover(row: &store::HandOver) -> HandOver {
     }
 }
 
-/// The view of a run of a chain, with its steps.
+/// Creates the view of a run of a chain, with its steps.
 pub(crate) fn run(run: &ChainRun, known: &Known) -> ChainRunView {
     let has_ended = run.ended_at_ms.is_some();
     let open = known.gates.iter().find(|gate| gate.reply.is_none()).filter(|_| !has_ended);

@@ -26,7 +26,7 @@ impl Groups {
                 let pause = match inner.beat().await {
                     Ok(()) => LONGEST_SLEEP,
                     Err(error) => {
-                        tracing::error!(%error, "the groups could not be processed; trying again");
+                        tracing::error!(%error, "the groups could not be processed; the server will try again");
                         RETRY_PAUSE
                     }
                 };
@@ -39,7 +39,7 @@ impl Groups {
         });
     }
 
-    /// Looks for work at once: this node has become, or is no longer, the home of a user.
+    /// Looks for work at once, because this node has become, or is no longer, the home of a user.
     pub fn look(&self) {
         self.0.wake.notify_one();
     }
@@ -74,7 +74,7 @@ impl Inner {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
-                // An error of one call must not hold up the others.
+                // An error in one call must not hold up the others.
                 match self.work_on_call(&call).await {
                     Ok(Progress::None) => {}
                     Ok(progress) => {
@@ -83,7 +83,7 @@ impl Inner {
                         goes_on |= progress == Progress::Ended;
                     }
                     Err(error) => {
-                        tracing::error!(%error, call = call.id, "a call could not be processed; trying again")
+                        tracing::error!(%error, call = call.id, "a call could not be processed; the server will try again")
                     }
                 }
             }
@@ -98,7 +98,7 @@ impl Inner {
                         goes_on = true;
                     }
                     Err(error) => {
-                        tracing::error!(%error, run = run.id, "a run of a chain could not continue; trying again")
+                        tracing::error!(%error, run = run.id, "a run of a chain could not continue; the server will try again")
                     }
                 }
             }

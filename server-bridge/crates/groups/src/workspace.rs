@@ -1,4 +1,4 @@
-//! Workspaces of agents, for their owners: shows which documents exist, and creates the missing ones.
+//! Manages workspaces of agents for their owners: shows which documents exist, and creates the missing ones.
 
 use api::language::Language;
 use api::workspace::{AgentTemplate, AgentWorkspace, WorkspaceFile, WorkspaceMake};
@@ -15,12 +15,12 @@ use crate::service::Groups;
 use crate::templates;
 
 impl Groups {
-    /// The templates of workspaces, in a language.
+    /// Returns the templates of workspaces, in a language.
     pub fn templates(&self, language: Language) -> Vec<AgentTemplate> {
         templates::all(language)
     }
 
-    /// The workspace of one of the user's own agents, as it is on its machine.
+    /// Returns the workspace of one of the user's own agents, as it is on the agent's machine.
     ///
     /// # Errors
     /// [`Error::Refused`] if the agent is another user's, its machine cannot be used now, or its folder is unusable.
@@ -33,7 +33,7 @@ impl Groups {
     /// the caller stops waiting, so that the audit trail records everything that was created.
     ///
     /// # Errors
-    /// [`Error::Refused`], with what to change, or with the documents that were created before something failed.
+    /// [`Error::Refused`], which states what to change, or which documents were created before something failed.
     pub async fn make_workspace(
         &self,
         user: &User,
@@ -46,10 +46,13 @@ impl Groups {
         let files = texts(make, language)?;
         let (inner, user) = (self.0.clone(), user.clone());
         let work = async move { inner.make(&user, group, &agent, &files).await };
-        // Joining fails only if the work panics.
+        // Joining the task fails only if the work panics.
         self.0.tasks.spawn(work).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "making a workspace failed");
-            Err(Error::refused("failed", "the workspace could not be made; the server's log has the reason"))
+            tracing::error!(%error, "creating a workspace failed");
+            Err(Error::refused(
+                "failed",
+                "the workspace could not be created; see the server's log for the reason",
+            ))
         })
     }
 }
@@ -68,7 +71,7 @@ impl Inner {
             return Ok(agent);
         }
         let why = format!(
-            "@{} works on a machine of {}: only they can see and make its workspace",
+            "@{} works on a machine of {}: only they can see and create its workspace",
             agent.handle, agent.owner_name
         );
         Err(Error::refused("forbidden", why))
@@ -96,7 +99,7 @@ impl Inner {
             Err(Error::Refused { kind, text }) if !made.files.is_empty() => {
                 let names = made.files.join(", ");
                 let text = format!(
-                    "{text}; made before that: {names}. Make the missing files once the problem is fixed"
+                    "{text}; created before that: {names}. Create the missing files once the problem is fixed"
                 );
                 Err(Error::refused(kind, text))
             }
@@ -117,12 +120,12 @@ impl Inner {
             outcome: "ok".to_owned(),
         };
         if let Err(error) = self.store.append_audit(&entry).await {
-            tracing::error!(%error, "a workspace that was made could not be recorded");
+            tracing::error!(%error, "the creation of a workspace could not be recorded");
         }
     }
 }
 
-/// The documents to create: those of the template, replaced by the given texts if there are any, in the order in which an agent reads them.
+/// Returns the documents to create, in the order in which an agent reads them: those of the template, with given texts in place of the template's.
 fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> {
     let WorkspaceMake { template, files: given } = make;
     let mut files = match template.as_deref().filter(|name| !name.is_empty()) {
@@ -138,11 +141,11 @@ fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> 
             )));
         }
         if given.iter().take(at).any(|other| other.name == *name) {
-            return Err(Error::invalid(format!("{name} is given twice; give one text for it")));
+            return Err(Error::invalid(format!("{name} is given twice; give only one text for it")));
         }
         if text.len() > WORKSPACE_FILE_MAX_BYTES {
             return Err(Error::invalid(format!(
-                "{name} has {} bytes; an agent reads {WORKSPACE_FILE_MAX_BYTES} bytes of it at most: shorten it",
+                "{name} has {} bytes, but an agent reads at most {WORKSPACE_FILE_MAX_BYTES} bytes of it; shorten it",
                 text.len()
             )));
         }
@@ -156,7 +159,7 @@ fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> 
     files.sort_by_key(|file| WORKSPACE_FILES.iter().position(|name| *name == file.name));
     if files.is_empty() {
         return Err(Error::invalid(
-            "there is nothing to make: choose a template, or give the text of a document",
+            "there is nothing to create: choose a template, or give the text of a document",
         ));
     }
     Ok(files)
@@ -195,7 +198,7 @@ mod tests {
             (make(None, &[("../SOUL.md", "x")]), "not a document of a workspace"),
             (make(None, &[("soul.md", "x")]), "not a document of a workspace"),
             (make(None, &[("SOUL.md", "x"), ("SOUL.md", "y")]), "given twice"),
-            (make(Some("coder"), &[("SOUL.md", &long)]), "8192 bytes of it at most"),
+            (make(Some("coder"), &[("SOUL.md", &long)]), "at most 8192 bytes of it"),
             (make(None, &[("SOUL.md", "a\0b")]), "not text"),
         ] {
             let error = texts(wrong, Language::English).unwrap_err().message();

@@ -1,5 +1,5 @@
-//! A node's standing, derived from the answers to its renewals and never from its own clock: while the database is
-//! unreachable, no node can take over.
+//! A node's standing, which is derived from the responses to its renewals and never from its own clock: while the database is unreachable, no node
+//! can take over.
 //!
 //! ```text
 //!           no answer             no answer: nothing new
@@ -12,42 +12,42 @@
 //!     └─ renewed: nothing new
 //! ```
 
-/// The answer to a renewal.
+/// The database's response to a renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The lease begins again.
+    /// The lease was extended.
     Renewed,
-    /// The node counts as gone.
+    /// The database considers the node gone.
     Refused,
-    /// The database did not answer.
+    /// The database did not respond.
     None,
 }
 
 /// The state of a node's lease, as far as the node knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// The database renewed it.
+    /// The database renewed the lease.
     #[default]
     Held,
-    /// The database does not answer. Sockets stay, changes fail or wait.
+    /// The database does not respond. Sockets stay open; changes fail or wait.
     Away,
-    /// Another node took over: changes fail until this one joins again.
+    /// Another node may have taken over; changes fail until this one joins again.
     Gone,
 }
 
 /// A change of the standing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The database does not answer any more.
+    /// The database no longer responds.
     Away,
-    /// The database answers again, and no other node took over.
+    /// The database responds again, and no other node has taken over.
     Back,
-    /// The node counts as gone: it must join again.
+    /// The database considers the node gone, so the node must join again.
     Gone,
 }
 
 impl Standing {
-    /// Updates the standing after an answer; returns the change, if there is one.
+    /// Updates the standing after a response; returns the change, if there is one.
     pub fn after(&mut self, answer: Answer) -> Option<News> {
         let (next, news) = match (*self, answer) {
             (Self::Held, Answer::Renewed) => (Self::Held, None),

@@ -1,7 +1,7 @@
 //! Nodes: servers that share one PostgreSQL database. Each user has one home, the node that works for them.
 //!
-//! The database decides who is alive and whose home a user has (`store`, modules `nodes` and `homes`); this crate is one server's part:
-//! it renews the lease, claims homes when they are needed, and takes over the work of dead nodes.
+//! The database decides who is alive and whose home a user has (`store`, modules `nodes` and `homes`); this crate is the part that runs in each
+//! server: it renews the lease, claims homes when they are needed, and takes over the work of dead nodes.
 //!
 //! ```text
 //!  a change for a user ──► refused: no home here ──► claim ──► settle the last home's work ──► the change, again
@@ -10,7 +10,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`lease`] | what the answers to renewals mean; no I/O |
+//! | [`lease`] | what the responses to renewals mean; no I/O |
 //! | [`service`] | the tasks: renewing, claiming, sweeping, draining, leaving |
 //! | [`limits`] | every limit and time |
 //!

@@ -20,15 +20,15 @@ use crate::limits::{JOIN_PATIENCE, JOIN_PAUSE, NODE_LEASE, NODE_RENEWAL, SWEEP_B
 /// The name of the counter of users whose home this node became.
 pub const CLAIMS: &str = "sandbridge_home_claims_total";
 
-/// Settles the work that a user's last home left unfinished. An error is for the log.
+/// Settles the work that a user's last home left unfinished. An error is only logged.
 pub type Settle = Box<dyn Fn(UserId) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Ends this node's work for a user who has another home now, and forgets the user's data in memory.
+/// Ends this node's work for a user whose home is now another node, and forgets the user's data in memory.
 pub type EndWork = Box<dyn Fn(UserId) -> BoxFuture<'static, ()> + Send + Sync>;
 
 pub use homes::Home;
 
-/// This server as a node. Cheap to clone; every clone is the same node.
+/// This server as a node. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Nodes(Arc<Inner>);
 
@@ -38,7 +38,7 @@ struct Inner {
     new: NewNode,
     settle: OnceLock<Settle>,
     end_work: OnceLock<EndWork>,
-    /// Ensures that only one task at a time claims a user's home.
+    /// Locks by user, so that only one task at a time claims a user's home.
     claims: Mutex<HashMap<UserId, Arc<tokio::sync::Mutex<()>>>>,
     /// The users whose home is another node, with that node's URL, until it reports otherwise.
     elsewhere: Mutex<HashMap<UserId, String>>,
@@ -55,8 +55,8 @@ struct Inner {
 }
 
 impl Nodes {
-    /// Joins the other nodes, which recognise this one by its public key; without a key it works alongside no other live node. Waits some
-    /// seconds for a dead one's lease to end. The store's changes are those of this node from then on.
+    /// Joins the other nodes, which recognise this one by its public key; without a key it works alongside no other live node. Waits some seconds for
+    /// the lease of a dead node to end. From then on, changes through the store are made in the name of this node.
     ///
     /// # Errors
     /// [`Error::NodeUrlInUse`] while a live node has the URL, [`Error::InUse`] while another node is live and one of the two has no key,
@@ -124,22 +124,22 @@ impl Nodes {
         Ok((Self(inner), store))
     }
 
-    /// Sets what settles a user's unfinished work; only the first call counts.
+    /// Sets the function that settles a user's unfinished work; only the first call counts.
     pub fn set_settle(&self, settle: Settle) {
         let _was_set = self.0.settle.set(settle);
     }
 
-    /// Sets what ends a user's work here; only the first call counts.
+    /// Sets the function that ends a user's work here; only the first call counts.
     pub fn set_end_work(&self, end_work: EndWork) {
         let _was_set = self.0.end_work.set(end_work);
     }
 
-    /// True once the users whose unfinished work the node found at its start have been taken over.
+    /// Returns true once the node has taken over the users whose unfinished work it found at startup.
     pub fn has_swept(&self) -> bool {
         self.0.has_swept.load(Ordering::Acquire)
     }
 
-    /// The number of users that this node works for.
+    /// Returns the number of users that this node works for.
     pub fn homes(&self) -> usize {
         self.0.member.homes()
     }
@@ -147,7 +147,7 @@ impl Nodes {
     /// Renews the lease and takes over users of dead nodes until `stop`.
     ///
     /// # Errors
-    /// [`Error::NodeUrlInUse`] and [`Error::InUse`] if another node took this one's place: it must stop.
+    /// [`Error::NodeUrlInUse`] and [`Error::InUse`] if another node took this one's place, so that this one must stop.
     pub async fn run(&self, stop: &CancellationToken) -> Result<(), Error> {
         tokio::select! {
             lost = self.0.keep_lease() => Err(lost),
@@ -168,15 +168,15 @@ impl Nodes {
         self.0.is_draining.store(is_draining, Ordering::Release);
     }
 
-    /// True while the database records that this node drains, as of its last renewal.
+    /// Returns a receiver that is true while the database records that this node drains, as of its last renewal.
     pub fn drain_wanted(&self) -> watch::Receiver<bool> {
         self.0.drain_wanted.subscribe()
     }
 
-    /// Gives up all homes and the lease, so that others need not wait for its end.
+    /// Gives up all homes and the lease, so that other nodes need not wait for the lease to end.
     pub async fn leave(&self) {
         if let Err(error) = self.0.store.leave_node(&self.0.new.id).await {
-            tracing::warn!(%error, "cannot record that this node stops; others wait for the end of its lease");
+            tracing::warn!(%error, "cannot record that this node is stopping; other nodes will wait until its lease ends");
         }
     }
 }
@@ -184,11 +184,11 @@ impl Nodes {
 impl Inner {
     async fn record_draining(&self) {
         if let Err(error) = self.store.drain_node(&self.new.id).await {
-            tracing::warn!(%error, "cannot record that this node drains");
+            tracing::warn!(%error, "cannot record that this node is draining");
         }
     }
 
-    /// Returns when another node has this one's place.
+    /// Keeps the lease; returns only when another node has taken this one's place.
     async fn keep_lease(self: &Arc<Self>) -> Error {
         let mut standing = Standing::default();
         let mut due = interval(NODE_RENEWAL);
@@ -223,7 +223,7 @@ impl Inner {
                 Some(News::Back) => tracing::info!("this node's lease is renewed again"),
                 Some(News::Gone) => match self.store.join_node(&self.new).await {
                     Ok(()) => {
-                        tracing::warn!("this node counted as gone and joined again");
+                        tracing::warn!("this node had been considered gone and has joined again");
                         if self.is_draining.load(Ordering::Acquire) {
                             self.record_draining().await;
                         }
@@ -258,7 +258,7 @@ impl Inner {
         }
     }
 
-    /// Takes over all that can be taken over now, in batches.
+    /// Takes over, in batches, all users that can be taken over now.
     async fn sweep(self: &Arc<Self>) -> Result<(), Error> {
         loop {
             let claimed = self.store.sweep_homes(&self.new.id, SWEEP_BATCH).await?;
@@ -278,8 +278,8 @@ impl Inner {
         }
     }
 
-    /// Begins the work for a user whose home was swept up. If this node was the home before and did not notice the loss, it ends the work
-    /// of that time first; otherwise that work would go on alongside the new work, and nothing would end it.
+    /// Begins the work for a user whose home was swept up. If this node was the home before and did not notice the loss, it first ends the work from
+    /// that time; otherwise that work would go on alongside the new work, and nothing would end it.
     async fn take_up(&self, user: UserId, fence: i64) {
         let turn = self.turn_of(user);
         let _one_at_a_time = turn.lock().await;
@@ -294,13 +294,13 @@ impl Inner {
         self.settle(user, fence).await;
     }
 
-    /// Makes this node a user's home after a change was refused with this fence; true if it is now.
+    /// Makes this node a user's home after a change was refused with this fence; returns true if it is the home now.
     async fn claim(self: &Arc<Self>, user: UserId, refused: i64) -> bool {
         let turn = self.turn_of(user);
         let _one_at_a_time = tokio::select! {
             biased;
-            // Work that is being ended must not claim the home again. It must not wait for the lock either: the task that ends it
-            // holds the lock, and waits for this work.
+            // Work that is being ended must not claim the home again. That work must not wait for the lock either, because the task that ends it
+            // holds the lock and waits for it.
             () = self.ends(user) => return false,
             turn = turn.lock() => turn,
         };
@@ -339,7 +339,7 @@ impl Inner {
         if let Some(settle) = self.settle.get() {
             let settled = Membership::while_claiming(user, fence, store::patiently(settle(user))).await;
             if let Err(error) = settled {
-                tracing::error!(error, %user, "some work of an earlier node could not be continued");
+                tracing::error!(error, %user, "some work that an earlier node left unfinished could not be continued");
             }
         }
         self.member.settled(user, fence);

@@ -1,4 +1,4 @@
-//! Calling another node.
+//! Calls other nodes over connections that are kept.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,7 +24,7 @@ use crate::key::NodeKey;
 use crate::limits::{CONNECT_ATTEMPTS, CONNECT_PAUSE, CONNECT_TIMEOUT, IDLE_CONNECTIONS, WELCOME};
 use crate::tls::{self, Mistaken};
 
-/// The reason why another node could not be called. Each text names the node's URL and what to do.
+/// The reason why another node could not be called. Each text contains the node's URL, and most state what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The node cannot be reached.
@@ -58,7 +58,7 @@ pub enum Error {
     Version {
         /// The URL that was called.
         url: String,
-        /// The version of its program.
+        /// The version of the other node's program.
         version: String,
     },
     /// The node does not accept this node's key.
@@ -67,7 +67,7 @@ pub enum Error {
         /// The URL that was called.
         url: String,
     },
-    /// The connection broke before an answer arrived.
+    /// The connection broke before a response arrived.
     #[error("the node at {url} did not answer: {reason}")]
     Broken {
         /// The URL that was called.
@@ -77,16 +77,16 @@ pub enum Error {
     },
 }
 
-/// A request that got no answer.
+/// A request that got no response.
 #[derive(Debug)]
 pub struct Failed {
-    /// The reason why there is no answer.
+    /// The reason why there is no response.
     pub error: Error,
     /// The request, if nothing of it was sent.
     pub unsent: Option<Box<Request<Body>>>,
 }
 
-/// This node's connections to the others. Cheap to clone; every clone is the same.
+/// This node's connections to the others. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Peers(Arc<Inner>);
 
@@ -95,13 +95,13 @@ struct Inner {
     url: String,
     directory: Directory,
     acceptor: TlsAcceptor,
-    /// Connections that wait for a request, by the id of their node.
+    /// Idle connections, by the id of the node that they lead to.
     idle: Mutex<HashMap<String, Vec<SendRequest<Body>>>>,
     tasks: TaskTracker,
 }
 
 impl Peers {
-    /// The connections of the node with this key and URL.
+    /// Creates the connections of the node with this key and URL.
     ///
     /// # Errors
     /// rustls cannot use the key.
@@ -112,17 +112,17 @@ impl Peers {
         Ok(Self(Arc::new(Inner { key, url: url.to_owned(), directory, acceptor, idle, tasks })))
     }
 
-    /// The live nodes.
+    /// Returns the directory of live nodes.
     pub fn directory(&self) -> &Directory {
         &self.0.directory
     }
 
-    /// This node's URL.
+    /// Returns this node's URL.
     pub fn url(&self) -> &str {
         &self.0.url
     }
 
-    /// Reads the list of live nodes until `stop`; then ends the connections that wait for a request.
+    /// Keeps the list of live nodes up to date until `stop`; then closes the idle connections.
     pub async fn keep(&self, store: &Store, stop: &CancellationToken) {
         let forgetting = async {
             loop {
@@ -151,7 +151,7 @@ impl Peers {
         let mut stream = self.0.acceptor.accept(stream).await?;
         let session = stream.get_ref().1;
         if session.alpn_protocol().is_none() {
-            return Err(io::Error::other("the caller names no protocol"));
+            return Err(io::Error::other("the caller did not name a protocol"));
         }
         let key = session.peer_certificates().and_then(|keys| keys.first());
         let caller = key.and_then(|key| self.0.directory.with_key(key.as_ref()));
@@ -161,7 +161,7 @@ impl Peers {
         Ok((stream, caller))
     }
 
-    /// Sends a request to another node over a connection that is kept, or a new one; returns its answer.
+    /// Sends a request to another node over a kept connection or a new one; returns the response.
     ///
     /// # Errors
     /// [`Failed`].
@@ -177,7 +177,7 @@ impl Peers {
                     return Ok(answer);
                 }
                 Err(mut error) => match error.take_message() {
-                    // The listener closed it first.
+                    // The listener had already closed this connection.
                     Some(unsent) => request = unsent,
                     None => return Err(broken(node, &error.into_error())),
                 },
@@ -202,7 +202,7 @@ impl Peers {
     /// Checks that this node's own URL leads to it.
     ///
     /// # Errors
-    /// [`Error::Stranger`] if it leads elsewhere, [`Error::Unreachable`] and others if that cannot be found out.
+    /// [`Error::Stranger`] if it leads elsewhere; [`Error::Unreachable`] or another error if the check is not possible.
     pub async fn check_own_url(&self) -> Result<(), Error> {
         let own = PeerNode {
             id: String::new(),
@@ -247,7 +247,7 @@ impl Peers {
             let mut welcome = [0];
             stream.read_exact(&mut welcome).await?;
             if welcome != [WELCOME] {
-                return Err(io::Error::other("it began with something other than a welcome"));
+                return Err(io::Error::other("its first byte was not the welcome byte"));
             }
             Ok(stream)
         };
@@ -265,7 +265,7 @@ impl Peers {
         Some(waiting.swap_remove(at))
     }
 
-    /// Keeps a connection whose answer may still be arriving: it is reused once the answer has ended.
+    /// Keeps a connection whose response may still be arriving; it is reused once the response has ended.
     fn keep_idle(&self, id: &str, sender: SendRequest<Body>) {
         if sender.is_closed() || !self.0.directory.is_live(id) {
             return;
@@ -302,12 +302,13 @@ fn reason(node: &PeerNode, source: io::Error) -> Error {
     }
 }
 
-/// The host and the port of a node's URL.
+/// Returns the host and the port of a node's URL.
 fn address(url: &str) -> io::Result<(String, u16)> {
     let invalid =
         |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
     let uri: Uri = url.parse().map_err(|error| invalid(&error))?;
-    let host = uri.host().ok_or_else(|| invalid(&"it names no host"))?.trim_matches(['[', ']']).to_owned();
+    let host =
+        uri.host().ok_or_else(|| invalid(&"the URL names no host"))?.trim_matches(['[', ']']).to_owned();
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
     Ok((host, port))
 }

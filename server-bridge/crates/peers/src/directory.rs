@@ -1,6 +1,6 @@
-//! The live nodes, as this node knows them: read from the database each second, and at once when an unknown key is presented.
+//! The list of live nodes, which this node reads from the database each second, and soon after a caller presents an unknown key.
 //!
-//! While the database does not answer, the list stays as it is: no node can take over then.
+//! While the database does not respond, the list stays as it is, because no node can take over then.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::{DIRECTORY_INTERVAL, DIRECTORY_PAUSE};
 
-/// The list. Cheap to clone; every clone is the same.
+/// The list. Cheap to clone; all clones share the same list.
 #[derive(Clone, Debug)]
 pub struct Directory(Arc<Inner>);
 
@@ -28,15 +28,17 @@ impl Default for Directory {
 }
 
 impl Directory {
-    /// Reads the list until `stop`.
+    /// Reads the list repeatedly until `stop`.
     pub async fn keep(&self, store: &Store, stop: &CancellationToken) {
         loop {
             match store.peer_nodes().await {
                 Ok(nodes) => self.set(nodes),
-                Err(error) => tracing::debug!(%error, "cannot read the list of nodes; keeping the last one"),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot read the list of nodes; keeping the last known list")
+                }
             }
             let wanted = async {
-                // A stranger at the listener must not make this node read without pause.
+                // Unknown callers at the listener must not make this node read the list without pause.
                 sleep(DIRECTORY_PAUSE).await;
                 self.0.is_wanted.notified().await;
             };
@@ -58,37 +60,37 @@ impl Directory {
         });
     }
 
-    /// Has the list read soon.
+    /// Requests that the list be read again soon.
     pub fn refresh(&self) {
         self.0.is_wanted.notify_one();
     }
 
-    /// The live node with this URL.
+    /// Returns the live node with this URL.
     pub fn at(&self, url: &str) -> Option<Arc<PeerNode>> {
         self.find(|node| node.url == url)
     }
 
-    /// The live node with this key.
+    /// Returns the live node with this key.
     pub fn with_key(&self, key: &[u8]) -> Option<Arc<PeerNode>> {
         self.find(|node| node.public_key == key)
     }
 
-    /// The node with the fewest homes among those that take more and have another URL than `own`.
+    /// Returns the node with the fewest homes among those that accept more and whose URL is not `own`.
     pub fn least_busy(&self, own: &str) -> Option<Arc<PeerNode>> {
         let nodes = self.0.nodes.borrow();
         let free = nodes.iter().filter(|node| node.state == NodeState::Up && node.url != own);
         free.min_by_key(|node| node.homes).cloned()
     }
 
-    /// True if this process of a node is live.
+    /// Returns true if the node process with this id is live.
     pub fn is_live(&self, id: &str) -> bool {
         self.find(|node| node.id == id).is_some()
     }
 
-    /// Returns once this process of a node is not live any more.
+    /// Returns once the node process with this id is no longer live.
     pub async fn gone(&self, id: &str) {
         let mut news = self.0.nodes.subscribe();
-        // The sender lives as long as this.
+        // The sender lives as long as `self`, so this cannot fail.
         let _ended = news.wait_for(|nodes| !nodes.iter().any(|node| node.id == id)).await;
     }
 

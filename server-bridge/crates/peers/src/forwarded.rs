@@ -5,15 +5,14 @@ use std::net::IpAddr;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::uri::Uri;
 
-/// The client's address, as determined by the node that the client reached. It counts only on a connection of another node.
+/// The client's address, as determined by the node that the client reached. This header counts only on a connection from another node.
 pub const CLIENT: HeaderName = HeaderName::from_static("sandbridge-client");
-/// The user for whom a node opens a runner's link. It counts only on a connection of another node.
+/// The user for whom a node opens a runner's link. This header counts only on a connection from another node.
 pub const USER: HeaderName = HeaderName::from_static("sandbridge-user");
-/// In an answer of another node: that node is not the user's home, and has done nothing.
+/// In a response from another node, states that this other node is not the user's home and has done nothing.
 pub const NOT_HERE: HeaderName = HeaderName::from_static("sandbridge-not-here");
 
-/// Headers about one connection (RFC 9110, 7.6.1), which do not apply to the next connection. Those about the body's
-/// length stay.
+/// Headers that apply to one connection only (RFC 9110, 7.6.1), and are not forwarded. Headers about the body's length are kept.
 const OF_ONE_CONNECTION: [HeaderName; 7] = [
     header::CONNECTION,
     header::EXPECT,
@@ -31,7 +30,7 @@ pub fn remove_claims(headers: &mut HeaderMap) {
     headers.remove(NOT_HERE);
 }
 
-/// Prepares a request's head for another node. Returns true if the request asks for another protocol.
+/// Prepares a request's head for another node. Returns true if the request asks for a protocol upgrade.
 pub fn prepare(uri: &mut Uri, headers: &mut HeaderMap, client: IpAddr) -> bool {
     let protocol = headers.remove(header::UPGRADE).filter(|_| asks_for_upgrade(headers));
     for name in &OF_ONE_CONNECTION {
@@ -49,7 +48,7 @@ pub fn prepare(uri: &mut Uri, headers: &mut HeaderMap, client: IpAddr) -> bool {
     is_upgrade
 }
 
-/// Removes from an answer the headers about the connection between the nodes.
+/// Removes from a response the headers that apply to the connection between the nodes.
 pub fn clean_answer(headers: &mut HeaderMap, is_upgrade: bool) {
     if !is_upgrade {
         headers.remove(header::CONNECTION);
@@ -58,7 +57,7 @@ pub fn clean_answer(headers: &mut HeaderMap, is_upgrade: bool) {
     headers.remove(header::TRANSFER_ENCODING);
 }
 
-/// Takes the client's address from a request of another node.
+/// Takes the client's address from a request that another node forwarded.
 pub fn take_client(headers: &mut HeaderMap) -> Option<IpAddr> {
     headers.remove(CLIENT)?.to_str().ok()?.parse().ok()
 }

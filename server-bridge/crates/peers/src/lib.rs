@@ -11,11 +11,11 @@
 //! | module | holds |
 //! |---|---|
 //! | [`key`] | the key of a node |
-//! | [`directory`] | the live nodes, as this node knows them |
+//! | [`directory`] | the list of live nodes, as this node knows it |
 //! | `tls` | the two ends of the handshake, and what each accepts |
-//! | [`caller`] | [`Peers`]: calling another node, and the connections that are kept |
+//! | [`caller`] | [`Peers`]: calls other nodes over connections that are kept |
 //! | [`forwarded`] | the headers of forwarded requests |
-//! | [`pipe`] | bytes in both directions between two connections, without buffers while nothing moves |
+//! | [`pipe`] | copies bytes in both directions between two connections, without buffers while nothing moves |
 //! | [`limits`] | every limit and time, and the version of the protocol |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

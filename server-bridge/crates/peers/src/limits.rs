@@ -6,19 +6,19 @@ use std::time::Duration;
 pub const PROTOCOL: &[u8] = b"sandbridge-peer/1";
 /// The byte that a listener sends once it has accepted the caller's key.
 pub const WELCOME: u8 = b'+';
-/// How often a node reads the list of live nodes.
+/// The interval at which a node reads the list of live nodes.
 pub const DIRECTORY_INTERVAL: Duration = Duration::from_secs(1);
-/// The least time between two readings, however many unknown keys are presented.
+/// The shortest time between two readings of the list, however many unknown keys are presented.
 pub const DIRECTORY_PAUSE: Duration = Duration::from_millis(200);
-/// How long a connection to another node may take to open, its handshake included.
+/// How long opening a connection to another node may take, including the handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often a caller that a listener does not know yet tries to connect.
+/// The number of attempts to connect that a caller makes while a listener does not know it yet.
 pub const CONNECT_ATTEMPTS: u32 = 4;
 /// The pause between these attempts: together they last longer than [`DIRECTORY_INTERVAL`].
 pub const CONNECT_PAUSE: Duration = Duration::from_millis(400);
 /// The maximum number of idle connections that are kept to one node.
 pub const IDLE_CONNECTIONS: usize = 64;
-/// How long a listener keeps a connection without a request.
+/// How long a listener keeps a connection on which no request arrives.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-/// How much a pipe reads at once, in bytes; each thread has one such buffer.
+/// How much a pipe reads at once, in bytes; each thread has one buffer of this size.
 pub const PIPE_BYTES: usize = 64 * 1024;

@@ -1,5 +1,5 @@
-//! Bytes in both directions between two connections. While nothing moves a pipe has no buffer: it reads into its thread's, and keeps only
-//! what could not be written at once.
+//! Copies bytes in both directions between two connections. While nothing moves, a pipe has no buffer: it reads into its thread's buffer, and keeps
+//! only the bytes that could not be written at once.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -46,7 +46,7 @@ where
     }
 }
 
-/// Reads once and writes what it can; returns what is left to write, `None` at the end.
+/// Reads once and writes as much as possible; returns the bytes left to write, or `None` at the end of the stream.
 fn step<R, W>(from: &mut R, to: &mut W, context: &mut Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>>
 where
     R: AsyncRead + Unpin,

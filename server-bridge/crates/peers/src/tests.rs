@@ -1,4 +1,4 @@
-//! Two nodes, and programs that are not nodes, on real sockets.
+//! Tests with two nodes, and with programs that are not nodes, on real sockets.
 
 use std::io;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ async fn a_url_that_leads_to_the_caller_or_to_a_stranger_is_named() {
     assert!(nobody.to_string().starts_with("cannot reach the node at http://127.0.0.1:1: "), "{nobody}");
 }
 
-/// The error at the caller, whose handshake has another configuration than a node's.
+/// Returns the error that a caller gets whose TLS configuration differs from a node's.
 async fn knock(to: &Node, config: rustls::ClientConfig) -> io::Error {
     let stream = TcpStream::connect(to.row.url.trim_start_matches("http://")).await.unwrap();
     let name = ServerName::try_from(tls::NAME).unwrap();

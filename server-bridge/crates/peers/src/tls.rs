@@ -19,10 +19,10 @@ use crate::directory::Directory;
 use crate::key::NodeKey;
 use crate::limits::PROTOCOL;
 
-/// The name in a handshake, which nothing depends on.
+/// The server name in a handshake; nothing depends on it.
 pub(crate) const NAME: &str = "peer.invalid";
 
-/// The owner of the key that a called address presented, if it is not the node that was called.
+/// The owner of the key that was presented at a called address, if that is not the node that was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mistaken {
     /// The caller itself.
@@ -42,7 +42,7 @@ impl fmt::Display for Mistaken {
 
 impl std::error::Error for Mistaken {}
 
-/// The configuration for calling the node with this key.
+/// Returns the configuration for calling the node with this key.
 pub(crate) fn client(own: &NodeKey, expected: Vec<u8>) -> Result<ClientConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Called { provider: Arc::clone(&provider), expected, own: own.public().to_vec() };
@@ -57,7 +57,7 @@ pub(crate) fn client(own: &NodeKey, expected: Vec<u8>) -> Result<ClientConfig, E
     Ok(config)
 }
 
-/// The configuration of the listener, which accepts the keys in the directory.
+/// Returns the configuration of the listener, which accepts the keys in the directory.
 pub(crate) fn server(own: &NodeKey, directory: Directory) -> Result<ServerConfig, Error> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Callers { provider: Arc::clone(&provider), directory };
@@ -71,7 +71,7 @@ pub(crate) fn server(own: &NodeKey, directory: Directory) -> Result<ServerConfig
     Ok(config)
 }
 
-/// The alert or the refusal in an error of a handshake.
+/// Returns the TLS alert that the other side sent, if that is the cause of a failed handshake.
 pub(crate) fn alert_of(error: &io::Error) -> Option<AlertDescription> {
     match error.get_ref()?.downcast_ref::<Error>()? {
         Error::AlertReceived(alert) => Some(*alert),
@@ -79,7 +79,7 @@ pub(crate) fn alert_of(error: &io::Error) -> Option<AlertDescription> {
     }
 }
 
-/// The program that answered in place of the node that was called.
+/// Returns which program answered in place of the node that was called.
 pub(crate) fn mistaken_in(error: &io::Error) -> Option<Mistaken> {
     match error.get_ref()?.downcast_ref::<Error>()? {
         Error::Other(OtherError(inner)) => inner.downcast_ref::<Mistaken>().copied(),
@@ -98,10 +98,10 @@ fn check_signature(
 }
 
 fn not_tls13() -> Error {
-    Error::General("nodes speak TLS 1.3 with each other".to_owned())
+    Error::General("nodes must use TLS 1.3 with each other".to_owned())
 }
 
-/// Accepts one key: that of the node that is called.
+/// Verifies keys at a caller: accepts only the key of the node that is called.
 #[derive(Debug)]
 struct Called {
     provider: Arc<CryptoProvider>,
@@ -153,7 +153,7 @@ impl ServerCertVerifier for Called {
     }
 }
 
-/// Accepts the keys of live nodes.
+/// Verifies keys at the listener: accepts only the keys of live nodes.
 #[derive(Debug)]
 struct Callers {
     provider: Arc<CryptoProvider>,
@@ -174,7 +174,7 @@ impl ClientCertVerifier for Callers {
         if self.directory.with_key(end_entity.as_ref()).is_some() {
             return Ok(ClientCertVerified::assertion());
         }
-        // A node that just started is not in the list yet.
+        // A node that has just started may not be in the list yet.
         self.directory.refresh();
         Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
     }

@@ -1,4 +1,4 @@
-//! Requests on the currently open connection, and their answers, which arrive on it with the requests' ids.
+//! Sends requests on the currently open connection, and matches the responses that arrive on it to them by request id.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,12 +11,12 @@ use tokio::time::timeout;
 use crate::limits::REQUEST_TIMEOUT;
 use crate::platform::Failure;
 
-/// The number of requests that may wait to be sent.
+/// The limit on requests that wait to be sent.
 const QUEUE: usize = 64;
 
 type Answer = Result<Value, Failure>;
 
-/// A request, with the channel for its answer.
+/// A request, with the channel for its response.
 #[derive(Debug)]
 pub(crate) struct Call {
     id: String,
@@ -32,14 +32,14 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Begins a connection, on which requests are sent from now on.
+    /// Registers a new connection; later requests are sent on it.
     pub(crate) fn begin(&self) -> (mpsc::Sender<Call>, mpsc::Receiver<Call>) {
         let (line, calls) = mpsc::channel(QUEUE);
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(line.clone());
         (line, calls)
     }
 
-    /// Ends a connection, unless a newer one has begun in the meantime.
+    /// Unregisters a connection, unless a newer one has replaced it in the meantime.
     pub(crate) fn end(&self, line: &mpsc::Sender<Call>) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_some_and(|open| open.same_channel(line)) {
@@ -53,15 +53,15 @@ impl Calls {
         open.as_ref().is_some_and(|open| !open.is_closed())
     }
 
-    /// A number that no other request of this process has.
+    /// Returns a number that is unique among the requests of this process.
     pub(crate) fn number(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Sends a request with an id that no other open request has, and waits for its answer.
+    /// Sends a request with an id that no other open request has, and waits for its response.
     ///
     /// # Errors
-    /// [`Failure::Away`] if it was not sent, [`Failure::Unknown`] if it was sent but no answer arrived, and the failures given to
+    /// [`Failure::Away`] if it was not sent, [`Failure::Unknown`] if it was sent but no response arrived, and the failures given to
     /// [`Pending::answer`].
     pub(crate) async fn ask(&self, id: String, request: Value) -> Answer {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -77,12 +77,12 @@ impl Calls {
     }
 }
 
-/// The requests that were sent on a connection and have no answer yet.
+/// The requests that were sent on a connection and have no response yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(HashMap<String, oneshot::Sender<Answer>>);
 
 impl Pending {
-    /// Adds a request that waits for its answer; returns the text to send.
+    /// Adds a request that waits for its response; returns the text to send.
     pub(crate) fn add(&mut self, call: Call) -> String {
         // Removes requests whose callers stopped waiting.
         self.0.retain(|_, tell| !tell.is_closed());
@@ -90,7 +90,7 @@ impl Pending {
         call.request.to_string()
     }
 
-    /// Passes an answer to the caller that waits for it; returns false if there is no such request.
+    /// Passes a response to the caller that waits for it; returns false if no open request has this id.
     pub(crate) fn answer(&mut self, id: &str, answer: Answer) -> bool {
         // The caller may have stopped waiting.
         self.0.remove(id).map(|tell| tell.send(answer)).is_some()
@@ -101,7 +101,8 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         for (_, tell) in self.0.drain() {
-            let _ = tell.send(Err(Failure::Unknown("the connection ended before the answer".to_owned())));
+            let _ = tell
+                .send(Err(Failure::Unknown("the connection ended before the response arrived".to_owned())));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Cards in a neutral form, which each platform draws in its own way.
 //!
-//! The texts of a card are data: for a platform that reads marks in texts they are escaped, as in any other message.
+//! The texts of a card are data: for platforms that interpret markup, they are escaped as in any other message.
 
 use crate::styled::{Place, Style, Styled};
 
@@ -23,11 +23,11 @@ pub enum Tone {
 /// A card. Its buttons are below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
-    /// Its title, on one line.
+    /// The title of the card, on one line.
     pub title: String,
-    /// Its meaning, which determines its colour.
+    /// The meaning of the card, which determines its colour.
     pub tone: Tone,
-    /// Its parts, from top to bottom.
+    /// The parts of the card, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
@@ -36,7 +36,7 @@ pub struct Card {
 pub enum Block {
     /// A styled text.
     Text(Styled),
-    /// Names with their values.
+    /// Name–value pairs.
     Fields(Vec<(String, String)>),
     /// A table; each row has as many cells as there are columns.
     Table {
@@ -50,7 +50,7 @@ pub enum Block {
 }
 
 impl Card {
-    /// The whole card as one text, for platforms without cards, and for cards that are too large for a platform.
+    /// Renders the whole card as one text, for platforms without cards, and for cards that are too large for a platform.
     pub fn styled(&self) -> Styled {
         let mut out = Styled::default();
         push(&mut out, &self.title, &bold());
@@ -65,7 +65,7 @@ impl Card {
 }
 
 impl Block {
-    /// The part as a text.
+    /// Renders the part as a text.
     pub fn styled(&self) -> Styled {
         let mut out = Styled::default();
         match self {
@@ -105,7 +105,7 @@ fn bold() -> Style {
     Style { bold: true, ..Style::default() }
 }
 
-/// Adds a text without marks, in a style.
+/// Adds an unmarked text, in one style.
 fn push(out: &mut Styled, text: &str, style: &Style) {
     for piece in Styled::plain(text).pieces {
         out.push(&piece.text, style);
@@ -118,7 +118,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A pattern of texts that a platform could mistake for marks, mentions or tags.
+    /// A regular expression for texts that a platform could mistake for markup, mentions or tags.
     const HOSTILE: &str = "([a-c名 *_~`#>|<\\[\\]()\"\\\\&:@!-]|<at id=all>|<@U1>|<!channel>|@everyone|```|</text>|\\]\\(javascript:x\\)|😀|\u{202e}){1,30}";
 
     /// Cards with hostile texts in every place.

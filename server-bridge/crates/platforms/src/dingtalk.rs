@@ -1,8 +1,7 @@
-//! DingTalk: events by a stream connection, answers by the webhook of the session until it expires, then by the API of robots.
+//! DingTalk: events arrive on a stream connection; answers are sent to the session's webhook until it expires, then by the robot API.
 //!
-//! Unacknowledged messages are delivered again for a minute (documents of the stream mode), so messages are lost during a longer time
-//! without a connection, and [`Inbox::gap`] reports that. The platform has no key against duplicates, and cannot change messages of this
-//! kind.
+//! Unacknowledged messages are delivered again for a minute (documentation of the stream mode), so messages are lost if the connection is down for
+//! longer, and [`Inbox::gap`] reports that. The platform has no key for recognizing duplicates, and cannot change messages of this kind.
 
 mod api;
 mod incoming;
@@ -29,16 +28,16 @@ use crate::platform::{
 use crate::socket::{Frame, Socket};
 use crate::styled::Styled;
 
-/// The longest text, in bytes: the documents of robots allow 20,000.
+/// The longest text, in bytes; the robot documentation allows 20,000.
 const TEXT_MAX_BYTES: usize = 18_000;
 
-/// The longest title, which notifications show, in characters.
+/// The longest title, in characters; notifications show it.
 const TITLE_MAX_CHARS: usize = 40;
 
-/// How long unacknowledged messages are delivered again.
+/// How long the platform keeps redelivering unacknowledged messages.
 const REPEATED_FOR: Duration = Duration::from_secs(60);
 
-/// The largest file: documents of the upload.
+/// The largest file, in bytes, according to the upload documentation.
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
 /// How long before its end a webhook is no longer used, in milliseconds.
@@ -47,7 +46,7 @@ const WEBHOOK_MARGIN_MS: i64 = 5_000;
 const MARKDOWN: Markdown =
     Markdown { is_entity: false, is_json: false, strike: "", tags: &["<font", "<img"] };
 
-/// The values that an account needs.
+/// The kind of platform, with the values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "dingtalk",
     title: "DingTalk",
@@ -76,14 +75,14 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "address",
             label: "Address",
-            help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
+            help: "Leave it as it is, unless requests to the API go through your own proxy.",
             is_secret: false,
             default: Some("https://api.dingtalk.com"),
         },
         Setup {
             key: "upload_address",
             label: "Upload address",
-            help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
+            help: "Leave it as it is, unless requests to the API go through your own proxy.",
             is_secret: false,
             default: Some("https://oapi.dingtalk.com"),
         },
@@ -95,7 +94,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(DingTalk::new(setup, reach)?))
 }
 
-/// One robot.
+/// An account on DingTalk, which is one robot.
 struct DingTalk {
     api: Api,
     robot: String,
@@ -162,7 +161,7 @@ impl DingTalk {
             None => inbox.cursor().await.is_some(),
         };
         if is_gap {
-            inbox.gap("messages that were sent more than a minute before this connection are lost: DingTalk does not deliver them later");
+            inbox.gap("messages sent more than a minute before this connection are lost: DingTalk does not deliver them later");
         }
     }
 
@@ -191,7 +190,7 @@ impl DingTalk {
                     let cursor = event.at_ms.to_string();
                     if let Err(why) = inbox.take(vec![event], Some(cursor)).await {
                         tracing::warn!(
-                            "a message of DingTalk could not be stored; DingTalk will send it again: {why}"
+                            "a message from DingTalk could not be stored; DingTalk will send it again: {why}"
                         );
                         return Ok(None);
                     }
@@ -202,7 +201,7 @@ impl DingTalk {
         }
     }
 
-    /// Sends by the API of robots.
+    /// Sends a message by the robot API.
     async fn by_api(&self, to: &Conversation, kind: &str, param: &Value) -> Result<Sent, Failure> {
         let mut body = json!({"robotCode": self.robot, "msgKey": kind, "msgParam": param.to_string()});
         let path = match to.id.split_once(':') {
@@ -219,7 +218,7 @@ impl DingTalk {
         let found = self.api.call(path, body).await?;
         let is_listed = |key: &str| found[key].as_array().is_some_and(|list| !list.is_empty());
         if is_listed("invalidStaffIdList") {
-            return Err(Failure::Closed("the person is unknown to the organization".to_owned()));
+            return Err(Failure::Closed("this person is not a member of the organization".to_owned()));
         }
         if is_listed("flowControlledStaffIdList") {
             return Err(crate::http::too_fast(None));
@@ -288,7 +287,7 @@ impl Platform for DingTalk {
             if let Some(webhook) = reply["webhook"].as_str().filter(|_| is_open) {
                 let body = json!({"msgtype": "markdown", "markdown": message.payload});
                 if self.api.by_session(webhook, body).await? {
-                    // A message that is sent by a webhook gets no id.
+                    // A message sent by webhook gets no id.
                     return Ok(Sent { id: String::new() });
                 }
             }

@@ -37,11 +37,11 @@ const TEXT_MAX: usize = 2000;
 const NONCE_MAX_CHARS: usize = 25;
 /// The largest file that a bot may send, in bytes.
 const FILE_MAX_BYTES: u64 = 10 << 20;
-/// The longest name of a file, in characters.
+/// The longest file name, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
 /// The message flag that turns off link previews, so that a model cannot make Discord load a page.
 const SUPPRESS_EMBEDS: u64 = 1 << 2;
-/// The message flag that shows a message only to the person who pressed.
+/// The message flag that shows a message only to the person who pressed the button.
 const EPHEMERAL: u64 = 1 << 6;
 /// The user agent, in the form that Discord demands of bots.
 const USER_AGENT: &str = concat!("DiscordBot (sandbridge, ", env!("CARGO_PKG_VERSION"), ")");
@@ -70,7 +70,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let token = setting(SETUP, values, "token")?;
     let of_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if token.len() < 30 || token.split('.').count() != 3 || !token.chars().all(of_token) {
-        return Err("a bot token consists of three parts separated by dots; copy it from Discord's page Bot"
+        return Err("a bot token consists of three parts separated by dots; copy it from the Bot page of your application on Discord"
             .to_owned());
     }
     let http = Http::new(reach, &[&token])?;
@@ -78,17 +78,17 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Discord { http, api, token, has_no_content: AtomicBool::new(false) }))
 }
 
-/// One bot.
+/// An account on Discord, which is one bot.
 struct Discord {
     http: Http,
     api: String,
     token: String,
-    /// True if Discord refused the intent for the content of messages; then only direct messages and mentions have content.
+    /// True if Discord refused the message content intent; then only direct messages and mentions arrive with their content.
     has_no_content: AtomicBool,
 }
 
 impl Discord {
-    /// Calls the API; returns its answer, or the failure.
+    /// Calls the API; returns the response, or the failure.
     async fn call(&self, method: Method, path: &str, body: Body) -> Result<Value, Failure> {
         let url = format!("{}{path}", self.api);
         let token = format!("Bot {}", self.token);
@@ -116,7 +116,7 @@ impl Discord {
         })
     }
 
-    /// Adds the fields that every message has.
+    /// Adds the fields that every message needs.
     fn addressed(message: &Value, reply: &Value, key: &str) -> Value {
         let mut body = message.clone();
         body["nonce"] = json!(key.chars().take(NONCE_MAX_CHARS).collect::<String>());
@@ -131,8 +131,9 @@ impl Discord {
 }
 
 fn sent(document: &Value) -> Result<Sent, Failure> {
-    let id =
-        document["id"].as_str().ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
+    let id = document["id"]
+        .as_str()
+        .ok_or_else(|| Failure::Unknown("the response contains no message id".to_owned()))?;
     Ok(Sent { id: id.to_owned() })
 }
 
@@ -153,7 +154,7 @@ impl Platform for Discord {
             idempotent: true,
             reply_window_ms: None,
             replies_max: None,
-            // The gateway replays some minutes; older messages are looked up in the known conversations.
+            // The gateway replays events of the last few minutes; older messages are looked up in the known conversations.
             replays: true,
             file_max_bytes: FILE_MAX_BYTES,
         }

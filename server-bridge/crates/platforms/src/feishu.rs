@@ -1,11 +1,11 @@
-//! Feishu and Lark: events by the long connection, answers as cards.
+//! Feishu and Lark: events arrive on the long connection; answers are sent as cards.
 //!
 //! ```text
 //!   endpoint ─▶ WebSocket ─▶ frames ─▶ joined ─▶ read ─▶ Inbox::take ─▶ the same frame, as acknowledgement within 3 s
 //! ```
-//! Each event is delivered to one of up to 50 connections of an application. Unacknowledged events are delivered again after 15 seconds, 5
-//! minutes, an hour and 6 hours (documents of the platform). The outcome of a press can be shown only in its acknowledgement, which
-//! therefore waits a moment for [`Platform::answer_press`].
+//! Each event is delivered to one of up to 50 connections of an application. Unacknowledged events are delivered again after 15 seconds, 5 minutes,
+//! an hour and 6 hours (documentation of the platform). The outcome of a press can be shown only in the acknowledgement of the press, which therefore
+//! waits a moment for [`Platform::answer_press`].
 
 mod api;
 mod card;
@@ -42,13 +42,13 @@ use crate::socket::{self, Socket};
 use crate::styled::Styled;
 use guard::Reach;
 
-/// How long the acknowledgement of a press waits for its outcome: the platform waits 3 s.
+/// How long the acknowledgement of a press waits for the outcome; the platform waits 3 s for the acknowledgement.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2000);
 
-/// The longest `uuid`, in characters: documents of the API. A message's key is longer, but its first half is random enough.
+/// The longest `uuid`, in characters, according to the API documentation. A message's key is longer, but its first half is random enough.
 const UUID_MAX_CHARS: usize = 50;
 
-/// The largest file, in bytes: documents of the API.
+/// The largest file, in bytes, according to the API documentation.
 const FILE_MAX_BYTES: u64 = 30 * 1024 * 1024;
 
 /// The largest picture, in bytes; a larger one is sent as a file.
@@ -57,7 +57,7 @@ const IMAGE_MAX_BYTES: usize = 10 * 1024 * 1024;
 /// Codes of the connection endpoint that require a change of the account: forbidden, wrong credentials, and too many connections.
 const REFUSED_CODES: [i64; 3] = [403, 514, 1_000_040_350];
 
-/// The values that an account needs.
+/// The kind of platform, with the values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "feishu",
     title: "Feishu / Lark",
@@ -127,7 +127,7 @@ impl Feishu {
         let found = self.api.endpoint().await.map_err(End::from)?;
         let code = found["code"].as_i64().unwrap_or(-1);
         let why = || {
-            let why = found["msg"].as_str().unwrap_or("the platform gave no reason");
+            let why = found["msg"].as_str().unwrap_or("the platform returned no reason");
             self.api.http.reason(&format!("{why} ({code})"))
         };
         if REFUSED_CODES.contains(&code) {
@@ -234,7 +234,7 @@ impl Feishu {
         let id = event.id.clone();
         if let Err(why) = inbox.take(vec![event], None).await {
             self.forget_press(&id);
-            tracing::warn!("an event of Feishu could not be stored; Feishu will send it again: {why}");
+            tracing::warn!("an event from Feishu could not be stored; Feishu will send it again: {why}");
             return None;
         }
         let Some(waits) = waits else { return Some(ack(&frame, &Value::Null, began)) };
@@ -283,7 +283,9 @@ impl Feishu {
         let data = self.api.call(Method::POST, &path, || Body::Json(body.clone())).await?;
         let id = incoming::id(&data["message_id"]);
         Ok(Sent {
-            id: id.ok_or_else(|| Failure::Unknown("the platform's answer has no message id".to_owned()))?,
+            id: id.ok_or_else(|| {
+                Failure::Unknown("the platform's response contains no message id".to_owned())
+            })?,
         })
     }
 }
@@ -328,7 +330,7 @@ impl Platform for Feishu {
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
         Box::pin(async {
             let (_, name) = self.bot().await?;
-            // The connection endpoint is asked too: the token may be older than a change of the secret, and connecting can be refused separately.
+            // The connection endpoint is queried too: the token may be older than a change of the secret, and the endpoint may refuse independently.
             match self.endpoint().await {
                 Ok(_) => Ok(name.clone()),
                 Err(End::Refused(why)) => Err(Failure::Account(why)),
@@ -342,7 +344,7 @@ impl Platform for Feishu {
         Box::pin(async move {
             tokio::select! {
                 end = Feishu::run(self, inbox, stop) => end.unwrap_or_else(|end| end),
-                // An open connection closes by itself; a connection attempt is dropped 3 s after the stop.
+                // An open connection closes by itself; a connection attempt is dropped 3 s after the run was asked to stop.
                 () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(3)).await } => End::Stopped,
             }
         })

@@ -1,5 +1,4 @@
-//! The HTTP client of all platforms: it connects only within the server's reach, bounds size and time, and keeps addresses and secrets out
-//! of errors.
+//! The HTTP client of all platforms: it connects only within the server's reach, limits size and time, and keeps addresses and secrets out of errors.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,7 +20,7 @@ use crate::limits::{
 use crate::platform::Failure;
 use crate::tls;
 
-/// How many of the newest tokens from a platform are remembered; two are valid at once while one is renewed.
+/// How many of the newest tokens from a platform are remembered; while a token is renewed, two are valid at once.
 const DERIVED_MAX: usize = 4;
 
 /// The client of one account. Cheap to clone; its [`Debug`](fmt::Debug) output and its errors contain no secret of the account.
@@ -33,7 +32,7 @@ pub struct Http {
     secrets: Arc<[String]>,
     /// The newest tokens from the platform, which no text may contain either.
     derived: Arc<Mutex<VecDeque<String>>>,
-    /// The largest answer that is read, in bytes.
+    /// The largest response that is read, in bytes.
     answer_max: usize,
 }
 
@@ -53,14 +52,14 @@ pub enum Body {
     Bytes(String, Bytes),
 }
 
-/// An answer, whatever its status.
+/// A response, whatever its status.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// Its headers.
+    /// The response's headers.
     pub headers: HeaderMap,
-    /// Its body, of at most [`FRAME_MAX_BYTES`] bytes unless the client has another limit.
+    /// The response's body, of at most [`FRAME_MAX_BYTES`] bytes unless the client has another limit.
     pub body: Bytes,
 }
 
@@ -75,14 +74,15 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The failure with the time to wait before the next request, from the header `Retry-After` in seconds; see [`too_fast`].
+    /// The failure with the time to wait before the next request, taken from the header `Retry-After` (in seconds); see [`too_fast`].
     pub fn too_fast(&self) -> Failure {
         let seconds = self.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         too_fast(seconds.and_then(|seconds| seconds.trim().parse().ok()))
     }
 }
 
-/// [`Failure::TooFast`] with the seconds that a platform states; [`TOO_FAST_WAIT`] if it states none, and at most [`TOO_FAST_WAIT_MAX`].
+/// Creates [`Failure::TooFast`] with the wait that a platform states in seconds, or [`TOO_FAST_WAIT`] if it states none; at most
+/// [`TOO_FAST_WAIT_MAX`].
 pub fn too_fast(seconds: Option<f64>) -> Failure {
     let wait =
         seconds.filter(|seconds| seconds.is_finite() && *seconds >= 0.0).map_or(TOO_FAST_WAIT, |seconds| {
@@ -113,7 +113,7 @@ impl Http {
         })
     }
 
-    /// The same client with another limit on an answer's size, in bytes.
+    /// The same client with another limit on a response's size, in bytes.
     #[must_use]
     pub fn with_answer_max(self, answer_max: usize) -> Self {
         Self { answer_max, ..self }
@@ -149,7 +149,7 @@ impl Http {
         Ok(parsed.as_str().trim_end_matches('/').to_owned())
     }
 
-    /// A text of the platform in the form that an error may contain: one short line, without the account's secrets.
+    /// Converts a text from the platform to the form that an error may contain: one short line, without the account's secrets.
     pub fn reason(&self, text: &str) -> String {
         let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +159,7 @@ impl Http {
         text.chars().take(REASON_MAX_CHARS).collect()
     }
 
-    /// Sends one request, and reads its answer. No redirect is followed.
+    /// Sends one request, and reads its response. No redirect is followed.
     ///
     /// # Errors
     /// [`Failure::Away`] if the request certainly did not reach the platform, [`Failure::Unknown`] if it may have, [`Failure::Message`] if
@@ -187,10 +187,11 @@ impl Http {
         patience: Duration,
     ) -> Result<Answer, Failure> {
         let answer = self.call_sized(method, url, headers, body, patience).await?;
-        answer.ok_or_else(|| Failure::Unknown(format!("it is larger than {} bytes", self.answer_max)))
+        answer
+            .ok_or_else(|| Failure::Unknown(format!("the response is larger than {} bytes", self.answer_max)))
     }
 
-    /// As [`Http::call_within`], but returns `None` if the answer is larger than the client's limit, for callers that can request less.
+    /// As [`Http::call_within`], but returns `None` if the response is larger than the client's limit, for callers that can request less.
     ///
     /// # Errors
     /// As [`Http::call`].
@@ -224,7 +225,7 @@ impl Http {
             let response = request.send().await.map_err(|error| self.failed(error))?;
             let (status, headers) = (response.status().as_u16(), response.headers().clone());
             let body = self.read(response, self.answer_max as u64).await.map_err(|error| match error {
-                // The request reached the platform, but its answer is not known.
+                // The request reached the platform, but its response could not be read.
                 Failure::Message(why) | Failure::Away(why) => Failure::Unknown(why),
                 other => other,
             })?;
@@ -233,8 +234,8 @@ impl Http {
         timeout(patience, work).await.map_err(|_| Failure::Unknown("the request took too long".to_owned()))?
     }
 
-    /// Fetches a file of at most `max_bytes`, whatever length is stated. Redirects are followed within reach; to another host, the headers
-    /// are not sent.
+    /// Fetches a file of at most `max_bytes`, whatever length the response states. Redirects are followed within reach; the headers are not sent to
+    /// another host.
     ///
     /// # Errors
     /// [`Failure::Message`] if the file is larger or refused, or its address leads into the server's own network; [`Failure::Away`] if it
@@ -268,15 +269,14 @@ impl Http {
                     continue;
                 }
                 return match status.as_u16() {
-                    200 => self
-                        .read(response, max_bytes)
-                        .await?
-                        .ok_or_else(|| Failure::Message(format!("it is larger than {max_bytes} bytes"))),
+                    200 => self.read(response, max_bytes).await?.ok_or_else(|| {
+                        Failure::Message(format!("the file is larger than {max_bytes} bytes"))
+                    }),
                     429 | 500.. => Err(Failure::Away(format!("status {}", status.as_u16()))),
                     status => Err(Failure::Message(format!("the file cannot be fetched: status {status}"))),
                 };
             }
-            Err(Failure::Message("the address redirects too often".to_owned()))
+            Err(Failure::Message("the address redirects too many times".to_owned()))
         };
         timeout(TRANSFER_TIMEOUT, work)
             .await
@@ -290,7 +290,7 @@ impl Http {
         Ok(url)
     }
 
-    /// The body; `None` if it is larger than `max_bytes`.
+    /// Reads a response's body; `None` if it is larger than `max_bytes`.
     async fn read(&self, mut response: Response, max_bytes: u64) -> Result<Option<Bytes>, Failure> {
         if response.content_length().is_some_and(|stated| stated > max_bytes) {
             return Ok(None);
@@ -391,7 +391,7 @@ impl Multipart {
     }
 }
 
-/// A text as one segment of a path, or as a value of a query: everything except letters, digits and `-._~` is percent-encoded.
+/// Encodes a text as one segment of a path, or as a value of a query: everything except letters, digits and `-._~` is percent-encoded.
 pub fn segment(text: &str) -> String {
     let mut segment = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -404,7 +404,7 @@ pub fn segment(text: &str) -> String {
     segment
 }
 
-/// A name in quotes, escaped as the HTML standard requires.
+/// Quotes a name, escaped as the HTML standard requires.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }

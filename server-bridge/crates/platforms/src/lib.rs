@@ -5,9 +5,9 @@
 //!   platform ─▶ run ─▶ Inbox::take (committed) ─▶ acknowledged to the platform
 //!   an answer's Markdown ─▶ styled text ─▶ render: messages in the platform's form ─▶ send, with a key
 //! ```
-//! A [`Platform`] is one account (a bot) on a messenger. It hands over arriving messages and presses as [`Event`]s, and acknowledges a
-//! batch to the messenger only after [`Inbox::take`] has returned `Ok`, so that uncommitted events are delivered again. Messages are
-//! rendered and recorded before they are sent, so that a repetition after a crash sends the same bytes with the same key.
+//! A [`Platform`] is one account (a bot) on a messenger. It hands over arriving messages and presses as [`Event`]s, and acknowledges a batch to the
+//! messenger only after [`Inbox::take`] has returned `Ok`, so that uncommitted events are delivered again. Messages are rendered and recorded before
+//! they are sent, so that a repeated attempt after a crash sends the same bytes with the same key.
 //!
 //! | module | holds |
 //! |---|---|
@@ -22,8 +22,8 @@
 //! | `wecom` | AI bots of WeCom |
 //! | [`http`] | the HTTP client of all platforms |
 //! | [`socket`] | the WebSocket client of all platforms |
-//! | `calls` | requests on a WebSocket, and their answers |
-//! | `tls` | the root certificates of both |
+//! | `calls` | requests on a WebSocket, and their responses |
+//! | `tls` | the root certificates of the HTTP and WebSocket clients |
 //! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | limits on requests over time |

@@ -2,40 +2,40 @@
 
 use std::time::Duration;
 
-/// The longest id of a platform that is stored; events with longer ids are refused.
+/// The longest platform id that is stored, in bytes; events with longer ids are refused.
 pub const ID_MAX_BYTES: usize = 256;
 
-/// The longest text of a message that is handed over; the rest is cut off, between characters.
+/// The longest message text that is handed over, in bytes; the rest is cut off at a character boundary.
 pub const TEXT_MAX_BYTES: usize = 256 * 1024;
 
-/// The largest frame or answer of a platform that is read.
+/// The largest frame or HTTP response that is read from a platform, in bytes.
 pub const FRAME_MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long one request to a platform may take.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a file may take, in either direction.
+/// How long transferring a file may take, in either direction.
 pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How long connecting may take, TLS and the handshake of a WebSocket included.
+/// How long connecting may take, including TLS and the WebSocket handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long a connection may be without a byte from the platform before it counts as dead.
 pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// The largest Markdown text that is rendered; longer ones are cut off, between characters.
+/// The longest Markdown text that is rendered, in bytes; longer ones are cut off at a character boundary.
 pub const MARKDOWN_MAX_BYTES: usize = 1024 * 1024;
 
 /// How many redirects are followed when a file is fetched.
 pub const REDIRECTS_MAX: usize = 3;
 
-/// The longest text of a platform that an error of this crate contains, in characters.
+/// The longest text from a platform that an error of this crate contains, in characters.
 pub const REASON_MAX_CHARS: usize = 200;
 
 /// The longest name of a person or a file that is handed over, in characters.
 pub const NAME_MAX_CHARS: usize = 128;
 
-/// How long to wait if a platform reports too many requests without stating how long to wait.
+/// How long to wait if a platform reports too many requests without stating a wait.
 pub const TOO_FAST_WAIT: Duration = Duration::from_secs(5);
 
 /// The longest wait that a platform may ask for; if it needs longer, it asks again.

@@ -1,16 +1,16 @@
 //! Renders styled text as Markdown for platforms that read it, and as plain text for the others.
 //!
-//! No platform documents exactly which Markdown it reads. So a text is escaped wherever any platform could mistake it for a mark, styles
-//! begin and end within a line, and texts that would mention people are broken by a space of no width.
+//! No platform documents exactly which Markdown it supports, so a text is escaped wherever any platform could mistake it for a mark, styles begin and
+//! end within a line, and texts that would mention people are broken by a zero-width space.
 
 use crate::parts::{Cost, tight};
 use crate::platform::{Button, Unit};
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// A space of no width, which breaks a mark that cannot be escaped, and is invisible.
+/// A zero-width space, which invisibly breaks a mark that cannot be escaped.
 const BREAK: char = '\u{200b}';
 
-/// The longest address that becomes a link, in bytes; of a longer one, only the text remains.
+/// The longest address that becomes a link, in bytes; if the address is longer, only the link's text remains.
 const LINK_MAX_BYTES: usize = 1000;
 
 /// The longest name of a code block's language, in bytes.
@@ -19,7 +19,7 @@ const LANGUAGE_MAX_BYTES: usize = 20;
 /// The properties of a platform's Markdown.
 #[derive(Clone, Copy, Debug)]
 pub struct Markdown {
-    /// True if characters are escaped as entities (`&#42;`), false if with a backslash.
+    /// True if characters are escaped as entities (`&#42;`), false if they are escaped with a backslash.
     pub is_entity: bool,
     /// True if the platform's limit counts the text as a JSON string, where `"`, `\` and line feeds are two bytes.
     pub is_json: bool,
@@ -116,7 +116,7 @@ impl Markdown {
 
     /// Appends a line, or the rest of one, and escapes every character that could be markup.
     fn escaped(&self, out: &mut String, line: &str) {
-        // Text of another style may precede it on the line; then it is not at the start of the line.
+        // Text of another style may precede this text on the line; then this text is not at the start of the line.
         let before = out.rsplit('\n').next().unwrap_or_default();
         let before = before.strip_prefix("> ").unwrap_or(before);
         let mut last = before.chars().next_back().unwrap_or(' ');
@@ -154,7 +154,7 @@ impl Markdown {
         }
     }
 
-    /// The maximum number of bytes that a character is rendered as.
+    /// Returns the maximum number of bytes that a character takes when rendered.
     fn most(&self, c: char, is_code: bool) -> usize {
         let json = usize::from(self.is_json && matches!(c, '"' | '\\' | '\n' | '\t'));
         let own = c.len_utf8() + json;
@@ -250,14 +250,14 @@ pub fn numbered(text: &Styled, buttons: &[Button], gap: &str) -> Styled {
     text
 }
 
-/// The address to show after a link's text; `None` if the text shows the address already.
+/// Returns the address to show after a link's text; `None` if the text already shows it.
 fn behind<'a>(text: &str, style: &'a Style) -> Option<&'a str> {
     let link = style.link.as_deref().filter(|link| link.len() <= LINK_MAX_BYTES)?;
     (!text.trim().is_empty() && text.trim() != link && text.trim() != link.trim_start_matches("mailto:"))
         .then_some(link)
 }
 
-/// An address in a form in which no character of it ends the link.
+/// Encodes an address so that none of its characters can end the link.
 fn address(link: &str) -> String {
     let mut out = String::new();
     for c in link.chars() {
@@ -285,7 +285,7 @@ mod tests {
         text.chars().filter(|c| c.is_alphanumeric()).collect()
     }
 
-    /// The letters that a CommonMark reader shows.
+    /// Returns the letters that a CommonMark renderer would show.
     fn read(markdown: &str) -> String {
         let events = pulldown_cmark::Parser::new(markdown);
         let text = events.filter_map(|event| match event {

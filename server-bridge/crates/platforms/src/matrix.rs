@@ -3,7 +3,7 @@
 //! ```text
 //!   /sync?since ─▶ rooms ─▶ gaps filled from /messages ─▶ Inbox::take(next_batch) ─▶ /sync?since=next_batch
 //! ```
-//! A message is sent with its key as the transaction's id, so that the server creates only one event, however often it is sent. All
+//! A message is sent with its key as the transaction id, so that the server creates only one event, however many times the message is sent. All
 //! invitations are accepted; crate `channels` decides who may give instructions.
 
 mod events;
@@ -33,9 +33,9 @@ use events::Us;
 
 /// The largest file that is sent, in bytes: Synapse's default limit.
 const FILE_MAX_BYTES: u64 = 50 << 20;
-/// The largest answer of the homeserver that is read, in bytes; a larger sync is requested again with fewer events.
+/// The largest response that is read from the homeserver, in bytes; a larger sync is requested again with fewer events.
 const ANSWER_MAX_BYTES: usize = 16 << 20;
-/// The longest name of a file, in characters.
+/// The longest file name, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
 
 const SETUP: &[Setup] = &[
@@ -49,7 +49,7 @@ const SETUP: &[Setup] = &[
     Setup {
         key: "token",
         label: "Access token",
-        help: "Make an account for the bot, sign in to it in Element, and copy the token from All settings → Help & About → Access token. Then close the window without signing out, which would end the token.",
+        help: "Create an account for the bot, sign in to it in Element, and copy the token from All settings → Help & About → Access token. Then close the window without signing out, which would end the token.",
         is_secret: true,
         default: None,
     },
@@ -75,7 +75,7 @@ struct Matrix {
     token: String,
     /// The number of people in each room, until a person joins or leaves.
     members: Mutex<HashMap<String, usize>>,
-    /// The rooms that have been informed that encrypted messages cannot be read.
+    /// The rooms in which a notice has said that encrypted messages cannot be read.
     told: Mutex<HashSet<String>>,
 }
 
@@ -89,10 +89,11 @@ impl Matrix {
         patience: Duration,
     ) -> Result<Value, Failure> {
         let document = self.ask_sized(method, path, body, patience).await?;
-        document.ok_or_else(|| Failure::Unknown(format!("it is larger than {ANSWER_MAX_BYTES} bytes")))
+        document
+            .ok_or_else(|| Failure::Unknown(format!("the response is larger than {ANSWER_MAX_BYTES} bytes")))
     }
 
-    /// As [`Self::ask`]; `None` if the answer is larger than [`ANSWER_MAX_BYTES`].
+    /// As [`Self::ask`]; `None` if the response is larger than [`ANSWER_MAX_BYTES`].
     async fn ask_sized(
         &self,
         method: Method,
@@ -120,7 +121,7 @@ impl Matrix {
             | (_, "M_UNKNOWN_TOKEN" | "M_MISSING_TOKEN" | "M_USER_DEACTIVATED" | "M_USER_LOCKED") => {
                 Failure::Account(why)
             }
-            // Only a gateway answers without a code.
+            // Only a gateway responds without an error code.
             (status, "") if status >= 500 => Failure::Unknown(format!("status {status}")),
             (status, "") => Failure::Away(format!("status {status}")),
             (500.., _) => Failure::Unknown(why),
@@ -137,7 +138,7 @@ impl Matrix {
         let us = self.get("client/v3/account/whoami").await?;
         let id = us["user_id"]
             .as_str()
-            .ok_or_else(|| Failure::Away("the answer of whoami names no user".to_owned()))?
+            .ok_or_else(|| Failure::Away("the response to whoami contains no user id".to_owned()))?
             .to_owned();
         let name = match self.get(&format!("client/v3/profile/{}/displayname", segment(&id))).await {
             Ok(profile) => profile["displayname"].as_str().unwrap_or_default().to_owned(),
@@ -155,7 +156,7 @@ impl Matrix {
         key: &str,
     ) -> Result<Sent, Failure> {
         let (room, thread) = parted(&to.id);
-        // The members are requested each time, because somebody may have joined since the last sync.
+        // The members are counted each time, because somebody may have joined since the last sync.
         if !to.is_group && self.count(room).await.map_err(Failure::not_sent)? > 2 {
             return Err(Failure::Message("other people can read this room now".to_owned()));
         }
@@ -179,7 +180,7 @@ impl Matrix {
         let sent = self.ask(Method::PUT, &path, Body::Json(content), REQUEST_TIMEOUT).await?;
         let id = sent["event_id"]
             .as_str()
-            .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
+            .ok_or_else(|| Failure::Unknown("the response contains no message id".to_owned()))?;
         Ok(Sent { id: id.to_owned() })
     }
 

@@ -1,8 +1,8 @@
-//! Names and texts that strangers choose, made safe to show and to keep.
+//! Makes names and texts that strangers choose safe to show and to store.
 
 use crate::limits::{NAME_MAX_CHARS, TEXT_MAX_BYTES};
 
-/// A person's name without characters that could make it look like another name: no control characters, no marks of writing direction, no
+/// Removes from a person's name all characters that could make it look like another name: no control characters, no marks of writing direction, no
 /// invisible characters, only single spaces. Empty if nothing is left.
 pub fn person(name: &str) -> String {
     let visible = name.chars().map(|c| if c.is_whitespace() { ' ' } else { c });

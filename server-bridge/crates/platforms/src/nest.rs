@@ -1,4 +1,4 @@
-//! Styled texts as nested marks: an inner mark closes before the outer one.
+//! Converts styled texts to nested marks, where an inner mark closes before the outer one.
 
 use crate::styled::{Piece, Styled};
 

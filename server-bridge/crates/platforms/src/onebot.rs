@@ -1,4 +1,4 @@
-//! OneBot 11: accounts of QQ in NapCat and similar programs.
+//! OneBot 11: QQ accounts in NapCat and similar programs.
 //!
 //! ```text
 //!   forward: the server connects to NapCat    reverse: NapCat connects to the server
@@ -45,20 +45,20 @@ const SEND_EVERY: Duration = Duration::from_millis(500);
 /// The largest file, in bytes: it is sent as text within one frame.
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
-/// The shortest token for connections that NapCat opens, in characters: anyone who can reach the port could try to guess the token.
+/// The shortest permitted token for connections that NapCat opens, in characters; anyone who can reach the port could try to guess the token.
 const LISTEN_TOKEN_MIN_CHARS: usize = 16;
 
-/// The limit on connections in their handshake, and on the time of a handshake.
+/// The limit on simultaneous handshakes, and on the time that one handshake may take.
 const HANDSHAKES_MAX: usize = 16;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long to wait while another message is being sent.
 const TURN_WAIT_MS: u64 = 500;
 
-/// How long to wait before an event that was not committed is tried again.
+/// How long to wait before trying again to commit an event.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
-/// The values that an account needs.
+/// The kind of platform, with the values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "onebot",
     title: "OneBot 11 (NapCat)",
@@ -235,7 +235,7 @@ impl OneBot {
         let came: Value = serde_json::from_str(text).unwrap_or_default();
         if came["post_type"].is_null() {
             let result = match came["status"].as_str() {
-                // The status `async`: the program accepted the action and does not report its result.
+                // The status `async` means that the program accepted the action and does not report its result.
                 Some("ok" | "async") => Ok(came["data"].clone()),
                 _ => Err(failure(&came)),
             };
@@ -247,16 +247,16 @@ impl OneBot {
             inbox.alive();
             return None;
         }
-        // NapCat is connected but the account is not logged in at QQ, so no messages would arrive.
+        // NapCat is connected but the account is not logged in to QQ, so no messages would arrive.
         if came["status"]["online"] == false {
-            return Some(End::Lost("the account is not logged in at QQ".to_owned()));
+            return Some(End::Lost("the account is not logged in to QQ".to_owned()));
         }
         inbox.alive();
         let event = message::read(&came)?;
         let time = came["time"].to_string();
         // OneBot does not send the event again, so this loop keeps it until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(time.clone())).await {
-            tracing::warn!("an event of OneBot could not be stored; it is tried again: {why}");
+            tracing::warn!("an event from OneBot could not be stored; the server will try again: {why}");
             tokio::select! {
                 () = stop.cancelled() => return Some(End::Stopped),
                 () = sleep(COMMIT_AGAIN) => {}
@@ -265,24 +265,24 @@ impl OneBot {
         None
     }
 
-    /// Reports the account's name once it is connected, and that messages may have been missed.
+    /// Once the account is connected, reports its name, and that messages may have been missed.
     async fn greet(&self, inbox: &dyn Inbox) -> Result<(), Failure> {
         let info = self.ask("get_login_info", json!({})).await?;
         inbox.connected(&login(&info));
         if inbox.cursor().await.is_some() {
-            inbox.gap("messages that were sent while the account was not connected are lost: OneBot does not deliver them later");
+            inbox.gap("messages sent while the account was not connected are lost: OneBot does not deliver them later");
         }
         Ok(())
     }
 
-    /// Requests an action; returns the field `data` of its answer.
+    /// Requests an action; returns the field `data` of the response.
     async fn ask(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
         let echo = self.calls.number().to_string();
         self.calls.ask(echo.clone(), json!({"action": action, "params": params, "echo": echo})).await
     }
 
     async fn ask_paced(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
-        // The lock is held until the answer arrives. A second caller fails at once instead of waiting.
+        // The lock is held until the response arrives. A second caller fails at once instead of waiting.
         let Ok(mut next) = self.next.try_lock() else {
             return Err(Failure::TooFast { wait_ms: TURN_WAIT_MS });
         };
@@ -309,10 +309,10 @@ impl OneBot {
     }
 }
 
-/// The failure that the answer to an action reports.
+/// Returns the failure that the response to an action reports.
 fn failure(answer: &Value) -> Failure {
     let texts = ["wording", "message", "msg"].map(|key| answer[key].as_str().unwrap_or_default());
-    let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("the platform gave no reason");
+    let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("the platform returned no reason");
     let code = answer["retcode"].as_i64().unwrap_or(0);
     let why = format!("{text:.200} ({code})");
     if matches!(code, 1401 | 1403) { Failure::Account(why) } else { Failure::Message(why) }
@@ -389,7 +389,7 @@ impl Platform for OneBot {
             let session = self.session(socket, calls, inbox, stop);
             let greeted = async {
                 match self.greet(inbox).await {
-                    // The session's own end is the better reason, so it is waited for.
+                    // The session's own end gives the better reason, so this waits for the session to end.
                     Ok(()) | Err(Failure::Away(_) | Failure::Unknown(_)) => std::future::pending().await,
                     Err(failure) => failure.into(),
                 }
@@ -436,7 +436,7 @@ impl Platform for OneBot {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("QQ cannot change messages that were sent".to_owned())) })
+        Box::pin(async { Err(Failure::Message("QQ cannot change messages that have been sent".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -478,7 +478,7 @@ impl Platform for OneBot {
             let file =
                 id(&media.handle["file"]).ok_or_else(|| Failure::Message("the file has no id".to_owned()))?;
             let found = self.ask("get_file", json!({"file_id": file, "file": file})).await?;
-            // A path on NapCat's machine cannot be read here.
+            // A path on NapCat's machine cannot be read here, so only content sent as base64 is used.
             if let Some(text) = found["base64"].as_str().filter(|text| !text.is_empty()) {
                 let bytes = BASE64_STANDARD
                     .decode(text)

@@ -1,4 +1,4 @@
-//! Keeps a platform's limits on requests over time, so that the platform does not have to refuse requests.
+//! Keeps to a platform's rate limits, so that the platform does not have to refuse requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -8,15 +8,15 @@ use tokio::time::Instant;
 
 use crate::platform::Failure;
 
-/// The number of keys above which keys without recent requests are removed.
+/// When there are more keys than this, those without recent requests are removed.
 const KEYS_BEFORE_SWEEP: usize = 1000;
 
-/// At most `count` requests in any `window` for one key.
+/// A rate limit: at most `count` requests in any `window` for one key.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// The number of requests.
+    /// The maximum number of requests in a window.
     pub count: usize,
-    /// The time in which they are counted.
+    /// The length of the sliding window in which requests are counted.
     pub window: Duration,
 }
 

@@ -8,12 +8,12 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::platform::Unit;
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// The way in which a platform counts the length of a text.
+/// Counts the length of a text as one platform does.
 pub trait Cost {
-    /// The length of a text in a style, including the characters that escaping adds.
+    /// Returns the length of a text in a style, including the characters that escaping adds.
     fn text(&self, text: &str, style: &Style) -> usize;
 
-    /// The length of the marks, tags or fences around a piece of this style.
+    /// Returns the length of the marks, tags or fences around a piece of this style.
     fn around(&self, style: &Style) -> usize;
 }
 
@@ -52,7 +52,7 @@ pub fn split(styled: &Styled, max: usize, cost: &dyn Cost) -> Vec<Styled> {
                 part.push(&rest[..at], &piece.style, cost);
                 rest = &rest[at..];
             } else if part.is_empty() {
-                // The marks leave no room for even one character.
+                // With the marks around it, not even one character fits.
                 rest = &rest[rest.graphemes(true).next().map_or(rest.len(), str::len)..];
                 continue;
             } else if at > 0 && part.cost < max / 2 {
@@ -91,7 +91,7 @@ impl Building {
     }
 }
 
-/// How many bytes of a text fit, ending between characters as readers see them.
+/// Returns how many bytes of a text fit, ending between characters as readers see them.
 fn fitting(text: &str, style: &Style, room: usize, cost: &dyn Cost) -> usize {
     let (mut bytes, mut used) = (0, 0);
     for grapheme in text.graphemes(true) {
@@ -136,7 +136,7 @@ fn is_good(text: &str, at: usize) -> bool {
 /// The longest address that is spelled out, in bytes.
 const SPELLED_MAX_BYTES: usize = 1000;
 
-/// A text in which each link that the platform does not show as a link is followed by its address, in parentheses.
+/// Adds the address, in parentheses, after each link that the platform does not show as a link.
 pub fn spelled(text: &Styled, is_shown: impl Fn(&str) -> bool) -> Styled {
     let mut spelled = Styled::default();
     for Piece { text, style } in &text.pieces {
@@ -157,7 +157,7 @@ pub fn spelled(text: &Styled, is_shown: impl Fn(&str) -> bool) -> Styled {
     spelled
 }
 
-/// A part in which spaces and line feeds at the ends of pieces are outside the style, for platforms whose marks must touch a word.
+/// Moves spaces and line feeds at the ends of pieces out of their style, for platforms whose marks must touch a word.
 pub fn tight(part: &Styled) -> Styled {
     let mut tight = Styled::default();
     for Piece { text, style } in &part.pieces {
@@ -199,7 +199,7 @@ mod tests {
         part.pieces.iter().map(|piece| cost.text(&piece.text, &piece.style) + cost.around(&piece.style)).sum()
     }
 
-    /// The text without the white space that cuts remove.
+    /// Returns the text without the white space that cutting removes.
     fn letters(text: &str) -> String {
         text.split_whitespace().collect()
     }

@@ -38,9 +38,9 @@ pub struct Caps {
     pub send_every_ms: u64,
     /// True if the platform itself refuses a second message with the same key.
     pub idempotent: bool,
-    /// How long an event can be answered, in milliseconds; `None` without a limit.
+    /// How long an event can be answered, in milliseconds; `None` if there is no limit.
     pub reply_window_ms: Option<u64>,
-    /// How many messages may answer one event; `None` without a limit.
+    /// The maximum number of messages that can answer one event; `None` if there is no limit.
     pub replies_max: Option<u32>,
     /// True if messages that were missed while the account was not connected are delivered later.
     pub replays: bool,
@@ -67,15 +67,15 @@ pub struct Outgoing {
 /// A file to send.
 #[derive(Clone, Debug)]
 pub struct FileOut {
-    /// Its name, without directories.
+    /// The file's name, without directories.
     pub name: String,
-    /// Its content.
+    /// The file's content.
     pub bytes: Bytes,
     /// True if it is a picture that the platform may show.
     pub is_image: bool,
 }
 
-/// The platform's answer about a message that it accepted.
+/// The platform's confirmation of a message that it accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The message's id, for changing it later, and for finding the message that a quotation or a press refers to.
@@ -85,8 +85,8 @@ pub struct Sent {
 /// The reason why a request failed, which determines whether it is tried again.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// The platform did not answer, or its answer was lost, so it may have accepted the message. The text contains no address, because that
-    /// could contain a token.
+    /// The platform did not respond, or its response was lost, so it may have accepted the message. The text contains no address, because that could
+    /// contain a token.
     #[error("the platform does not answer: {0}")]
     Unknown(String),
     /// The request certainly did not reach the platform, or the platform reported that it is unavailable: try again later.
@@ -107,7 +107,7 @@ pub enum Failure {
     /// The conversation no longer exists, or the account was removed from it.
     #[error("the conversation is closed: {0}")]
     Closed(String),
-    /// The time or the number of answers to the event is used up.
+    /// The time limit for answering the event has passed, or the maximum number of answers has been sent.
     #[error("the platform accepts no more answers to this message")]
     Expired,
 }
@@ -137,7 +137,8 @@ pub enum End {
         /// The reason, for the account's status.
         why: String,
     },
-    /// Only a change of the account helps: wrong credentials, a second poller, a banned bot. Connecting is tried again at a slow pace.
+    /// The account needs a change by an administrator: its credentials are wrong, another program polls with them, or the bot is banned. Connecting
+    /// is tried again only rarely.
     Refused(String),
 }
 
@@ -161,7 +162,7 @@ pub trait Inbox: Send + Sync {
     /// The reason, if nothing was committed: acknowledge nothing, so that the events are delivered again.
     fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>>;
 
-    /// The cursor that was committed last.
+    /// Returns the cursor that was committed last; `None` if there is none.
     fn cursor(&self) -> BoxFuture<'_, Option<String>>;
 
     /// Reports that bytes arrived from the platform, so the connection is alive.
@@ -170,7 +171,7 @@ pub trait Inbox: Send + Sync {
     /// Reports that the account is connected, with its name.
     fn connected(&self, name: &str);
 
-    /// Reports that messages may have been missed that the platform does not deliver later; `why` is for people.
+    /// Reports that messages may have been missed that the platform will not deliver later; `why` is shown to people.
     fn gap(&self, why: &str);
 }
 
@@ -246,8 +247,8 @@ pub trait Platform: Send + Sync {
     /// [`Failure::Message`] if the file is larger, or its address leads into the server's own network; see [`Failure`].
     fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>>;
 
-    /// Handles a delivery to the account's own address, on platforms that deliver by HTTP; returns the body of the answer once
-    /// [`Inbox::take`] has committed the events.
+    /// Handles a delivery to the account's own address, on platforms that deliver by HTTP; returns the body of the response once [`Inbox::take`] has
+    /// committed the events.
     ///
     /// # Errors
     /// [`Failure::Account`] if the signature is wrong; [`Failure::Message`] if the body is wrong; [`Failure::Away`] if nothing was committed.
@@ -262,30 +263,30 @@ pub trait Platform: Send + Sync {
     }
 }
 
-/// One value of an account's set-up.
+/// One value that an administrator enters to set up an account.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Its key in the document, such as `token`.
+    /// The key of the value in the set-up document, such as `token`.
     pub key: &'static str,
-    /// Its label on the page.
+    /// The label of the value on the page.
     pub label: &'static str,
-    /// How to get the value on the platform's side.
+    /// How to obtain the value from the platform.
     pub help: &'static str,
     /// True if the value is sealed and never shown again.
     pub is_secret: bool,
-    /// The value if it is left out; `None` if it is required.
+    /// The default if the value is left out; `None` if the value is required.
     pub default: Option<&'static str>,
 }
 
 /// Creates an account's platform from the values of its set-up.
 pub type Make = fn(&Value, &guard::Reach) -> Result<std::sync::Arc<dyn Platform>, String>;
 
-/// A kind of platform on which there can be accounts.
+/// A kind of platform on which an administrator can set up accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Its name in documents and commands, such as `telegram`.
+    /// The kind's name in documents and commands, such as `telegram`.
     pub name: &'static str,
-    /// Its name for people, such as `Telegram`.
+    /// The kind's name as shown to people, such as `Telegram`.
     pub title: &'static str,
     /// The values that an administrator enters.
     pub setup: &'static [Setup],
@@ -293,7 +294,7 @@ pub struct Kind {
     pub make: Make,
 }
 
-/// A value of a set-up: the entered value, else its default, without white space around it.
+/// Returns a value of a set-up: the entered value, or else the default, without white space around it.
 ///
 /// # Errors
 /// A text for the administrator, if the value is required and missing.

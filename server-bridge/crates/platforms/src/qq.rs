@@ -1,7 +1,7 @@
-//! Bots of QQ: events by the gateway or by webhook, answers as replies to a message.
+//! QQ bots: events arrive through the gateway or by webhook; answers are sent as replies to a message.
 //!
-//! A bot may not begin a conversation: each message answers one that arrived at most an hour ago (in a group: five minutes), and at most
-//! five messages may answer one. The platform recognizes duplicates by `(msg_id, msg_seq)`; the sequence number is computed from the
+//! A bot cannot begin a conversation: each of its messages must answer a message that arrived at most an hour ago (in a group: five minutes), and at
+//! most five messages can answer the same one. The platform recognizes duplicates by `(msg_id, msg_seq)`; the sequence number is derived from the
 //! message's key.
 
 mod api;
@@ -39,22 +39,22 @@ const TEXT_MAX_CHARS: usize = 2000;
 /// The longest Markdown text, in bytes.
 const MARKDOWN_MAX_BYTES: usize = 3500;
 
-/// The maximum number of buttons: five rows of one (documents: at most five rows).
+/// The maximum number of buttons: one in each of five rows (the documentation allows at most five rows).
 const BUTTONS_MAX: usize = 5;
 
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 30;
 
-/// The largest file, in bytes: it is sent as text within one request.
+/// The largest file, in bytes; a file is sent as text within one request.
 const FILE_MAX_BYTES: u64 = 10 * 1024 * 1024;
 
-/// Beginnings of tags that mention people or draw faces.
+/// Beginnings of tags that mention people or show emoji.
 const TAGS: &[&str] = &["<@", "<qqbot-", "<emoji:", "<#"];
 
 const MARKDOWN: Markdown = Markdown { is_entity: false, is_json: false, strike: "~~", tags: TAGS };
 const PLAIN: Plain = Plain { unit: Unit::Chars, tags: TAGS };
 
-/// The values that an account needs.
+/// The kind of platform, with the values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "qq",
     title: "QQ",
@@ -97,7 +97,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "token_address",
             label: "Token address",
-            help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
+            help: "Leave it as it is, unless requests to the API go through your own proxy.",
             is_secret: false,
             default: Some("https://bots.qq.com/app/getAppAccessToken"),
         },
@@ -109,7 +109,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Qq::new(setup, reach)?))
 }
 
-/// One bot.
+/// An account on QQ, which is one bot.
 struct Qq {
     api: Api,
     gateway: Gateway,
@@ -183,7 +183,7 @@ impl Qq {
     }
 }
 
-/// The sequence number of an answer, from 1 to 2^31 - 1: the same key gives the same number.
+/// Returns the sequence number of an answer, from 1 to 2^31 - 1; the same key always gives the same number.
 fn number_of(key: &str) -> u32 {
     let hash =
         key.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -221,7 +221,7 @@ impl Platform for Qq {
             edit_every_ms: 0,
             send_every_ms: 1000,
             idempotent: true,
-            // In a group the time is shorter; each event's `reply` contains it.
+            // In a group the window is shorter; each event's `reply` contains its end.
             reply_window_ms: Some(60 * 60 * 1000),
             replies_max: Some(5),
             replays: true,
@@ -289,7 +289,7 @@ impl Platform for Qq {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("QQ cannot change messages that were sent".to_owned())) })
+        Box::pin(async { Err(Failure::Message("QQ cannot change messages that have been sent".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -350,7 +350,7 @@ impl Platform for Qq {
                     inbox.alive();
                     Ok(json!({"op": 12, "d": 0}))
                 }
-                _ => Err(Failure::Message("the kind of the delivery is unknown".to_owned())),
+                _ => Err(Failure::Message("the delivery is of an unknown kind".to_owned())),
             }
         })
     }

@@ -34,32 +34,32 @@ use events::Us;
 
 /// The largest file that is sent, in bytes; Slack accepts up to 1 GB.
 const FILE_MAX_BYTES: u64 = 100 << 20;
-/// The longest name of a file, in characters.
+/// The longest file name, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
 /// How long looking up a name may delay an event, which has to be acknowledged within 3 s.
 const NAME_PATIENCE: Duration = Duration::from_millis(700);
-/// The limit on people whose names are kept.
+/// The maximum number of people's names that are cached.
 const NAMES_MAX: usize = 1000;
 
 const SETUP: &[Setup] = &[
     Setup {
         key: "app_token",
         label: "App-level token",
-        help: "On api.slack.com/apps, create an app, turn on Socket Mode, and make an app-level token with the scope connections:write. It begins with xapp-.",
+        help: "On api.slack.com/apps, create an app, turn on Socket Mode, and create an app-level token with the scope connections:write. It begins with xapp-.",
         is_secret: true,
         default: None,
     },
     Setup {
         key: "bot_token",
         label: "Bot token",
-        help: "Under OAuth & Permissions add the scopes app_mentions:read, channels:history, chat:write, files:read, files:write, groups:history, im:history and users:read; under Event Subscriptions add the bot events app_mention, message.channels, message.groups and message.im; turn on Interactivity; under App Home permit messages from the Messages tab; then install the app. The token begins with xoxb-.",
+        help: "Under OAuth & Permissions add the scopes app_mentions:read, channels:history, chat:write, files:read, files:write, groups:history, im:history and users:read; under Event Subscriptions add the bot events app_mention, message.channels, message.groups and message.im; turn on Interactivity; under App Home allow messages from the Messages tab; then install the app. The token begins with xoxb-.",
         is_secret: true,
         default: None,
     },
     Setup {
         key: "api",
         label: "Address of the Web API",
-        help: "Change it only if your workspace has another address.",
+        help: "Change it only if your workspace uses another API address.",
         is_secret: false,
         default: Some("https://slack.com/api"),
     },
@@ -95,7 +95,7 @@ struct Slack {
 }
 
 impl Slack {
-    /// Calls a method with a token; returns its answer, or the failure.
+    /// Calls a method with a token; returns the response, or the failure.
     async fn call(
         &self,
         method: &str,
@@ -161,7 +161,7 @@ impl Slack {
         let us = self.call("auth.test", &self.bot_token, Body::Form(Vec::new()), REQUEST_TIMEOUT).await?;
         let text = |key: &str| us[key].as_str().unwrap_or_default().to_owned();
         if text("user_id").is_empty() {
-            return Err(Failure::Away("the answer of auth.test names no bot".to_owned()));
+            return Err(Failure::Away("the response to auth.test contains no bot id".to_owned()));
         }
         Ok(Us {
             user: text("user_id"),
@@ -269,7 +269,7 @@ impl Platform for Slack {
             let sent = self.ask("chat.postMessage", body).await?;
             let id = sent["ts"]
                 .as_str()
-                .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
+                .ok_or_else(|| Failure::Unknown("the response contains no message id".to_owned()))?;
             Ok(Sent { id: id.to_owned() })
         })
     }
@@ -313,7 +313,7 @@ impl Platform for Slack {
                 .await
                 .map_err(not_yet)?;
             let (Some(url), Some(id)) = (place["upload_url"].as_str(), place["file_id"].as_str()) else {
-                return Err(Failure::Away("Slack gave no address to upload the file to".to_owned()));
+                return Err(Failure::Away("Slack returned no address to upload the file to".to_owned()));
             };
             let body = Body::Bytes("application/octet-stream".to_owned(), file.bytes.clone());
             let uploaded = self

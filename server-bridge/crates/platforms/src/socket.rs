@@ -1,4 +1,4 @@
-//! The WebSocket client of all platforms: it connects only within the server's reach, bounds frames, and notices dead connections.
+//! The WebSocket client of all platforms: it connects only within the server's reach, limits the size of frames, and notices dead connections.
 
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ impl Socket {
     /// Connects to a `ws` or `wss` address.
     ///
     /// # Errors
-    /// [`Failure::Message`] if the address is invalid or leads into the server's own network, [`Failure::Account`] if the platform refuses
-    /// with 401 or 403, [`Failure::TooFast`] if with 429, else [`Failure::Away`].
+    /// [`Failure::Message`] if the address is invalid or leads into the server's own network, [`Failure::Account`] if the platform refuses with 401
+    /// or 403, [`Failure::TooFast`] if it refuses with 429, else [`Failure::Away`].
     pub async fn connect(reach: &Reach, url: &str, headers: &[(&str, &str)]) -> Result<Self, Failure> {
         let connecting = Box::pin(connect(reach, url, headers));
         let inner = timeout(CONNECT_TIMEOUT, connecting)
@@ -85,7 +85,7 @@ impl Socket {
         Some(Self { inner: accepted.ok()?, heard: Instant::now(), silence: SILENCE_TIMEOUT })
     }
 
-    /// The same connection with another time without a frame after which it counts as dead.
+    /// Sets how long the connection may be without a frame before it counts as dead.
     #[must_use]
     pub fn with_silence(self, silence: Duration) -> Self {
         Self { silence, ..self }
@@ -125,7 +125,7 @@ impl Socket {
     /// Sends a text.
     ///
     /// # Errors
-    /// Why the connection is lost.
+    /// The reason why the connection is lost.
     pub async fn text(&mut self, text: String) -> Result<(), String> {
         self.send(Message::Text(text.into())).await
     }
@@ -133,7 +133,7 @@ impl Socket {
     /// Sends bytes.
     ///
     /// # Errors
-    /// Why the connection is lost.
+    /// The reason why the connection is lost.
     pub async fn binary(&mut self, bytes: Bytes) -> Result<(), String> {
         self.send(Message::Binary(bytes)).await
     }
@@ -141,14 +141,14 @@ impl Socket {
     /// Sends a ping, which the other side answers with a [`Frame::Beat`].
     ///
     /// # Errors
-    /// Why the connection is lost.
+    /// The reason why the connection is lost.
     pub async fn ping(&mut self) -> Result<(), String> {
         self.send(Message::Ping(Bytes::new())).await
     }
 
     /// Closes the connection; waits only a moment for the other side to do the same.
     pub async fn close(mut self) {
-        // The connection is dropped afterwards, whether the other side answers or not.
+        // The connection is dropped afterwards, whether or not the other side has closed it too.
         let _ = timeout(CLOSE_TIMEOUT, self.inner.close(None)).await;
     }
 
@@ -211,7 +211,7 @@ fn config() -> WebSocketConfig {
         .max_frame_size(Some(FRAME_MAX_BYTES))
 }
 
-/// An error as a text that does not contain the data sent.
+/// Describes an error in a text that does not contain the data sent.
 fn why(error: &WireError) -> String {
     match error {
         WireError::ConnectionClosed | WireError::AlreadyClosed => "the connection ended".to_owned(),

@@ -1,8 +1,8 @@
-//! Documents that no messenger sends, for tests of the code that reads documents.
+//! Malformed documents, which no messenger sends, for tests of the code that reads documents.
 
 use serde_json::{Value, json};
 
-/// Variants of a document: each of its values is, one at a time, replaced with values of every kind, or left out.
+/// Returns variants of a document: each value in turn is replaced with values of every kind, or left out.
 pub(crate) fn variants(document: &Value) -> Vec<Value> {
     let mut pointers = Vec::new();
     collect(document, String::new(), &mut pointers);

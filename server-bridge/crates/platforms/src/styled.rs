@@ -1,14 +1,14 @@
 //! Markdown as styled text: a flat form that can be cut anywhere, and that every platform can show in its own way.
 //!
-//! A list becomes lines with marks in front, a table becomes aligned text, and a picture becomes a link, so that no platform loads an address
-//! that a model names.
+//! A list becomes lines with markers in front, a table becomes aligned text, and a picture becomes a link, so that no platform loads an address that
+//! a model writes.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::limits::MARKDOWN_MAX_BYTES;
 
-/// The widest table that is aligned, in character cells; the columns of wider ones are only separated.
+/// The widest table that is aligned, in character cells; in wider tables, columns are separated but not aligned.
 const TABLE_ALIGNED_CELLS: usize = 120;
 
 /// The kind of block that a piece belongs to.
@@ -34,9 +34,9 @@ pub struct Style {
     pub strike: bool,
     /// Code within a line.
     pub code: bool,
-    /// The address that it links to: only `http`, `https` or `mailto`. A link to any other address is plain text.
+    /// The address that the text links to: only `http`, `https` or `mailto`. A link to any other address is plain text.
     pub link: Option<String>,
-    /// The block that it belongs to.
+    /// The kind of block that the text belongs to.
     pub place: Place,
 }
 
@@ -167,7 +167,7 @@ struct Writer {
     table: Option<Table>,
     /// The addresses of open links and pictures.
     links: Vec<Option<String>>,
-    /// True after a list's mark was written: the paragraph continues on the same line.
+    /// True after a list item's marker was written, because the item's paragraph continues on the same line.
     after_mark: bool,
 }
 
@@ -332,7 +332,7 @@ impl Writer {
         }
     }
 
-    /// Adds an empty line between blocks, except in lists and after a list's mark.
+    /// Adds an empty line between blocks, except in lists and after a list item's marker.
     fn begin_block(&mut self) {
         if self.after_mark {
             self.after_mark = false;

@@ -1,10 +1,10 @@
 //! Telegram: the Bot API, with long polling or with deliveries by webhook.
 //!
 //! ```text
-//!   getUpdates(offset) ─▶ updates ─▶ Inbox::take ─▶ getUpdates(offset = max + 1): forgotten by Telegram
+//!   getUpdates(offset) ─▶ updates ─▶ Inbox::take ─▶ getUpdates(offset = max + 1): Telegram forgets them
 //! ```
-//! An offset is sent only while it confirms something: after a week without updates, Telegram continues with a random id, which may be
-//! lower. Texts are sent with `entities`, so that nothing needs to be escaped. The token is a part of every address.
+//! An offset is sent only while it confirms something: after a week without updates, Telegram continues from a random id, which may be lower. Texts
+//! are sent with `entities`, so that nothing needs to be escaped. The token is a part of every address.
 
 mod render;
 mod updates;
@@ -34,9 +34,9 @@ use updates::Us;
 const TEXT_MAX: usize = 4096;
 /// How long Telegram holds a poll while there is nothing new, in seconds.
 const POLL_S: u64 = 25;
-/// The maximum number of updates in one poll; with the messages that they reply to, they stay below the size limit of an answer.
+/// The maximum number of updates in one poll; with the messages that they reply to, they stay below the size limit of a response.
 const UPDATES_MAX: usize = 25;
-/// How long this server waits for a poll's answer; after that, the connection counts as dead.
+/// How long this server waits for the response to a poll; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);
 /// The age at which a cursor is no longer used: after a week without updates, their ids continue at another number.
 const CURSOR_MAX_AGE: Duration = Duration::from_secs(6 * 24 * 3600);
@@ -44,12 +44,12 @@ const CURSOR_MAX_AGE: Duration = Duration::from_secs(6 * 24 * 3600);
 const FILE_MAX_BYTES: u64 = 50 << 20;
 /// The largest file that is sent as a picture, in bytes.
 const PHOTO_MAX_BYTES: usize = 10 << 20;
-/// The longest notice for a press, in characters.
+/// The longest notice shown in response to a press, in characters.
 const NOTICE_MAX_CHARS: usize = 200;
-/// The longest name of a file, in characters; Telegram's own limits are far higher.
+/// The longest file name, in characters; Telegram's own limits are far higher.
 const FILE_NAME_MAX_CHARS: usize = 60;
 
-// The limits of the Bot API's FAQ, with a margin for the time that requests take to reach Telegram.
+// The next three limits are those of the Bot API's FAQ, with a margin for the time that requests take to reach Telegram.
 /// At most one message a second in a chat.
 const PER_CHAT: Limit = Limit { count: 1, window: Duration::from_millis(1050) };
 /// At most 20 messages a minute in a group.
@@ -57,7 +57,7 @@ const PER_GROUP: Limit = Limit { count: 20, window: Duration::from_secs(62) };
 /// At most 30 messages a second in total.
 const PER_BOT: Limit = Limit { count: 28, window: Duration::from_secs(1) };
 
-/// The kinds of updates that are of use.
+/// The kinds of updates that the server requests.
 const UPDATES_WANTED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
 
 const SETUP: &[Setup] = &[
@@ -71,14 +71,14 @@ const SETUP: &[Setup] = &[
     Setup {
         key: "api",
         label: "Address of the Bot API",
-        help: "Leave it unless you run a Bot API server of your own.",
+        help: "Leave it as it is, unless you run your own Bot API server.",
         is_secret: false,
         default: Some("https://api.telegram.org"),
     },
     Setup {
         key: "deliveries",
         label: "Address for deliveries",
-        help: "Leave it empty, and the server asks Telegram for messages. If Telegram is to deliver them: save the account once, and enter the address for deliveries that it shows then, with the token again. Telegram needs an https address that it can reach.",
+        help: "Leave it empty, and the server asks Telegram for messages. If Telegram is to deliver them: save the account once, then enter the address for deliveries that it shows, and the token again. Telegram needs an https address that it can reach.",
         is_secret: false,
         default: Some(""),
     },
@@ -108,7 +108,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(Telegram { http, api, token, deliveries, delivery_secret, us, pace }))
 }
 
-/// One bot.
+/// An account on Telegram, which is one bot.
 struct Telegram {
     http: Http,
     api: String,
@@ -132,7 +132,7 @@ impl Telegram {
             return Ok(document["result"].take());
         }
         let Some(code) = document["error_code"].as_u64() else {
-            // A gateway in between answered; it may have passed the request on.
+            // A gateway in between responded; it may have passed the request on.
             return Err(match answer.status {
                 429 => answer.too_fast(),
                 400..500 => Failure::Away(format!("status {}", answer.status)),
@@ -170,7 +170,7 @@ impl Telegram {
         self.us.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends to a conversation; if the group has a new id, sends once more to that id.
+    /// Sends to a conversation; if the group has a new id, tries once more with that id.
     async fn send_to(
         &self,
         to: &Conversation,
@@ -188,7 +188,7 @@ impl Telegram {
         };
         let id = sent["message_id"]
             .as_i64()
-            .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
+            .ok_or_else(|| Failure::Unknown("the response contains no message id".to_owned()))?;
         Ok(Sent { id: id.to_string() })
     }
 
@@ -369,7 +369,7 @@ impl Platform for Telegram {
                     Err(Failure::Message(_)) => {}
                     other => return other,
                 }
-                // Sent without counting again: Telegram does not count a refused message, but the pace has counted it.
+                // Sent without being counted again: the pace has already counted the message, although Telegram does not count refused ones.
                 let (chat, thread) = parted(&to.id)?;
                 let sent =
                     self.call("sendDocument", body("document")(chat, thread), TRANSFER_TIMEOUT).await?;
@@ -398,7 +398,7 @@ impl Platform for Telegram {
                 !part.is_empty() && !part.starts_with('.') && part.chars().all(of_name)
             };
             if !path.split('/').all(is_plain) {
-                return Err(Failure::Message("Telegram gave no path to fetch the file from".to_owned()));
+                return Err(Failure::Message("Telegram returned no path for fetching the file".to_owned()));
             }
             self.http.fetch(&format!("{}/file/bot{}/{path}", self.api, self.token), &[], max_bytes).await
         })
@@ -414,7 +414,7 @@ impl Platform for Telegram {
     }
 }
 
-/// The text in front of the new id of a group, in a failure.
+/// The text that precedes the new id of a group in a failure.
 const MOVED: &str = "the group has a new id: ";
 
 fn is_closed(why: &str) -> bool {
@@ -449,7 +449,7 @@ fn cursor(offset: i64) -> String {
     format!("{offset}@{}", now_s())
 }
 
-/// The offset of a cursor that is not too old; a cursor from the future, after a clock was set back, is not too old.
+/// Returns the offset of a cursor that is not too old; a cursor from the future (the clock was set back) does not count as too old.
 fn offset(cursor: &str) -> Option<i64> {
     let (offset, at) = cursor.split_once('@')?;
     let age = now_s().saturating_sub(at.parse().ok()?);

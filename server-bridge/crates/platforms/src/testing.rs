@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::event::{Event, Message, Press, What};
 use crate::platform::{End, Inbox, Platform};
 
-/// An inbox in memory that leaves out events that it knows already.
+/// An inbox in memory that ignores events that it already contains.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) events: Mutex<Vec<Event>>,
@@ -85,7 +85,7 @@ impl Memory {
         self.events().into_iter().filter_map(press).collect()
     }
 
-    /// The number of times that the account was connected.
+    /// Returns how many times the account was connected.
     pub(crate) fn connections(&self) -> usize {
         self.names.lock().unwrap().len()
     }
@@ -121,7 +121,7 @@ impl Running {
         Self { inbox, ends, stop, task }
     }
 
-    /// Stops the account; returns the end of its last run.
+    /// Stops the account; returns how its last run ended.
     pub(crate) async fn stop(self) -> End {
         self.stop.cancel();
         self.task.await.unwrap();
@@ -140,22 +140,22 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("still waiting after 10 s: {what}");
 }
 
-/// The key of a message, which is the same for the same number.
+/// Returns the key of a message; the same number always gives the same key.
 pub(crate) fn key(number: u64) -> String {
     format!("{number:016x}").repeat(4)
 }
 
-/// The letters of a text.
+/// Returns the letters of a text.
 pub(crate) fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// The letters of a rendered text, without the languages that fences name. A line of text never begins with a fence.
+/// Returns the letters of rendered Markdown, without the language names of fences. A line of text never begins with a fence.
 pub(crate) fn letters_of_markdown(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("```")).map(letters).collect()
 }
 
-/// The number of messages that a test sends through disconnects; `scripts/soak` raises it.
+/// Returns how many messages a test sends across disconnects; `scripts/soak` raises the number.
 pub(crate) fn many() -> usize {
     std::env::var("SANDBRIDGE_CHANNEL_MESSAGES").ok().and_then(|many| many.parse().ok()).unwrap_or(300)
 }

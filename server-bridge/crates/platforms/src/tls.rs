@@ -1,14 +1,14 @@
-//! The TLS of every connection to a platform: this machine's root certificates, read once for all accounts.
+//! The TLS configuration for every connection to a platform; this machine's root certificates are read once for all accounts.
 
 use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
-/// The configuration: TLS 1.2 and 1.3, the machine's root certificates.
+/// Returns the configuration: TLS 1.2 and 1.3, with the machine's root certificates.
 ///
 /// # Errors
-/// A text, if TLS cannot be used on this machine.
+/// The reason, if TLS cannot be used on this machine.
 pub(crate) fn config() -> Result<Arc<ClientConfig>, String> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {

@@ -4,7 +4,7 @@
 //!   aibot_subscribe ─▶ aibot_msg_callback ─▶ Inbox::take        aibot_respond_msg, aibot_send_msg ─▶ errcode, by the request's id
 //! ```
 //! A callback is not acknowledged and not replayed, so [`Inbox::gap`] reports messages that were lost while there was no connection. A second
-//! connection of the bot ends the first one: then two servers use the same bot, and an administrator has to act.
+//! connection of the bot ends the first one: this happens if two servers use the same bot, and an administrator has to act.
 
 mod files;
 mod incoming;
@@ -33,17 +33,17 @@ use crate::platform::{
 use crate::socket::{Frame, Socket};
 use crate::styled::Styled;
 
-/// The longest text, in bytes: documents of the bot.
+/// The longest text, in bytes, according to the bot documentation.
 const TEXT_MAX_BYTES: usize = 20_480;
 
 /// The maximum number of buttons on a card.
 const BUTTONS_MAX: usize = 6;
 
-/// The longest label of a button, and the longest title of a card, in characters: as much as clients show completely.
+/// The longest label of a button, and the longest title of a card, in characters: clients do not show more in full.
 const LABEL_MAX_CHARS: usize = 20;
 const TITLE_MAX_CHARS: usize = 26;
 
-/// How much of a file one request contains, in bytes, and the largest file: documents of uploads.
+/// How much of a file one request contains, and the largest file, both in bytes, according to the upload documentation.
 const CHUNK_BYTES: usize = 512 * 1024;
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
@@ -53,7 +53,7 @@ const IMAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// How long to wait while another reply is being sent.
 const TURN_WAIT_MS: u64 = 500;
 
-/// How long to wait before an event that was not committed is tried again.
+/// How long to wait before trying again to commit an event.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
 /// The codes for too many messages of the bot, or to one conversation.
@@ -62,7 +62,7 @@ const TOO_FAST_CODES: [i64; 3] = [45_009, 45_033, 846_607];
 const MARKDOWN: Markdown =
     Markdown { is_entity: false, is_json: false, strike: "", tags: &["<@", "<font", "<think"] };
 
-/// The values that an account needs.
+/// The kind of platform, with the values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "wecom",
     title: "WeCom",
@@ -96,14 +96,14 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     Ok(Arc::new(WeCom::new(setup, reach)?))
 }
 
-/// One bot.
+/// An account on WeCom, which is one bot.
 struct WeCom {
     http: Http,
     url: String,
     bot_id: String,
     secret: String,
     calls: Calls,
-    /// Locked while a reply waits for its answer, because all replies to one request have the same id.
+    /// Locked while a reply waits for the platform's response, because all replies to one request have the same id.
     replies: Mutex<()>,
     silence: Duration,
 }
@@ -158,13 +158,13 @@ impl WeCom {
         format!("{command}_{}", self.calls.number())
     }
 
-    /// Judges an answer: returns it, or the failure that it means.
+    /// Checks a response: returns it, or the failure that it reports.
     fn judged(&self, came: &Value, is_subscription: bool) -> Result<Value, Failure> {
         let code = came["errcode"].as_i64().unwrap_or(-1);
         let why = || {
             self.http.reason(&format!(
                 "{} ({code})",
-                came["errmsg"].as_str().unwrap_or("the platform gave no reason")
+                came["errmsg"].as_str().unwrap_or("the platform returned no reason")
             ))
         };
         match code {
@@ -241,7 +241,7 @@ impl WeCom {
         let cursor = event.at_ms.to_string();
         // WeCom does not send the event again, so this loop keeps it until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(cursor.clone())).await {
-            tracing::warn!("an event of WeCom could not be stored; it is tried again: {why}");
+            tracing::warn!("an event from WeCom could not be stored; the server will try again: {why}");
             tokio::select! {
                 () = stop.cancelled() => return Some(End::Stopped),
                 () = sleep(COMMIT_AGAIN) => {}
@@ -255,12 +255,12 @@ impl WeCom {
         self.calls.ask(request, frame).await
     }
 
-    /// Takes the right to reply; fails at once while another reply waits for its answer.
+    /// Acquires the right to reply; fails at once while another reply waits for the platform's response.
     fn turn(&self) -> Result<MutexGuard<'_, ()>, Failure> {
         self.replies.try_lock().map_err(|_| Failure::TooFast { wait_ms: TURN_WAIT_MS })
     }
 
-    /// Sends a message to a conversation, not as a reply.
+    /// Sends a message to a conversation, but not as a reply.
     async fn push(&self, to: &Conversation, mut body: Value) -> Result<Value, Failure> {
         let chat = to.id.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "group"));
         let (_, chat) =
@@ -291,7 +291,7 @@ impl WeCom {
     }
 }
 
-/// A card's id on the platform, which is the same for the same key and different for every other card.
+/// Returns a card's id on the platform; the same key always gives the same id, and different keys give different ids.
 fn task_of(key: &str) -> String {
     format!("sb_{}", key.chars().take(64).collect::<String>())
 }
@@ -349,7 +349,7 @@ impl Platform for WeCom {
             let (line, calls) = self.calls.begin();
             inbox.connected(&self.bot_id);
             if inbox.cursor().await.is_some() {
-                inbox.gap("messages that were sent while the bot was not connected are lost: WeCom does not deliver them later");
+                inbox.gap("messages sent while the bot was not connected are lost: WeCom does not deliver them later");
             }
             let end = self.session(socket, calls, inbox, stop).await;
             self.calls.end(&line);
@@ -411,7 +411,7 @@ impl Platform for WeCom {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("WeCom cannot change messages that are finished".to_owned())) })
+        Box::pin(async { Err(Failure::Message("WeCom cannot change finished messages".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -463,7 +463,7 @@ impl Platform for WeCom {
             let encrypted = self.http.fetch(url, &[], max_bytes + files::PADDING_MAX_BYTES as u64).await?;
             let plain = files::decrypt(&encrypted, key).map_err(|why| Failure::Message(why.to_owned()))?;
             if plain.len() as u64 > max_bytes {
-                return Err(Failure::Message(format!("it is larger than {max_bytes} bytes")));
+                return Err(Failure::Message(format!("the file is larger than {max_bytes} bytes")));
             }
             Ok(plain.into())
         })

@@ -1,4 +1,4 @@
-//! A server with its own home on a free port, its clients, and scripted runners.
+//! Test support: a server with its own home directory on a free port, its clients, and scripted runners.
 
 mod page;
 mod runner;
@@ -45,7 +45,7 @@ impl TestServer {
         Self::start_in(tempfile::tempdir().unwrap(), args).await
     }
 
-    /// A server on the data of an earlier one.
+    /// Starts a server with the data of an earlier one.
     pub async fn start_in(home: TempDir, mut args: ServeArgs) -> Self {
         server_bridge::tls::install_provider();
         args.listen.get_or_insert_with(|| "127.0.0.1:0".to_owned());
@@ -80,13 +80,13 @@ impl TestServer {
         format!("http://{}{path}", self.address)
     }
 
-    /// A new user, logged in.
+    /// Creates a user, and logs in as that user.
     pub async fn user(&self, name: &str) -> TestClient {
         self.store.add_user(&Name::parse(name).unwrap(), PASSWORD, false).await.unwrap();
         self.log_in(name).await
     }
 
-    /// A new administrator, logged in.
+    /// Creates an administrator, and logs in as that user.
     pub async fn admin(&self, name: &str) -> TestClient {
         self.store.add_user(&Name::parse(name).unwrap(), PASSWORD, true).await.unwrap();
         self.log_in(name).await

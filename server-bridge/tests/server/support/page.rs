@@ -64,7 +64,7 @@ impl Page {
     }
 }
 
-/// The name and the value of the cookie that an answer sets.
+/// Returns the name and the value of the cookie that a response sets.
 pub fn cookie_of(response: &reqwest::Response) -> String {
     response.headers()[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned()
 }

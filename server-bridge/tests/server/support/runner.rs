@@ -1,6 +1,5 @@
-//! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`, `flood
-//! BYTES`, `hang` (runs until it is cancelled), and `linger` (runs for a while after it is cancelled). A terminal echoes
-//! its input and prints its size. Its files are kept in memory.
+//! A scripted runner, without real processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`, `flood BYTES`, `hang` (runs until it is
+//! cancelled), and `linger` (runs for a while after it is cancelled). A terminal echoes its input and prints its size. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -43,7 +42,7 @@ impl FakeRunner {
         Self::connect_as(address, token, facts(hostname)).await
     }
 
-    /// Registers a runner with these facts at this address.
+    /// Registers a runner with these properties at this address.
     pub async fn connect_as(address: &str, token: &str, facts: Facts) -> Result<Self, Refusal> {
         let url = address.replacen("http", "ws", 1);
         let mut socket = Socket::connect(&url, &[]).await.unwrap();
@@ -91,7 +90,7 @@ pub fn handshake_text(token: &str, hostname: &str) -> String {
     registration(token, facts(hostname))
 }
 
-/// A runner's facts, with the values that most tests need.
+/// Returns a runner's registration data, with the values that most tests need.
 pub fn facts(hostname: &str) -> Facts {
     let layer = Layer { name: "landlock".to_owned(), holds: true, detail: "ABI 7".to_owned() };
     Facts {
@@ -125,7 +124,7 @@ fn registration(token: &str, facts: Facts) -> String {
     Handshake::Register { user_id: String::new(), body: Box::new(body) }.to_text()
 }
 
-/// Reads the server's answer, which must be a refusal.
+/// Reads the server's response, which must be a refusal.
 pub async fn refusal_of(socket: &mut Socket) -> Refusal {
     match handshake(socket).await {
         Some(Handshake::Error { body }) => body,
@@ -145,12 +144,12 @@ pub async fn handshake(socket: &mut Socket) -> Option<Handshake> {
 struct Queued {
     stream: StreamId,
     channel: Channel,
-    /// The number of bytes; 0 for the output of a command that continues afterwards.
+    /// The total number of bytes; 0 for the output of a command that continues afterwards.
     total: u64,
     bytes: Vec<u8>,
 }
 
-/// The behaviour of a running command until it ends.
+/// The behaviour of a running command.
 #[derive(PartialEq)]
 enum Running {
     Copies,
@@ -163,7 +162,7 @@ struct Scripted {
     session: Session,
     hostname: String,
     files: HashMap<Vec<u8>, Vec<u8>>,
-    /// Commands that still run.
+    /// Commands that are still running.
     execs: HashMap<StreamId, Running>,
     /// Commands with a terminal.
     terminals: HashMap<ExecId, StreamId>,

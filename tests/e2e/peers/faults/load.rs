@@ -1,4 +1,4 @@
-//! The work of a user through the balancer, and the checks of its results.
+//! A user's work through the balancer, and the checks of its results.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -38,7 +38,7 @@ const ENDED: [&str; 4] = ["done", "failed", "cancelled", "interrupted"];
 /// The size of an uploaded file, in bytes.
 const FILE_BYTES: u64 = 300_000;
 
-/// The number of pieces of work that were begun, and of those that ended as they would without faults.
+/// The number of tasks that were begun, and the number of those that ended as they would have without faults.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) begun: usize,
@@ -314,7 +314,7 @@ impl Load {
         assert_eq!(said.count(), 1, "{text} in {messages:?}");
     }
 
-    /// Checks that a command was posted once, ran at most once, and that its recorded end is right. True if it exited.
+    /// Checks that a command was posted once, ran at most once, and that its recorded end is right. Returns true if the command exited.
     fn check_command(&self, chat: &str, number: usize, text: &str) -> bool {
         let command = text.trim_start_matches('!');
         let (messages, exec) = eventually("the command's end is on record", PATIENCE, || {
@@ -343,7 +343,7 @@ impl Load {
         }
     }
 
-    /// Checks that a turn was requested once, that its command ran at most once, and that it ended. True if it was completed.
+    /// Checks that a turn was requested once, that its command ran at most once, and that it ended. Returns true if the turn was completed.
     fn check_turn(&self, chat: &str, number: usize, text: &str) -> bool {
         let done = format!("done {number}");
         let messages = eventually("the turn has ended", PATIENCE, || {
@@ -374,7 +374,7 @@ impl Load {
         }
     }
 
-    /// Checks that a run of a chain did each step at most once and in order, and ended. True if both steps succeeded.
+    /// Checks that a run of a chain did each step at most once and in order, and ended. Returns true if both steps succeeded.
     fn check_run(&self, run: i64, number: usize) -> bool {
         let path = format!("/groups/{}/runs/{run}", self.group);
         let view = eventually("the run has ended, or asks", PATIENCE, || {

@@ -24,7 +24,7 @@ fn slots(when: &When, from: &str, to: &str) -> Vec<String> {
 #[test]
 fn a_fixed_time_comes_once_on_the_days_that_change_the_clocks() {
     let nightly = cron("30 2 * * *", "Europe/Berlin");
-    // On 29 March 2026 there is no 02:30, on 25 October there are two.
+    // On 29 March 2026 there is no 02:30, and on 25 October there are two.
     assert_eq!(
         slots(&nightly, "2026-03-28T00:00:00Z", "2026-03-31T00:00:00Z"),
         ["2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]

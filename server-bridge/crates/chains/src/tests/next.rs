@@ -110,7 +110,7 @@ fn a_gate_approves_edits_repeats_and_stops() {
     let redo = Some(("shorter".to_owned(), "draft".to_owned()));
     assert_eq!(record.carry_out(), Next::Call { step: 0, attempt: 2, before: vec![], redo });
     record.ended(CallState::Done, "short");
-    assert_eq!(record.carry_out(), ask(0, 2, GateKind::Review), "the second attempt is looked at as well");
+    assert_eq!(record.carry_out(), ask(0, 2, GateKind::Review), "the second attempt is reviewed as well");
     record.answer(GateReply::Approve, "");
     assert_eq!(record.next(), call(1, 1, &["short"]));
 
@@ -154,7 +154,11 @@ fn a_step_whose_agents_had_to_stop_asks_unless_the_next_one_has_begun() {
     assert_eq!(record.next(), Next::Wait);
     record.ended(CallState::Done, "end");
     record.calls[1].is_cut = false;
-    assert_eq!(record.next(), Next::End(End::Done), "what the first step's agents say now holds up nothing");
+    assert_eq!(
+        record.next(),
+        Next::End(End::Done),
+        "late messages of the first step's agents hold up nothing"
+    );
 }
 
 #[test]
@@ -264,7 +268,7 @@ fn a_step_is_tried_only_so_often() {
 }
 
 proptest! {
-    /// Whatever happens, calls are made in the order of the steps, each attempt once, and the next action is the same if computed again.
+    /// Whatever happens, calls are made in the order of the steps, each attempt once, and computing the next action again gives the same result.
     #[test]
     fn every_run_ends_with_its_steps_in_order(
         agents in proptest::collection::vec("[abc]", 1..6),

@@ -88,11 +88,14 @@ fn a_line_that_is_no_step_is_named() {
     assert!(told("1. @a: x [retries many]").starts_with("step 1: `[retries many]` needs a number"));
     assert!(told("1. @a: x [limit soon]").starts_with("step 1: `[limit soon]` needs a time"));
     assert!(told("1. @a: x\nbudget: much").starts_with("line 2: write the budget as"));
-    assert!(told("1. @a: x\nbudget: $1\nbudget: $1").starts_with("line 3: the budget is named twice"));
+    assert!(
+        told("1. @a: x\nbudget: $1\nbudget: $1")
+            .starts_with("line 3: the budget is given twice; keep one of the lines")
+    );
     assert!(told("budget: $1.0000001").starts_with("line 1: "));
     assert!(told("budget: $99999999999999999999").starts_with("line 1: "));
     assert!(told("1. @a: x [limit 99999999999999999999d]").contains("needs a time"));
-    assert!(told(&"x".repeat(TEXT_MAX_BYTES + 1)).contains("bytes of text"));
+    assert!(told(&"x".repeat(TEXT_MAX_BYTES + 1)).contains("the text of a chain"));
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn a_definition_out_of_bounds_is_refused_with_its_step() {
     );
     let longest = ChainStep { agent: "好".repeat(HANDLE_MAX_CHARS), ..good() };
     check(&ChainDraft { steps: vec![longest], budget: None }).unwrap();
-    assert!(told(ChainStep { instruction: " \n".to_owned(), ..good() }).contains("say what @b is to do"));
+    assert!(told(ChainStep { instruction: " \n".to_owned(), ..good() }).contains("write what @b is to do"));
     assert!(
         told(ChainStep { instruction: "x".repeat(INSTRUCTION_MAX_BYTES + 1), ..good() })
             .contains("into a file")

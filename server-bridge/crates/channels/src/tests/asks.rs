@@ -16,7 +16,7 @@ use super::World;
 use super::messenger::Messenger;
 use super::until;
 
-/// How often the tool below has run.
+/// How many times the tool below has run.
 pub(super) static DONE: AtomicUsize = AtomicUsize::new(0);
 
 /// A tool that needs approval.
@@ -104,7 +104,7 @@ async fn a_button_counts_once_for_the_one_who_was_asked_and_its_message_shows_th
     assert!(world.messenger.press_answers().is_empty());
     let account = world.store.channel(world.root.id, "desk").await.unwrap();
     world.store.set_channel_group(&account, "ann", true).await.unwrap();
-    // Another person with the right token: from another conversation, and as if from the same conversation.
+    // Another person presses with the right token, from another conversation and as if from the same one.
     world.messenger.presses(
         "boss",
         &super::messenger::Shown { to: "boss".to_owned(), ..ask.clone() },
@@ -175,7 +175,7 @@ async fn a_question_of_a_server_that_stopped_is_answered_in_the_next_one_with_th
     let ask = world.reads("ann", "Danger needs your approval").await;
     let allow = ask.buttons[0].token.clone();
     world.restart().await;
-    // A press counts once the question has been asked again; an earlier press gets a text about that, and uses nothing up.
+    // A press counts once the question has been asked again; an earlier press is told so, and does not use up the question.
     until("the press counts", async || {
         world.messenger.presses("ann", &ask, &allow);
         world.rests().await;

@@ -149,7 +149,7 @@ impl World {
         self.store.entries_after(group, 0, 1_000).await.unwrap().0
     }
 
-    /// Posts to the group from outside the conversation; without an author, the post is the agent's.
+    /// Posts to the group from outside the conversation; without an author, the agent is the author.
     pub(super) async fn posts(&self, group: i64, author: Option<&User>, text: &str) {
         self.store.post_entry(entry(group, author, text), &[]).await.unwrap();
         self.channels.look();
@@ -294,9 +294,9 @@ enum End {
     GroupDeleted,
     BotRemoved,
     OtherGroup,
-    /// By the owner of the bot, on the page.
+    /// The owner of the bot ends it on the page.
     Binder,
-    /// By another owner of the group, on the page.
+    /// Another owner of the group ends it on the page.
     GroupOwner,
 }
 
@@ -381,7 +381,7 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     assert!(of_root.iter().all(|one| one.may_end && one.since > 0), "{of_root:?}");
     let account = store.channels(root.id).await.unwrap().remove(0).id;
     let mark = store.channel_binding(account, "room").await.unwrap().unwrap().mark;
-    assert!(first.id != of_root[1].id && first.id != mark, "the mark is nobody's to know");
+    assert!(first.id != of_root[1].id && first.id != mark, "the mark is not revealed");
 
     // A member sees the bindings but cannot end any; a user who is not in the group does not see them.
     assert!(listed(ada).await.unwrap().iter().all(|one| !one.may_end));
@@ -391,7 +391,11 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     assert_eq!(listed(&eve).await.unwrap_err().kind(), "not_found");
     assert_eq!(kind(channels.unbind(&eve, group, &first.id).await), "not_found");
     let other = store.create_group(eve.id, "Hers").await.unwrap();
-    assert_eq!(kind(channels.unbind(&eve, other, &first.id).await), "not_found", "it is not her group's");
+    assert_eq!(
+        kind(channels.unbind(&eve, other, &first.id).await),
+        "not_found",
+        "the conversation is not bound to her group"
+    );
 
     // An owner of the group can end a binding that another person created, even if the bot is off; after that there is nothing to end.
     store.put_group_person(group, ada.id, Access::Owner).await.unwrap();

@@ -41,7 +41,7 @@ fn buttons() -> Value {
     ])
 }
 
-/// The message in a user's newest chat that shows a sent card.
+/// Returns the message in a user's newest chat that shows a sent card.
 async fn card_message(world: &World, user: &User) -> Message {
     let account = world.store.channel(world.root.id, "desk").await.unwrap();
     let chat = world.store.channel_chat(account.id, "ann", user.id).await.unwrap();
@@ -49,7 +49,7 @@ async fn card_message(world: &World, user: &User) -> Message {
     messages.into_iter().rfind(|message| card_of(message).is_some()).unwrap()
 }
 
-/// The messages that a user wrote in the chat of a message.
+/// Returns the messages that a user wrote in the chat of a message.
 async fn said(world: &World, user: &User, shown: &Message) -> Vec<String> {
     let (messages, _) = world.store.messages(user.id, &shown.chat, None, 100).await.unwrap();
     messages
@@ -80,7 +80,7 @@ async fn a_press_on_a_card_is_its_persons_message_once_and_the_card_shows_it() {
     world.rests().await;
     assert_eq!(world.messenger.shown("ann").iter().filter(|shown| !shown.buttons.is_empty()).count(), 1);
     let (yes, no) = (card.buttons[0].token.clone(), card.buttons[1].token.clone());
-    // Another person with the right token, the wrong message, and a wrong token.
+    // Refused presses: another person with the right token, the wrong message, and a wrong token.
     let account = world.store.channel(world.root.id, "desk").await.unwrap();
     world.store.set_channel_group(&account, "ann", true).await.unwrap();
     world.messenger.presses("boss", &card, &yes);

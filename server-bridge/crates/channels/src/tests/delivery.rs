@@ -11,7 +11,7 @@ use tests::{Gate, Reply, ScriptedModel};
 use super::messenger::{Fault, Messenger};
 use super::{World, echo, until};
 
-/// How often each number occurs in texts such as `echo: 7`.
+/// Counts how many times each number occurs in texts such as `echo: 7`.
 fn counted(texts: &[String]) -> BTreeMap<usize, usize> {
     let mut counts = BTreeMap::new();
     for text in texts {

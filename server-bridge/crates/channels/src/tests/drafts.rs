@@ -13,7 +13,7 @@ use crate::limits::EDIT_TRIES;
 /// The time between two pieces of a text.
 const PIECE: Duration = Duration::from_millis(30);
 
-/// Settings with which drafts appear soon.
+/// Returns settings with which drafts appear soon.
 fn soon() -> Surroundings {
     Surroundings { draft_after: Duration::from_millis(100), ..around() }
 }

@@ -26,7 +26,7 @@ impl World {
         (run, gate)
     }
 
-    /// The answer to a gate, and its author.
+    /// Returns the answer to a gate, and the answer's author.
     async fn answer(&self, group: i64, gate: i64) -> (Option<String>, Option<String>) {
         let gate = self.store.gate(group, gate).await.unwrap();
         (gate.reply, gate.answered_by)
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// How often a conversation shows this line.
+    /// Counts how many times a conversation shows this line.
     fn lines(&self, conversation: &str, line: &str) -> usize {
         self.messenger.texts(conversation).iter().filter(|text| **text == line).count()
     }
@@ -59,7 +59,7 @@ impl World {
         assert_eq!(self.lines(conversation, line), 1, "{:?}", self.messenger.texts(conversation));
     }
 
-    /// A message in its current version.
+    /// Returns a message in its current version.
     fn now(&self, shown: &Shown) -> Shown {
         self.messenger.shown(&shown.to).into_iter().find(|one| one.id == shown.id).unwrap()
     }
@@ -124,7 +124,7 @@ async fn a_press_counts_once_and_of_those_alone_who_may_answer() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn presses_of_others_answer_no_gate() {
-    /// The number of people who press; a conversation accepts 200 waiting messages of each person.
+    /// The number of people who press; a conversation accepts up to 200 waiting messages from each person.
     const PEOPLE: usize = 50;
     let (world, group) = bound(Messenger::new()).await;
     world.joins("rita", Some((group, Access::Reader))).await;

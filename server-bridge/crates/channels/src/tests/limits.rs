@@ -11,7 +11,7 @@ use super::messenger::{Messenger, written};
 use super::{World, echo, until};
 use crate::limits::{AT_ONCE_PER_OWNER, FILES_AT_ONCE};
 
-/// A message with this text and a picture.
+/// Creates a message with this text and a picture.
 fn with_picture(text: &str) -> Message {
     let picture =
         Media { kind: MediaKind::Image, name: "p.jpg".to_owned(), bytes: Some(7), handle: Value::Null };

@@ -48,9 +48,9 @@ fn make(values: &Value, _reach: &Reach) -> Result<Arc<dyn Platform>, String> {
 /// How a request to send fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
-    /// The message is accepted, but the answer is lost.
+    /// The message is accepted, but the response is lost.
     TakenUnsaid,
-    /// The message is not accepted, and the answer is lost.
+    /// The message is not accepted, and the response is lost.
     LostUnsaid,
     /// The messenger cannot be reached.
     Away,
@@ -88,20 +88,20 @@ struct State {
     /// The times of the last request to each conversation, and of the last edit of each message.
     asked: HashMap<String, Instant>,
     changed: HashMap<String, Instant>,
-    /// The number of requests that came too fast.
+    /// The number of requests that arrived too soon after the previous one.
     too_fast: usize,
     /// True if edits are refused.
     refuses_edits: bool,
-    /// The number of coming edits that are not made and whose responses are lost.
+    /// The number of upcoming edits that are not made and whose responses are lost.
     lost_edits: usize,
-    /// True if files do not arrive.
+    /// True while files are held back.
     holds_files: bool,
-    /// The number of files being fetched, and the highest number so far.
+    /// The number of files being fetched now, and the highest such number so far.
     fetching: (usize, usize),
 }
 
 impl State {
-    /// Counts a request to a conversation, which may edit a message; refuses a request that comes too fast.
+    /// Counts a request to a conversation, which may edit a message; refuses a request that arrives too soon.
     fn counts(&mut self, conversation: &str, changed: Option<&str>) -> Result<(), Failure> {
         let now = Instant::now();
         let is_early = |last: Option<Instant>, every_ms| {
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// The messenger. Cheap to clone; every clone is the same.
+/// The messenger. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub(super) struct Messenger {
     state: Arc<Mutex<State>>,
@@ -127,7 +127,7 @@ pub(super) struct Messenger {
     token: String,
     has_buttons: bool,
     is_keyed: bool,
-    /// True if the messenger refuses requests that come too fast.
+    /// True if the messenger refuses requests that arrive too soon after the previous one.
     is_paced: bool,
 }
 
@@ -138,17 +138,17 @@ impl Messenger {
         Self { state, news, token, has_buttons: true, is_keyed: true, is_paced: false }
     }
 
-    /// A messenger whose messages have no buttons and cannot be changed.
+    /// Creates a messenger whose messages have no buttons and cannot be changed.
     pub(super) fn without_buttons() -> Self {
         Self { has_buttons: false, ..Self::new() }
     }
 
-    /// A messenger that refuses requests that come too fast.
+    /// Creates a messenger that refuses requests that arrive too soon after the previous one.
     pub(super) fn paced() -> Self {
         Self { is_paced: true, ..Self::new() }
     }
 
-    /// A messenger that does not support keys.
+    /// Creates a messenger that does not support keys.
     pub(super) fn without_keys() -> Self {
         Self { is_keyed: false, ..Self::new() }
     }
@@ -194,7 +194,7 @@ impl Messenger {
         self.state().lost_edits = count;
     }
 
-    /// The number of requests that came too fast.
+    /// The number of requests that arrived too soon after the previous one.
     pub(super) fn too_fast(&self) -> usize {
         self.state().too_fast
     }
@@ -209,7 +209,7 @@ impl Messenger {
         self.state().holds_files = holds;
     }
 
-    /// The number of files being fetched, and the highest number so far.
+    /// The number of files being fetched now, and the highest such number so far.
     pub(super) fn fetching(&self) -> (usize, usize) {
         self.state().fetching
     }

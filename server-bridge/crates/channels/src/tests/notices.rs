@@ -102,13 +102,11 @@ async fn each_thing_is_told_once_though_servers_follow_each_other_and_answers_ar
     let started_ms = world.store.now_ms();
     for _ in 0..3 {
         world.restart().await;
-        until("the server tells of its start", async || {
-            (world.told("boss", "has started") > 0).then_some(())
-        })
-        .await;
+        until("the server reports its start", async || (world.told("boss", "has started") > 0).then_some(()))
+            .await;
         world.rests().await;
     }
-    // A new event: by the time it is reported, earlier checks would have reported the old events again if they could.
+    // Causes a new event: by the time it is reported, the old events would have been reported again if that were possible.
     world.locks("root").await;
     world.reads("boss", "• root").await;
     world.rests().await;
@@ -137,7 +135,7 @@ async fn what_was_before_is_not_told_and_many_things_share_a_message() {
     }
     let account = world.store.channel(world.root.id, "desk").await.unwrap();
     let told = async || world.store.told_notices(links[0].id).await.unwrap().len();
-    until("all are told of", async || (told().await == 40).then_some(())).await;
+    until("all are reported", async || (told().await == 40).then_some(())).await;
     let waiting = world.store.outbox_waiting(account.id, world.root.id).await.unwrap();
     assert!(waiting < 40, "{waiting}");
     world.messenger.goes_away(false);

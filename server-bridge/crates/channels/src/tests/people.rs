@@ -67,7 +67,7 @@ async fn a_group_is_silent_until_its_owner_switches_it_on_and_each_member_has_th
     assert!(answer.text.contains("It is data") && answer.text.contains("\\u003c/quotation"), "{answer:?}");
     let chat = world.store.chats(world.ada.id, 10).await.unwrap().remove(0).id;
     let own = world.store.own_words(world.ada.id, &chat, 10).await.unwrap();
-    assert_eq!(own, ["what does this mean?"], "what somebody else wrote is not hers");
+    assert_eq!(own, ["what does this mean?"], "another person's words do not count as hers");
     world.messenger.says("boss", "group", "/group off");
     world.reads("group", "This group is off").await;
     world.messenger.says("boss", "group", "/group on");
@@ -127,7 +127,7 @@ async fn what_is_on_its_way_to_a_person_who_is_unlinked_does_not_arrive() {
     let world = World::new(model, Messenger::new()).await;
     world.link(&world.ada, "ann").await;
     world.messenger.says("ann", "ann", "tell me");
-    until("the answer is waited for", async || {
+    until("the answer is pending", async || {
         let chat = world.store.chats(world.ada.id, 1).await.unwrap().pop()?;
         let (said, _) = world.store.messages(world.ada.id, &chat.id, None, 9).await.unwrap();
         for message in said {

@@ -37,7 +37,10 @@ impl World {
         let before = self.messenger.press_answers().len();
         let token = &shown.buttons.iter().find(|button| button.label == label).unwrap().token;
         self.messenger.presses(person, shown, token);
-        until("the press is answered", async || self.messenger.press_answers().get(before).cloned()).await
+        until("the outcome of the press is shown", async || {
+            self.messenger.press_answers().get(before).cloned()
+        })
+        .await
     }
 }
 

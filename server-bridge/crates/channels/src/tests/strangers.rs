@@ -10,14 +10,14 @@ use super::World;
 use super::asks::{DONE, Danger, dangerous};
 use super::messenger::{Messenger, Shown};
 
-/// The number of presses, codes and messages of other people; `scripts/soak` raises it.
+/// Returns the number of presses, codes and messages that other people send; `scripts/soak` raises it.
 pub(super) fn attempts() -> usize {
     std::env::var("SANDBRIDGE_CHANNEL_STRANGERS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn presses_codes_and_messages_of_others_do_nothing() {
-    /// The number of people who try; a conversation accepts 200 waiting messages of each person.
+    /// The number of people who try; a conversation accepts up to 200 waiting messages from each person.
     const PEOPLE: usize = 50;
     let world = World::new(dangerous("counted".to_owned()), Messenger::new()).await;
     world.chats.tools().put(Typed::<Danger>::new(()));

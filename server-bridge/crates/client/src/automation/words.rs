@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_run_that_stands_for_several_says_so() {
-        let run = r#"[{"id": 3, "outcome": "refused", "reason": "its signature is wrong", "times": 7, "chat_id": null, "message_id": null,
+        let run = r#"[{"id": 3, "outcome": "refused", "reason": "the signature is wrong", "times": 7, "chat_id": null, "message_id": null,
             "has_delivery": false, "due_at": 0, "ended_at": 0}]"#;
         let words = runs("review", &serde_json::from_str::<Vec<AutomationRun>>(run).unwrap());
         assert!(words.contains("refused (7 times)") && words.contains("signature"), "{words}");

@@ -1,4 +1,4 @@
-//! The tasks that look for outputs and hand them over, in parallel to the worker, which must not wait for a machine.
+//! The tasks that look for outputs and hand them over. They run in parallel with the worker, which must not wait for a machine.
 //!
 //! Their results are kept in memory until the worker asks for them; a result that is lost is determined again.
 
@@ -36,11 +36,11 @@ pub(crate) enum Checked {
 /// The state of a hand-over that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
-    /// It is in progress, or its end is on record.
+    /// The hand-over is in progress, or its end is on record.
     Running,
     /// A machine is offline or busy, for this reason.
     Later(String),
-    /// It fails until a person changes something, for this reason.
+    /// The hand-over keeps failing, for this reason, until a person changes something.
     Never(String),
 }
 
@@ -67,7 +67,7 @@ struct Entry {
     stop: CancellationToken,
 }
 
-/// The tasks. Cheap to clone; every clone is the same.
+/// The tasks. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub(crate) struct Carrier {
     store: Store,
@@ -79,7 +79,7 @@ pub(crate) struct Carrier {
     tasks: TaskTracker,
     /// Cancelled when the server stops.
     stop: CancellationToken,
-    /// The tasks' states, by call.
+    /// The states of the tasks, by the id of their call.
     jobs: Arc<Mutex<HashMap<i64, Entry>>>,
     /// The permits of hand-overs, by group, so that a slow machine holds up only its own group.
     slots: Arc<Mutex<HashMap<i64, Arc<Semaphore>>>>,
@@ -108,7 +108,7 @@ impl Carrier {
         }
     }
 
-    /// The state of the search for a call's outputs; `None` if there is no search.
+    /// Returns the state of the search for a call's outputs; `None` if there is no search.
     pub(crate) fn checked(&self, call: i64) -> Option<Checked> {
         match &self.jobs().get(&call)?.job {
             Job::Checked(checked) => Some(checked.clone()),
@@ -116,7 +116,7 @@ impl Carrier {
         }
     }
 
-    /// The state of the hand-over to a call's agent; `None` if none is in progress.
+    /// Returns the state of the hand-over to a call's agent; `None` if none is in progress.
     pub(crate) fn passed(&self, call: i64) -> Option<Passed> {
         match &self.jobs().get(&call)?.job {
             Job::Passed(passed) => Some(passed.clone()),
@@ -143,9 +143,11 @@ impl Carrier {
                 Ok(_) => Checked::There,
                 Err(Fault::Later(why)) => Checked::Later(why),
                 Err(Fault::Missing(missing)) => {
-                    Checked::Never(format!("it ended without its outputs: {}", missing.join(", ")))
+                    Checked::Never(format!("the step ended without its outputs: {}", missing.join(", ")))
                 }
-                Err(fault) => Checked::Never(format!("its outputs cannot be passed on: {}", said(&fault))),
+                Err(fault) => {
+                    Checked::Never(format!("the step's outputs cannot be passed on: {}", said(&fault)))
+                }
             })
         };
         self.spawn(call, Job::Checked(Checked::Running), work, async {});
@@ -170,7 +172,7 @@ impl Carrier {
         };
         let (this, call) = (self.clone(), job.call);
         self.spawn(call, Job::Passed(Passed::Running), work, async move {
-            // If this fails, the next hand-over to this machine removes the incomplete files.
+            // If removing the incomplete files fails, the next hand-over to this machine removes them.
             if let Ok((to, _)) = this.open(&job.to).await {
                 let _ = this.tidy(&to, &handed(&job.to), &job.row.token).await;
             }
@@ -223,7 +225,7 @@ impl Carrier {
         Outputs { sandbox, outputs, limits: self.limits, chats: &self.chats, agent, owner }
     }
 
-    /// The sandbox on the machine of an agent, and the agent's owner.
+    /// Opens the sandbox on the machine of an agent; also returns the agent's owner.
     async fn open(&self, agent: &GroupAgent) -> Result<(Sandbox, User), Fault> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return Err(Fault::Never(format!("the owner of @{} was removed from this server", agent.handle)));
@@ -232,7 +234,7 @@ impl Carrier {
         Ok((self.router.for_user(&sandbox_user(&owner), &request).await?, owner))
     }
 
-    /// Adds an audit entry for both owners: that files were read on the machine of one, and written on the machine of the other.
+    /// Adds an audit entry for each of the two owners: files were read on the machine of one and written on the machine of the other.
     async fn audit(&self, job: &Pass, outcome: &str) {
         let step = job.row.from_step + 1;
         let ends = [(&job.from, "group.files.read"), (&job.to, "group.files.write")];
@@ -290,7 +292,7 @@ impl Carrier {
     }
 }
 
-/// The directory for files that are handed over to an agent.
+/// Returns the directory for files that are handed over to an agent.
 fn handed(agent: &GroupAgent) -> String {
     below(&agent.folder, HANDED_DIRECTORY)
 }
@@ -298,7 +300,7 @@ fn handed(agent: &GroupAgent) -> String {
 fn said(fault: &Fault) -> String {
     match fault {
         Fault::Later(why) | Fault::Never(why) => why.clone(),
-        Fault::Changed => "something changes them while they are being read".to_owned(),
+        Fault::Changed => "something keeps changing them while they are being read".to_owned(),
         Fault::Missing(missing) => format!("these outputs no longer exist: {}", missing.join(", ")),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum Fault {
     Changed,
     /// These outputs do not exist.
     Missing(Vec<String>),
-    /// The work fails until a person changes something.
+    /// The work keeps failing until a person changes something.
     Never(String),
 }
 
@@ -25,9 +25,9 @@ pub(crate) enum Fault {
 pub(crate) struct At<'a> {
     /// The name of the machine.
     pub(crate) place: &'a str,
-    /// True if the machine was read from, false if it was written to.
+    /// True if the operation reads from the machine, false if it writes to it.
     pub(crate) reads: bool,
-    /// The path on the machine.
+    /// The path of the file or directory on the machine.
     pub(crate) path: &'a [u8],
 }
 
@@ -60,7 +60,7 @@ impl At<'_> {
         }
     }
 
-    /// The fault of a machine that did nothing for too long.
+    /// Creates the fault for a machine that did not respond for too long.
     pub(crate) fn stalled(self) -> Fault {
         Fault::Later(self.said("the machine did not answer in time"))
     }
@@ -87,7 +87,9 @@ impl From<RouteError> for Fault {
 
 impl From<store::Error> for Fault {
     fn from(error: store::Error) -> Self {
-        tracing::error!(%error, "the database failed while files were handed over; it is tried again");
-        Self::Later("the server could not record it; its log has the reason".to_owned())
+        tracing::error!(%error, "the database failed while files were handed over; the server will try again");
+        Self::Later(
+            "the server could not record the hand-over; see the server's log for the reason".to_owned(),
+        )
     }
 }

@@ -15,15 +15,15 @@ use crate::limits::HANDED_DIRECTORY;
 /// The outputs of a step, as they were on its agent's machine at one time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Whole directories, none of them below another one.
+    /// The outputs that are whole directories, none of them below another one.
     pub(crate) directories: BTreeSet<Vec<u8>>,
-    /// Files, none of them below one of the directories.
+    /// The outputs that are files, none of them below one of the directories.
     pub(crate) files: BTreeSet<Vec<u8>>,
     /// The size of each file and the time of its last change, including files in directories; compared to notice that something changed them.
     seen: BTreeMap<Vec<u8>, (u64, i64)>,
 }
 
-/// The outputs of a step, which are looked for on the machine of its agent.
+/// The outputs of a step, to be looked for on the machine of its agent.
 pub(crate) struct Outputs<'a> {
     pub(crate) sandbox: &'a Sandbox,
     /// The paths and patterns of the outputs.
@@ -38,14 +38,14 @@ impl Outputs<'_> {
     /// Finds the outputs.
     ///
     /// # Errors
-    /// [`Fault::Missing`] with all outputs that do not exist; [`Fault::Never`] if the owner's rules deny reading one.
+    /// [`Fault::Missing`], which lists all outputs that do not exist; [`Fault::Never`] if the owner's rules deny reading one.
     pub(crate) async fn find(&self) -> Result<Found, Fault> {
         let found = find(self.sandbox, &self.agent.folder, self.outputs, self.limits).await?;
         let Some(chat) = &self.agent.chat else { return Ok(found) };
         let paths: Vec<_> =
             found.seen.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
         let unreadable = self.chats.unreadable(self.owner, chat, &paths).await.map_err(|error| {
-            tracing::warn!(%error, "the permission rules for files could not be read; they are tried again");
+            tracing::warn!(%error, "the permission rules for files could not be read; the server will try again");
             Fault::Later(format!("the permission rules of @{} could not be read", self.agent.handle))
         })?;
         match paths.iter().zip(unreadable).find(|(_, is_unreadable)| *is_unreadable) {
@@ -57,7 +57,7 @@ impl Outputs<'_> {
     }
 }
 
-/// Finds outputs in a folder, without regard to permission rules.
+/// Finds outputs in a folder, without checking permission rules.
 async fn find(sandbox: &Sandbox, folder: &str, outputs: &[String], limits: Limits) -> Result<Found, Fault> {
     let mut found = Found { directories: BTreeSet::new(), files: BTreeSet::new(), seen: BTreeMap::new() };
     let mut missing = Vec::new();
@@ -108,7 +108,7 @@ impl Found {
                 self.directories.insert(path.to_vec());
             }
             _ if is_directory => return Ok(false),
-            // Any other kind of entry is refused, with the reason, when it is read.
+            // Any other kind of entry is refused later, when it is read.
             _ => {
                 self.seen.insert(path.to_vec(), (metadata.size_bytes, metadata.modified_ms));
                 self.files.insert(path.to_vec());
@@ -150,7 +150,7 @@ impl Found {
     }
 }
 
-/// The files that match a pattern below a directory.
+/// Returns the files that match a pattern below a directory.
 async fn glob(
     sandbox: &Sandbox,
     pattern: &str,
@@ -171,21 +171,21 @@ async fn glob(
     }
     // The runner is not trusted to return only paths in the workspace.
     if entries.iter().any(|entry| !is_plain(&entry.path)) {
-        return Err(Fault::Never(at.said("the machine names a path that leads out of the workspace")));
+        return Err(Fault::Never(at.said("the machine returned a path outside the workspace")));
     }
     match reader.done().and_then(|done| done.truncated) {
         None => Ok(entries),
         Some(Truncation::Results) => Err(limits.exceeded()),
         Some(_) => {
             let why = format!(
-                "the search for {pattern} would have to look through too many files; name a directory"
+                "the search for {pattern} would have to look through too many files; name a directory instead"
             );
             Err(Fault::Never(at.said(&why)))
         }
     }
 }
 
-/// True for a path below the workspace.
+/// Returns true for a path below the workspace.
 fn is_plain(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."))
 }

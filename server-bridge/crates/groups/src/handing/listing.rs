@@ -33,22 +33,22 @@ impl Listing {
         Self { lines: BTreeMap::new(), limits, current: None, files: 0, size_bytes: 0 }
     }
 
-    /// The number of regular files.
+    /// Returns the number of regular files.
     pub(crate) fn files(&self) -> u64 {
         self.files
     }
 
-    /// The total size of the regular files, in bytes.
+    /// Returns the total size of the regular files, in bytes.
     pub(crate) fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// True if the tree contains this path.
+    /// Returns true if the tree contains this path.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.lines.contains_key(path)
     }
 
-    /// The hash of the tree.
+    /// Returns the hash of the tree.
     pub(crate) fn hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for (path, line) in &self.lines {
@@ -62,7 +62,7 @@ impl Listing {
     fn add(&mut self, kind: char, mode: u32, hash: &str, path: Vec<u8>) -> pathguard::Result<()> {
         match self.lines.insert(path, format!("{kind} {mode:o} {hash} ")) {
             None => Ok(()),
-            Some(_) => Err(Error::Archive("it names a path twice")),
+            Some(_) => Err(Error::Archive("it contains a path twice")),
         }
     }
 }
@@ -74,7 +74,7 @@ impl Receiver for Listing {
         }
         self.size_bytes = self.size_bytes.saturating_add(entry.size_bytes);
         if self.lines.len() >= self.limits.entries || self.size_bytes > self.limits.bytes {
-            return Err(Error::TooLarge("it has more files or bytes than a hand-over may have"));
+            return Err(Error::TooLarge("it exceeds the limit on files or bytes of a hand-over"));
         }
         match entry.kind {
             Kind::Directory => self.add('d', entry.mode, "-", entry.path),
@@ -88,7 +88,7 @@ impl Receiver for Listing {
 
     fn content(&mut self, bytes: &[u8]) -> pathguard::Result<()> {
         let Some((_, hash, length)) = &mut self.current else {
-            return Err(Error::Archive("there is content that does not belong to a file"));
+            return Err(Error::Archive("it contains content that belongs to no file"));
         };
         hash.update(bytes);
         *length += bytes.len() as u64;
@@ -105,7 +105,7 @@ impl Receiver for Listing {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Converts bytes to hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         for nibble in [byte >> 4, byte & 15] {

@@ -1,4 +1,4 @@
-//! One hand-over: read on one machine, written on the other one under a temporary name, read back, renamed into place.
+//! Carries out one hand-over: files are read on one machine, written on the other one under a temporary name, read back, and renamed into place.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::limits::{HANDED_FINISH_TIMEOUT, HANDED_NAMES_MAX, HANDED_READS_MAX, H
 /// The permission bits of the directories that contain handed-over files.
 const DIRECTORY_MODE: u32 = 0o755;
 
-/// The beginning of the name of an incomplete hand-over; the hand-over's token and a random number of the attempt follow.
+/// The prefix of the name of an incomplete hand-over; the hand-over's token and a random number of the attempt follow it.
 const PART_PREFIX: &str = ".part-";
 
 /// The names for a hand-over.
@@ -35,7 +35,7 @@ pub(crate) struct Names<'a> {
 /// Passes outputs on; after a failure, incomplete files are removed if the machine can be reached.
 ///
 /// # Errors
-/// [`Fault`]; nothing was renamed into place then.
+/// [`Fault`]; in that case nothing was renamed into place.
 pub(crate) async fn pass(
     from: &Outputs<'_>,
     to: &Sandbox,
@@ -46,7 +46,7 @@ pub(crate) async fn pass(
     let part = format!("{}/{PART_PREFIX}{}-{:08x}", names.handed, names.token, rand::random::<u32>());
     let passed = passed(from, to, names, &part, limits).await;
     if passed.is_err() {
-        // If the machine is offline, the next attempt removes the part.
+        // If the machine is offline now, the next attempt removes the part.
         let _ = removed(to, &part).await;
     }
     passed
@@ -63,7 +63,9 @@ async fn passed(
     let hash = listing.hash();
     if read_back(to, part, limits).await? != hash {
         let at = At { place: to.place(), reads: false, path: part.as_bytes() };
-        return Err(Fault::Never(at.said("what arrived is not what was read; try again")));
+        return Err(Fault::Never(
+            at.said("the files that arrived differ from those that were read; try again"),
+        ));
     }
     let directory = put(to, part, names.base, hash, limits).await?;
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -75,7 +77,7 @@ async fn passed(
     })
 }
 
-/// Sends outputs as they were at one time: if something changes them in the meantime, they are sent again.
+/// Sends a consistent state of the outputs: if something changes them while they are being read, they are sent again.
 async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str) -> Result<Listing, Fault> {
     for read in 0..HANDED_READS_MAX {
         if read > 0 {
@@ -93,7 +95,7 @@ async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str) -> Result<Listing, F
         }
     }
     Err(Fault::Never(format!(
-        "something on {} changes them while they are being read; try again when nothing does",
+        "something on {} keeps changing the files while they are being read; try again when nothing changes them any more",
         from.sandbox.place()
     )))
 }
@@ -122,7 +124,7 @@ async fn send_found(
     Ok(listing)
 }
 
-/// The way of an archive from one machine through the relay to the other one.
+/// The path of an archive from one machine, through the relay, to the other one.
 struct Pipe<'a> {
     from: &'a Sandbox,
     /// The folder with the outputs; their paths in the tree are relative to it.
@@ -148,7 +150,7 @@ impl Pipe<'_> {
         }
         match reader.finish() {
             Ok(None) => self.flush().await,
-            // The receiver has to be able to rely on getting all files.
+            // The receiver must be able to rely on getting all files, so a note that some were left out is an error.
             Ok(Some(note)) => Err(Fault::Never(at.said(&note))),
             Err(error) => Err(at.archive(&error, limits)),
         }
@@ -175,11 +177,10 @@ impl Pipe<'_> {
         self.flush().await
     }
 
-    /// The path in the tree of an entry of an output.
+    /// Returns the path in the tree for an entry of an output.
     fn inner<'p>(&self, path: &'p [u8], at: At<'_>) -> Result<&'p [u8], Fault> {
         // The runner is not trusted to return paths within the output.
-        let outside =
-            || Fault::Never(at.said("the machine names a path that leads out of the agent's folder"));
+        let outside = || Fault::Never(at.said("the machine returned a path outside the agent's folder"));
         inside(self.folder, path).ok_or_else(outside)
     }
 
@@ -200,7 +201,7 @@ impl Pipe<'_> {
     }
 }
 
-/// The hash of a directory as it is on the machine's disk.
+/// Computes the hash of a directory as it is on the machine's disk.
 async fn read_back(to: &Sandbox, path: &str, limits: Limits) -> Result<[u8; 32], Fault> {
     let at = At { place: to.place(), reads: true, path: path.as_bytes() };
     let mut tree = within(HANDED_STALL_TIMEOUT, at, to.read_tree(path.as_bytes())).await?;
@@ -215,7 +216,7 @@ async fn read_back(to: &Sandbox, path: &str, limits: Limits) -> Result<[u8; 32],
     }
 }
 
-/// Renames a complete part into place; returns its name: the first name that is free, or one that has the same content already.
+/// Renames a complete part into place; returns its name, which is the first name that is free or that already has the same content.
 async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limits) -> Result<String, Fault> {
     let place = to.place();
     if let Some((above, _)) = base.rsplit_once('/') {
@@ -229,7 +230,7 @@ async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limit
             Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }) => {}
             Err(error) => return Err(at.fault(&error)),
             Ok(metadata) => {
-                // An earlier attempt may have put the same content there already.
+                // An earlier attempt may already have put the same content there.
                 let is_same = metadata.kind == FileKind::Directory
                     && matches!(read_back(to, &name, limits).await, Ok(there) if there == hash);
                 if is_same {
@@ -252,15 +253,15 @@ async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limit
     Err(Fault::Never(format!("{base} and {HANDED_NAMES_MAX} names like it are taken on {place}")))
 }
 
-/// An incomplete hand-over that an attempt left on a machine.
+/// An incomplete hand-over that an attempt left behind on a machine.
 pub(crate) struct Part {
-    /// Its path, relative to the workspace.
+    /// The part's path, relative to the workspace.
     pub(crate) path: String,
-    /// The token of its hand-over.
+    /// The token of the hand-over that the part belongs to.
     pub(crate) token: String,
 }
 
-/// All incomplete hand-overs in the directory for files that are handed over to an agent.
+/// Lists all incomplete hand-overs in the directory for files that are handed over to an agent.
 ///
 /// # Errors
 /// [`Fault`].
@@ -281,7 +282,7 @@ pub(crate) async fn parts(to: &Sandbox, handed: &str) -> Result<Vec<Part>, Fault
     }
 }
 
-/// The part with this name; `None` if the name is not that of a part.
+/// Parses the name of a part; `None` if the name is not that of a part.
 fn part(handed: &str, name: &[u8]) -> Option<Part> {
     let name = std::str::from_utf8(name).ok()?;
     let (token, _) = name.strip_prefix(PART_PREFIX)?.split_once('-')?;
@@ -297,7 +298,7 @@ pub(crate) async fn removed(to: &Sandbox, path: &str) -> Result<(), Fault> {
     within(HANDED_FINISH_TIMEOUT, at, to.remove_all(path.as_bytes())).await
 }
 
-/// The next piece of a stream; `None` after its end.
+/// Returns the next piece of a stream; `None` after its end.
 async fn next<T>(
     at: At<'_>,
     piece: impl Future<Output = Option<Result<T, SandboxError>>>,
@@ -310,7 +311,7 @@ async fn next<T>(
     }
 }
 
-/// Waits for the answer of a machine, with a timeout.
+/// Waits for the response of a machine, with a timeout.
 async fn within<T>(
     most: Duration,
     at: At<'_>,

@@ -12,12 +12,12 @@ use crate::limits::{HANDED_ENTRIES_MAX, HANDED_MAX_BYTES};
 /// The permission bits of directories that lead to an output without being part of one.
 const PARENT_MODE: u32 = 0o755;
 
-/// How much may be handed over at once.
+/// The limits on what one hand-over may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The number of files, directories and links.
+    /// The maximum number of files, directories and links.
     pub(crate) entries: usize,
-    /// The total size of all files, in bytes.
+    /// The maximum total size of all files, in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -28,11 +28,11 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The fault for outputs beyond these limits.
+    /// Creates the fault for outputs that exceed these limits.
     pub(crate) fn exceeded(self) -> Fault {
         let mebibytes = self.bytes / (1024 * 1024);
         Fault::Never(format!(
-            "there may be at most {} files, directories and links, of {mebibytes} MiB together; name fewer outputs, or pack them",
+            "the limit is {} files, directories and links, and {mebibytes} MiB in total; name fewer outputs, or pack them into an archive",
             self.entries
         ))
     }
@@ -59,7 +59,7 @@ impl Relay {
     /// Adds the directories that lead to an output, unless they have been added already.
     ///
     /// # Errors
-    /// As for [`Receiver::entry`].
+    /// The same as for [`Receiver::entry`].
     pub(crate) fn lead_to(&mut self, path: &[u8]) -> Result<()> {
         for (at, byte) in path.iter().enumerate() {
             if *byte == b'/' && !self.listing.has(&path[..at]) {
@@ -77,7 +77,7 @@ impl Relay {
         take(&mut self.out)
     }
 
-    /// Ends the archive; returns its last bytes, and the listing of everything that passed.
+    /// Ends the archive; returns its last bytes, and the listing of everything that passed through.
     pub(crate) fn end(mut self) -> (Vec<u8>, Listing) {
         end(&mut self.out);
         (self.out, self.listing)

@@ -139,7 +139,7 @@ fn directories_that_lead_to_outputs_pass_once() {
     assert_eq!(passed.files(), 3);
 }
 
-/// Any tree of files, directories and links.
+/// A strategy for arbitrary trees of files, directories and links.
 fn any_tree() -> impl Strategy<Value = Vec<(String, u8, Vec<u8>)>> {
     let path = "[a-c\u{4e2d} ]{1,3}(/[a-c.]{1,2}x){0,3}";
     proptest::collection::vec((path, 0_u8..4, proptest::collection::vec(any::<u8>(), 0..2000)), 0..12)
@@ -156,7 +156,7 @@ proptest! {
         fs::create_dir(&top).unwrap();
         for (path, kind, content) in &tree {
             let path = top.join(path);
-            // A path may lead through an existing file; then this entry is left out.
+            // A path may lead through an existing file; in that case the entry is left out.
             let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| match kind {
                 0 => fs::create_dir(&path),
                 1 => symlink("somewhere/else", &path),

@@ -1,4 +1,4 @@
-//! The tool `Chain`: begins a run of one of the group's chains, and makes or changes a chain.
+//! The tool `Chain`, which begins a run of one of the group's chains, and creates or changes a chain.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ enum Action {
     /// Runs the chain; without a name, lists the group's chains.
     #[default]
     Run,
-    /// Makes the chain with this name, or changes it.
+    /// Creates the chain with this name, or changes it.
     Set,
 }
 

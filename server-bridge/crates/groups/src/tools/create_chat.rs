@@ -1,4 +1,4 @@
-//! The tool `CreateChat`: several agents of the group discuss a topic in rounds.
+//! The tool `CreateChat`, with which an agent has several agents of the group discuss a topic in rounds.
 
 use std::sync::Arc;
 

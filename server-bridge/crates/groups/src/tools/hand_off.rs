@@ -1,4 +1,4 @@
-//! The tool `HandOff`: hands the task over to another agent of the group, whose answer replaces the agent's own.
+//! The tool `HandOff`, which hands the task over to another agent of the group, whose answer replaces the agent's own.
 
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `send_message` | asking another agent, and telling the group something |
+//! | `send_message` | asking another agent, and posting to the group |
 //! | `hand_off` | handing the task over |
 //! | `create_chat` | a discussion of several agents in rounds |
-//! | `chain` | running, making and changing a chain of the group |
+//! | `chain` | running, creating and changing a chain of the group |
 
 mod chain;
 mod create_chat;
@@ -49,7 +49,8 @@ impl ToolSource for OfGroups {
     }
 }
 
-/// The result of beginning a run, for the agent: at once in the background, otherwise once the run has ended, asks a person, or takes long.
+/// Returns the result of beginning a run, for the agent: at once in the background, otherwise once the run has ended, asks a person, or takes too
+/// long to wait for.
 async fn outcome(
     groups: &Inner,
     (group, run): (i64, i64),

@@ -1,4 +1,4 @@
-//! The tool `SendMessage`: asks another agent of the group, or posts a message to the group.
+//! The tool `SendMessage`, which asks another agent of the group, or posts a message to the group.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! Finding a user's home, and ending a home at this node.
+//! Finds a user's home, and ends homes at this node.
 //!
 //! ```text
 //!  another node claimed it, or this one gives it up ─► sockets and links of the user end ─► their work ends ─► it may be claimed again
 //! ```
-//! Meanwhile, the database refuses changes that the user's work here still tries to make.
+//! While the home is being ended, the database refuses changes that the user's work here still tries to make.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -22,12 +22,12 @@ pub enum Home {
     Here,
     /// The node with this URL.
     At(String),
-    /// No node, and this one takes no more users.
+    /// No node: the user has no home, and this node accepts no more users.
     Nowhere,
 }
 
 impl Nodes {
-    /// The home of a user. A user without one gets this node, unless it drains.
+    /// Returns the home of a user. A user without a home gets this node, unless it drains.
     ///
     /// # Errors
     /// [`Error::Fenced`] if this node counts as gone, [`Error::Database`].
@@ -48,7 +48,7 @@ impl Nodes {
         self.0.give_up(user).await
     }
 
-    /// The user whose home this user shares.
+    /// Returns the user whose home this user shares.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -56,12 +56,12 @@ impl Nodes {
         self.0.store.home_leader(user).await
     }
 
-    /// This node's id.
+    /// Returns this node's id.
     pub fn id(&self) -> &str {
         self.0.new.id.as_str()
     }
 
-    /// The users whose home this node is.
+    /// Returns the users whose home this node is.
     pub fn users(&self) -> Vec<UserId> {
         self.0.member.known().into_iter().map(|(user, _)| user).collect()
     }
@@ -114,7 +114,7 @@ impl Inner {
         }
     }
 
-    /// Claims the home of a user. Users who share a group or a messenger share a home, which is that of the one with the lowest id.
+    /// Claims the home of a user. Users who share a group or a messenger share a home, which is that of the user with the lowest id among them.
     pub(super) async fn claim_with_others(&self, user: UserId) -> Result<Claim, Error> {
         let leader = self.store.home_leader(user).await?;
         // The remembered home of the leader may be as outdated as the user's was.
@@ -125,15 +125,15 @@ impl Inner {
             match self.store.home_url(user).await? {
                 None => return Ok(Claim::Elsewhere(url)),
                 Some(own) if own != self.new.url => return Ok(Claim::Elsewhere(own)),
-                // The home moves to the leader's node soon.
+                // This home will soon move to the leader's node.
                 Some(_) => {}
             }
         }
         self.store.claim_home(user, &self.new.id).await
     }
 
-    /// Gives up the homes of users who began to share something with users of another node, if that node's is the home to share. The
-    /// returned tasks do it: ending a user's work may take long.
+    /// Gives up the homes of users who began to share something with users of another node, if that node is the home to share. The returned tasks do
+    /// this, because ending a user's work may take long.
     pub(super) async fn give_up_torn(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, Error> {
         let mut tasks = Vec::new();
         for user in self.store.torn_homes(&self.new.id).await? {
@@ -162,7 +162,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if this node is certainly the home of a user: while its lease lasts, no other node can claim it.
+    /// Returns true if this node is certainly the home of a user; while the node's lease lasts, no other node can claim the home.
     fn is_home(&self, user: UserId) -> bool {
         let renewed_at = *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
         renewed_at.elapsed() < NODE_LEASE && self.member.fence(user).is_some()
@@ -185,7 +185,7 @@ impl Inner {
         let ours = match self.store.homes_of(&self.new.id).await {
             Ok(ours) => ours,
             Err(error) => {
-                // Their changes are refused, and that ends their work as well.
+                // Changes for users whose homes were lost will be refused, which ends their work as well.
                 tracing::warn!(%error, "cannot read which homes this node still has");
                 return;
             }
@@ -195,7 +195,7 @@ impl Inner {
         }
     }
 
-    /// Spawns the end of a user's work under this fence.
+    /// Spawns a task that ends a user's work under this fence.
     pub(super) fn lose_soon(self: &Arc<Self>, user: UserId, fence: i64) {
         if self.is_ending(user) {
             return;
@@ -204,7 +204,7 @@ impl Inner {
         self.tasks.spawn(async move {
             let turn = inner.turn_of(user);
             let _one_at_a_time = turn.lock().await;
-            // This node may be the home again by now, under another fence.
+            // By now, this node may be the home again, under another fence.
             if inner.member.fence(user) == Some(fence) {
                 inner.lose(user).await;
             }
@@ -215,14 +215,14 @@ impl Inner {
         self.ending.borrow().contains(&user)
     }
 
-    /// Returns once a user's work is being ended.
+    /// Waits until a user's work is being ended.
     pub(super) async fn ends(&self, user: UserId) {
         let mut ending = self.ending.subscribe();
         // The sender lives as long as `self`, so this cannot fail.
         let _ends = ending.wait_for(|ending| ending.contains(&user)).await;
     }
 
-    /// Ends a user's work and forgets the home. The caller holds the user's turn.
+    /// Ends a user's work and forgets the home. The caller holds the user's lock in `claims`.
     pub(super) async fn lose(&self, user: UserId) {
         let was_home = self.member.fence(user).is_some();
         self.member.lost(user);
@@ -233,12 +233,12 @@ impl Inner {
             ending.insert(user);
         });
         let _ended = EndOnDrop { inner: self, user };
-        tracing::info!(%user, "this node is not the user's home any more");
+        tracing::info!(%user, "this node is no longer the user's home");
         let Some(end_work) = self.end_work.get() else { return };
         let mut ending = end_work(user);
-        // This node does not become the home again before the work has ended, however long that takes.
+        // This node cannot become the home again before the work has ended, however long that takes.
         while timeout(END_TIMEOUT, &mut ending).await.is_err() {
-            tracing::warn!(%user, "some work for a user who has another home now has not ended yet");
+            tracing::warn!(%user, "some work for a user whose home is now another node has not ended yet");
         }
     }
 }

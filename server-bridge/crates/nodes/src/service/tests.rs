@@ -1,4 +1,4 @@
-//! Nodes on a paused clock in a file, and on PostgreSQL.
+//! Tests of nodes with a paused clock on SQLite, and on PostgreSQL.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
@@ -8,14 +8,14 @@ use store::{Clock, MessageRole, Name, PostgresUrl};
 
 use super::*;
 
-/// The step of the paused clock, and the real time that it takes: enough for a statement.
+/// The step of the paused clock, and the real time that a step takes, which is enough for a statement.
 const STEP: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(5));
 
-/// A store whose clock is the runtime's, which goes on ten times as fast as the real one until the other value is dropped. By itself a
-/// paused clock would jump to the end of a pool's patience whenever only SQLite's thread is at work.
+/// Creates a store that uses the runtime's clock, which advances ten times as fast as real time until the returned sender is dropped. By itself, a
+/// paused clock would jump to the timeout of the connection pool whenever only SQLite's thread is working.
 async fn store_on_the_clock() -> (Store, mpsc::Sender<()>) {
     let (held, holds) = mpsc::channel();
-    // A clock does not jump while there is a blocking task.
+    // A paused clock does not jump while a blocking task is running.
     tokio::task::spawn_blocking(move || holds.recv().unwrap_or_default());
     tokio::spawn(async {
         loop {
@@ -45,7 +45,7 @@ async fn a_node_that_starts_waits_for_the_lease_of_a_killed_one() {
     next.leave().await;
     let begun = Instant::now();
     join(&store, "http://b:1").await.unwrap();
-    assert!(begun.elapsed() < NODE_RENEWAL, "a node that stopped in an orderly way is not waited for");
+    assert!(begun.elapsed() < NODE_RENEWAL, "a node that stopped in an orderly way causes no wait");
 }
 
 #[tokio::test(start_paused = true)]
@@ -54,7 +54,7 @@ async fn a_second_node_is_refused_while_the_first_one_renews() {
     let (first, _) = join(&store, "http://a:1").await.unwrap();
     let stop = CancellationToken::new();
     let (first, stopping) = (first.clone(), stop.clone());
-    // A file has nothing to sweep.
+    // On SQLite there is nothing to sweep.
     let running = tokio::spawn(async move {
         tokio::select! {
             lost = first.0.keep_lease() => panic!("{lost}"),
@@ -71,7 +71,7 @@ async fn a_second_node_is_refused_while_the_first_one_renews() {
     running.await.unwrap();
 }
 
-/// A node on PostgreSQL, with a user.
+/// Creates a node on PostgreSQL, and a user.
 async fn on_postgres() -> (Nodes, Store, UserId) {
     let url = PostgresUrl::parse(&testkit::postgres::database()).unwrap();
     let (node, store) = join(&Store::at_as_node(&url).await.unwrap(), "http://a:1").await.unwrap();
@@ -87,7 +87,7 @@ async fn a_home_is_claimed_by_the_first_change_and_settled_once_before_any_other
     node.set_settle(Box::new(move |user| {
         let (count, store) = (Arc::clone(&count), of_settle.clone());
         Box::pin(async move {
-            // The others wait, and this one's changes do not.
+            // Other nodes wait, but changes of this one do not.
             sleep(NODE_RENEWAL / 10).await;
             store.create_chat(user).await.map_err(|error| error.to_string())?;
             count.fetch_add(1, Ordering::SeqCst);
@@ -117,7 +117,7 @@ async fn a_home_is_claimed_by_the_first_change_and_settled_once_before_any_other
     assert!(matches!(store.create_chat(ann).await, Err(Error::Fenced)));
 }
 
-/// Two nodes that work alongside each other.
+/// Creates two nodes that work alongside each other.
 async fn two_nodes() -> ([(Nodes, Store); 2], [UserId; 2]) {
     let url = PostgresUrl::parse(&testkit::postgres::database()).unwrap();
     let join = async |node_url: &str| {
@@ -180,7 +180,7 @@ async fn work_that_wants_a_home_back_which_is_being_given_up_ends_with_it() {
         work_ended.send_replace(true);
         changed
     });
-    // The change is refused, and the task waits for the lock to claim the home; it holds the third reference to that lock.
+    // The change is refused, and the task waits for the lock to claim the home; the task holds the third reference to that lock.
     while Arc::strong_count(&turn) < 3 {
         tokio::task::yield_now().await;
     }

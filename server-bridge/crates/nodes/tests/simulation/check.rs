@@ -1,4 +1,4 @@
-//! The invariants that are checked when nothing is in progress any more.
+//! Checks the invariants once nothing is in progress any more.
 
 use std::collections::HashSet;
 
@@ -106,7 +106,7 @@ pub(crate) async fn command(
     }
 }
 
-/// Checks that every acknowledged message is stored once and in order, and that no refused message is.
+/// Checks that every acknowledged message is stored once and in order, and that no refused message is stored.
 pub(crate) async fn messages(
     database: &Database,
     user: UserId,

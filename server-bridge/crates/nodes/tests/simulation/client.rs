@@ -1,4 +1,4 @@
-//! Clients: they connect to any node, lose their connections, and check everything that they receive.
+//! Clients, which connect to any node, lose their connections, and check everything that they receive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::schedule::tell;
 const WAITING: usize = 8;
 /// How long a client waits without a frame before it connects elsewhere.
 const SILENCE: Duration = Duration::from_secs(25);
-/// The longest pause before a client reconnects. It is mostly within the grace period of a command without a client.
+/// The longest pause before a client reconnects. Most pauses are within the grace period of a command without a client.
 const PAUSE: Duration = Duration::from_secs(3);
 /// The longest pause of some clients, long enough that their commands are ended.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
@@ -28,11 +28,11 @@ const CALM_PAUSE: Duration = Duration::from_millis(300);
 /// The outcome of a command as its client knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// The client received the end.
+    /// The client received the end of the command.
     Exit { code: Option<i32>, is_cancelled: bool, has_bytes: u64, gap_bytes: u64 },
     /// The command goes on without a client.
     Detached,
-    /// It failed, with an error of this kind.
+    /// The command failed, with an error of this kind.
     Failed(String),
 }
 
@@ -96,7 +96,7 @@ impl Client {
                 }
                 let known = self.read(&mut reading, &has, frames).await;
                 match known {
-                    // The client asks again: nothing began, or another home continues the command.
+                    // The client asks again, because nothing began or another home continues the command.
                     Some(Known::Failed(kind)) if is_passing(&kind) => {
                         tell(format!("the client of {id} hears from {url}: {kind}"));
                     }
@@ -183,7 +183,7 @@ impl Client {
     }
 }
 
-/// True if the same request may succeed a little later.
+/// Returns true if the same request may succeed a little later.
 fn is_passing(kind: &str) -> bool {
     ["unavailable", "offline", "later", "detached", "busy", "internal"].contains(&kind)
 }

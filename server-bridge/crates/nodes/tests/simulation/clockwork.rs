@@ -1,7 +1,7 @@
-//! A process, simulated as a runtime that the test drives: between two calls of `turn` it does nothing and receives nothing.
+//! A process, simulated as a runtime that the test drives: between two calls of `turn`, it does nothing and receives nothing.
 //!
-//! It has its own clock, which stands still until it is advanced. A process that is not turned is frozen. Dropping its runtime kills it:
-//! its tasks end at their current await, and its sockets close.
+//! The process has its own clock, which stands still until the test advances it. A process whose `turn` is not called is frozen. Dropping its runtime
+//! kills it: its tasks end at their current await, and its sockets close.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -11,27 +11,27 @@ use futures_util::poll;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 
-/// How often one turn runs the tasks that are ready.
+/// How many times one turn runs the tasks that are ready.
 const YIELDS: usize = 3;
-/// How long a thread leaves the processor to the database before it checks for the answer: the first and the longest time.
+/// How long a thread yields the processor to the database before it checks for the response: the first time, and the longest time.
 const NAPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_micros(400)];
 
 thread_local! {
-    /// Counts messages between processes. One thread drives all processes of a schedule.
+    /// The number of messages between processes. One thread drives all processes of a schedule.
     static PROGRESS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts a message between processes.
+/// Records a message between processes.
 pub(crate) fn progress() {
     PROGRESS.set(PROGRESS.get() + 1);
 }
 
-/// The number of messages so far.
+/// Returns the number of messages so far.
 pub(crate) fn progress_so_far() -> u64 {
     PROGRESS.get()
 }
 
-/// Waits for the database, longer each time.
+/// Pauses to wait for the database, each pause longer than the one before.
 #[derive(Debug)]
 pub(crate) struct Naps(Duration);
 
@@ -61,7 +61,7 @@ impl Clockwork {
         self.0.spawn(task)
     }
 
-    /// Runs the tasks that are ready, and those that they wake.
+    /// Runs the tasks that are ready, and the tasks that these wake.
     pub(crate) fn turn(&self) {
         self.0.block_on(async {
             for _ in 0..YIELDS {
@@ -75,7 +75,7 @@ impl Clockwork {
         self.0.block_on(tokio::time::advance(time));
     }
 
-    /// Drives the process until `work` is done, while the clock stands still.
+    /// Drives the process until `work` is done; its clock stands still meanwhile.
     pub(crate) fn finish<T>(&self, work: impl Future<Output = T>) -> T {
         self.0.block_on(async {
             let (mut work, mut naps) = (pin!(work), Naps::new());

@@ -1,5 +1,5 @@
-//! The database of the nodes: a real PostgreSQL whose clock the test advances, and which records every commit of a node for a user whose
-//! home it is not.
+//! The database of the nodes: a real PostgreSQL whose clock the test advances, and which records every commit that a node makes for a user whose home
+//! is elsewhere.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ CREATE CONSTRAINT TRIGGER watch_messages AFTER INSERT ON messages DEFERRABLE INI
 /// Plans each statement once per connection, because planning would take most of the database's time.
 const SETTINGS: &str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$";
 
-/// Removes the rows of the last schedule.
+/// Removes the rows that the last schedule left.
 const CLEAR: &str = "
 DELETE FROM execs; DELETE FROM messages; DELETE FROM chats; DELETE FROM runner_tokens; DELETE FROM runners; DELETE FROM homes;
 DELETE FROM nodes; DELETE FROM audit; DELETE FROM processes; DELETE FROM strays;
@@ -64,7 +64,7 @@ const VACUUM_EVERY: u64 = 50;
 pub(crate) struct Database {
     url: String,
     connection: PgConnection,
-    /// A store that belongs to no node: it may see and change everything.
+    /// A store that belongs to no node, so it can see and change everything.
     pub(crate) store: Store,
     cleared: u64,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Recorded {
     pub(crate) exit_code: Option<i32>,
     pub(crate) bytes: [u64; 2],
     pub(crate) runner: Option<String>,
-    /// The outcomes in its entries of the audit trail.
+    /// The outcomes recorded in the audit entries of the exec.
     pub(crate) entries: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ impl Database {
         })
     }
 
-    /// The database URL for the process with this number.
+    /// Returns the database URL for the process with this number.
     pub(crate) fn url_of(&self, process: u64) -> PostgresUrl {
         PostgresUrl::parse(&format!("{}&options[{SETTING}]={process}", self.url)).unwrap()
     }
@@ -115,13 +115,13 @@ impl Database {
         self.store.user_by_name(name).await.unwrap().unwrap().id
     }
 
-    /// Records that the process with this number is this node.
+    /// Records that the process with this number runs as this node.
     pub(crate) async fn introduce(&mut self, process: u64, node: &str) {
         let introduce = "INSERT INTO processes (number, node_id) VALUES ($1, $2) ON CONFLICT (number) DO UPDATE SET node_id = $2";
         sqlx::query(introduce).bind(process as i64).bind(node).execute(&mut self.connection).await.unwrap();
     }
 
-    /// Advances the clock of the leases.
+    /// Advances the database's clock, by which leases expire.
     pub(crate) async fn advance(&mut self, time: Duration) {
         sqlx::query("UPDATE nodes SET lease_until_ms = lease_until_ms - $1")
             .bind(time.as_millis() as i64)
@@ -139,18 +139,18 @@ impl Database {
             .unwrap();
     }
 
-    /// The recorded commits of nodes for users whose home they were not.
+    /// Returns the recorded commits of nodes for users whose home they were not.
     pub(crate) async fn strays(&mut self) -> Vec<String> {
         sqlx::query_scalar("SELECT what FROM strays").fetch_all(&mut self.connection).await.unwrap()
     }
 
-    /// True if any exec has no end on record.
+    /// Returns true if any exec has no end on record.
     pub(crate) async fn is_anything_running(&mut self) -> bool {
         let running = "SELECT EXISTS (SELECT 1 FROM execs WHERE status = 'running')";
         sqlx::query_scalar(running).fetch_one(&mut self.connection).await.unwrap()
     }
 
-    /// An exec; `None` if it is not on record. Its audit entries are found by its command.
+    /// Reads an exec; `None` if it is not on record. The exec's audit entries are found by its command.
     pub(crate) async fn recorded(&mut self, id: &str) -> Option<Recorded> {
         let row = sqlx::query(
             "SELECT status, exit_code, stdout_bytes, stderr_bytes, runner,
@@ -171,14 +171,14 @@ impl Database {
         })
     }
 
-    /// How often users' homes have changed.
+    /// Returns how many times users' homes have changed.
     pub(crate) async fn changes_of_homes(&mut self) -> u64 {
         let changes = "SELECT COALESCE(SUM(fence), 0)::BIGINT FROM homes";
         let changes: i64 = sqlx::query_scalar(changes).fetch_one(&mut self.connection).await.unwrap();
         changes as u64
     }
 
-    /// The nodes, homes and execs, for a failure's output.
+    /// Describes the nodes, homes and execs, for the output of a failure.
     pub(crate) async fn describe(&mut self) -> String {
         let lines = "SELECT n::TEXT FROM nodes n UNION ALL SELECT h::TEXT FROM homes h UNION ALL SELECT e::TEXT FROM execs e";
         let lines: Vec<String> = sqlx::query_scalar(lines).fetch_all(&mut self.connection).await.unwrap();

@@ -1,4 +1,4 @@
-//! How a process handles a call: here, or by forwarding it to the home. Modelled on the server's `forward` and `runner_pipe`, without
+//! Handles a call that a process receives, itself or by forwarding it to the home. Modelled on the server's `forward` and `runner_pipe`, without
 //! HTTP.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::link::{CutLink, WHOLE, cut_link};
 use crate::node::Node;
 use crate::serve;
 
-/// The values of the server's limits.
+/// These limits have the same values as the server's.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const HOME_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 const HOME_LOOKS: u32 = 2;
@@ -43,7 +43,7 @@ struct Looks<'a> {
     left: u32,
 }
 
-/// The home cannot be reached now.
+/// The error if the home cannot be reached now.
 struct Unavailable;
 
 impl Looks<'_> {
@@ -75,7 +75,7 @@ impl Looks<'_> {
     }
 }
 
-/// True if this node is the home of a user whose request another node has forwarded.
+/// Returns true if this node is the home of a user whose request another node has forwarded.
 async fn is_for_here(node: &Node, from: &str, user: UserId) -> bool {
     node.directory.is_live(from) && node.nodes.home(user).await.is_ok_and(|home| home == Home::Here)
 }
@@ -120,13 +120,13 @@ pub(crate) async fn ask(
 /// The outcome of a request that was forwarded to another node.
 enum Passed {
     Answered,
-    /// It may have been carried out.
+    /// The request may have been carried out.
     Unknown,
-    /// It was not carried out.
+    /// The request was not carried out.
     Not,
 }
 
-/// Forwards a request to a node, and its answers back, until either side ends.
+/// Forwards a request to a node, and the responses back, until either side ends.
 async fn pass(node: &Node, peer: &PeerNode, user: UserId, ask: &Ask, answer: &mpsc::Sender<Frame>) -> Passed {
     if node.house.are_parted(&node.url, &peer.url) {
         sleep(CONNECT_TIMEOUT).await;

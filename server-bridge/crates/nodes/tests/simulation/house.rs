@@ -1,4 +1,4 @@
-//! The network between processes: their URLs, and the partitions between them.
+//! The simulated network: the URLs of processes, and the partitions between them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,9 +12,9 @@ use crate::link::CutLink;
 /// A call that a process receives.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// A runner's link: from a runner, or from the node with this id for this user.
+    /// A runner's link, from a runner or, for this user, from the node with this id.
     Link { link: CutLink, from: Option<(String, UserId)>, is_taken: Option<oneshot::Sender<bool>> },
-    /// A request for a user: from a client, or from the node with this id.
+    /// A request for a user, from a client or from the node with this id.
     Ask { user: UserId, ask: Ask, answer: mpsc::Sender<Frame>, from: Option<String> },
 }
 
@@ -48,11 +48,11 @@ pub(crate) struct Exec {
     pub(crate) has: watch::Receiver<u64>,
     /// Cancelled when the client cancels the command.
     pub(crate) ended: CancellationToken,
-    /// Cancelled when the client goes away.
+    /// Cancelled when the client disconnects.
     pub(crate) gone: CancellationToken,
 }
 
-/// The offset of a client that has everything, including the end.
+/// The value of `has` for a client that has everything, including the end.
 pub(crate) const ALL: u64 = u64::MAX;
 
 /// A frame for a client.
@@ -69,15 +69,15 @@ pub(crate) enum Frame {
         code: Option<i32>,
         is_cancelled: bool,
     },
-    /// The kind of the error.
+    /// An error of this kind.
     Error(String),
     Posted,
     Texts(Vec<String>),
-    /// That node is not the home, and has done nothing.
+    /// The node that was asked is not the home, and has done nothing.
     NotHere,
 }
 
-/// The processes that listen, by the URLs of their nodes. Cheap to clone; every clone is the same.
+/// The processes that listen, by the URLs of their nodes. Cheap to clone; all clones share the same state.
 #[derive(Clone, Debug)]
 pub(crate) struct House(Arc<Inner>);
 

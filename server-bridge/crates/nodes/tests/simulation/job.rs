@@ -8,13 +8,13 @@ use crate::random::Random;
 /// The number of bytes of one channel before output switches to the other one.
 const STRIPE: u64 = 3_333;
 
-/// The minimal number of steps in which a command writes its output, chosen by its number.
+/// The minimal numbers of steps in which commands write their output; a command's number selects one of them.
 const PACES: [u64; 3] = [6, 24, 96];
 
 /// A command: its number, the length of its output in bytes, and its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// The machine that it is meant for.
+    /// The machine that the command is meant for.
     pub(crate) machine: u64,
     pub(crate) seed: u64,
     pub(crate) length: u64,
@@ -33,12 +33,12 @@ impl Script {
         Self { machine: next(), seed: next(), length: next(), code: i32::try_from(next()).unwrap() }
     }
 
-    /// The byte of the output at an offset.
+    /// Returns the byte of the output at an offset.
     pub(crate) fn byte(self, offset: u64) -> u8 {
         (offset.wrapping_mul(31) ^ (offset >> 8) ^ self.seed) as u8
     }
 
-    /// A range of the output.
+    /// Returns a range of the output.
     pub(crate) fn bytes(self, from: u64, length: u64) -> Vec<u8> {
         (from..from + length).map(|offset| self.byte(offset)).collect()
     }
@@ -48,12 +48,12 @@ pub(crate) fn channel_of(offset: u64) -> Channel {
     if (offset / STRIPE).is_multiple_of(2) { Channel::Stdout } else { Channel::Stderr }
 }
 
-/// The number of bytes up to the next switch of the channel.
+/// Returns the number of bytes up to the next switch between channels.
 pub(crate) fn left_of_channel(offset: u64) -> u64 {
     (offset / STRIPE + 1) * STRIPE - offset
 }
 
-/// The number of bytes of each channel up to an offset.
+/// Returns the number of bytes of each channel up to an offset.
 pub(crate) fn totals(offset: u64) -> (u64, u64) {
     let (pairs, rest) = (offset / (2 * STRIPE), offset % (2 * STRIPE));
     let stdout = pairs * STRIPE + rest.min(STRIPE);

@@ -9,10 +9,10 @@ use sandbox::{LinkMessage, MemoryLink, memory_link};
 
 use crate::clockwork::progress;
 
-/// A link that does not break by itself.
+/// The message counts of a link that does not break by itself.
 pub(crate) const WHOLE: [u64; 4] = [u64::MAX; 4];
 
-/// One end of a link, with the number of messages that it still receives and sends. Messages in flight when it breaks are lost.
+/// One end of a link, with the number of messages that it still receives and sends. Messages in flight when the link breaks are lost.
 #[derive(Debug)]
 pub(crate) struct CutLink {
     inner: Option<MemoryLink>,

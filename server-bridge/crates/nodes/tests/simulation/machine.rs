@@ -1,5 +1,5 @@
-//! A simulated machine: its runner dials any node, its commands outlive its links as `PROTOCOL.md` specifies, and it detects every
-//! command that is meant for another machine or arrives twice.
+//! A simulated machine: its runner dials any node, its commands outlive its links as `PROTOCOL.md` specifies, and the machine detects every command
+//! that is meant for another machine or arrives twice.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,15 +26,15 @@ use crate::random::Random;
 
 /// The maximum number of messages on a link before it breaks, per end and direction.
 const MESSAGES: u64 = 60;
-/// How long a runner waits for the answer to its registration.
+/// How long a runner waits for the response to its registration.
 const PATIENCE: Duration = Duration::from_secs(12);
-/// The longest delay with which some runners confirm their registration, so that a home may move in the meantime.
+/// The longest delay with which some runners confirm their registration, so that a home can move in the meantime.
 const HESITATION: Duration = Duration::from_secs(3);
 /// The longest pause before a runner dials again.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// The longest time between two steps of a command.
 const STEP: Duration = Duration::from_millis(40);
-/// How often an idle runner checks its link.
+/// The interval at which an idle runner checks its link.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// The state of a machine, which outlives its links.
@@ -52,7 +52,7 @@ impl Machine {
     }
 }
 
-/// Counts of the faults of a machine.
+/// Counters of a machine's faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     /// How many links were cut.
@@ -61,12 +61,12 @@ pub(crate) struct Fate {
     boots: u8,
 }
 
-/// The schedule's handle of a machine.
+/// The schedule's handle to a machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Hand {
     pub(crate) machine: Arc<Mutex<Machine>>,
     fate: watch::Sender<Fate>,
-    /// True once its links no longer break by themselves.
+    /// True once the machine's links no longer break by themselves.
     is_calm: Arc<AtomicBool>,
 }
 
@@ -95,7 +95,7 @@ impl Hand {
         self.is_calm.store(true, Ordering::Relaxed);
     }
 
-    /// Dials nodes in an endless loop.
+    /// Dials nodes, again and again, in an endless loop.
     pub(crate) async fn run(self, house: House, urls: Vec<String>) {
         let mut fates = self.fate.subscribe();
         loop {
@@ -130,7 +130,7 @@ impl Hand {
 #[derive(Debug)]
 struct Work {
     id: ExecId,
-    /// The offset at which its output began, and the credit since.
+    /// The offset at which the stream's output began, and the credit granted since.
     from: u64,
     sent: u64,
     output: bool,
@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// True if the link is still up.
+    /// Handles an event; returns true if the link is still up.
     fn act(&mut self, event: Event) -> bool {
         let machine = Arc::clone(&self.machine);
         let mut machine = machine.lock().unwrap();
@@ -260,7 +260,7 @@ impl Connection {
         }
         let Some(job) = job else { return };
         assert!(attach.offset <= job.produced, "{attach:?} of {job:?}");
-        // The newest reader gets the output.
+        // Only the newest reader gets the output.
         let before = |work: &Work| work.id == attach.id && work.output && attach.output;
         let readers: Vec<_> =
             self.streams.iter().filter(|(_, work)| before(work)).map(|(&id, _)| id).collect();

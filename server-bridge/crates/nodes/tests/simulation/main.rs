@@ -9,19 +9,19 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `schedule` | the steps of a schedule, as the seed decides |
-//! | `check` | the invariants at the end |
-//! | `client` | clients: they run commands and post messages at any node, and check what they receive |
-//! | `machine`, `job` | machines: they dial any node, and check what they are asked to run |
-//! | `process` | a node's process: started, frozen, stopped and killed from outside |
+//! | `schedule` | the steps of a schedule, which the seed determines |
+//! | `check` | checks the invariants at the end |
+//! | `client` | clients, which run commands and post messages at any node, and check what they receive |
+//! | `machine`, `job` | machines, which dial any node, and check what they are asked to run |
+//! | `process` | a node's process, which is started, frozen, stopped and killed from outside |
 //! | `node` | a node: the real store, homes, ledger and router, wired as the server does it |
 //! | `entry`, `serve` | how a node handles a connection: modelled on the server's own code, without HTTP |
 //! | `house`, `link` | the network between processes |
 //! | `database` | the database, which records each commit of a node that is not the home |
 //! | `clockwork`, `random` | a process that the test drives; reproducible randomness |
 //!
-//! `SANDBRIDGE_SCHEDULES` sets the number of schedules, by default [`SCHEDULES`], and `SANDBRIDGE_SEED` the first one. A failure prints the
-//! command that repeats its schedule; the other ones still run, and the end names all seeds that failed.
+//! `SANDBRIDGE_SCHEDULES` sets the number of schedules, by default [`SCHEDULES`], and `SANDBRIDGE_SEED` sets the first seed. A failure prints the
+//! command that repeats its schedule; the other schedules still run, and a summary at the end lists all seeds that failed.
 #![expect(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod check;
@@ -46,11 +46,11 @@ use std::time::Instant;
 
 use schedule::{Bench, Happened};
 
-/// The number of schedules of an ordinary run, each about half a second of a core.
+/// The number of schedules of an ordinary run; each takes about half a second of one core.
 const SCHEDULES: u64 = 12;
 /// A long run reports its progress after this many schedules.
 const TOLD: u64 = 500;
-/// How many run at once.
+/// How many schedules run at once, per core.
 const THREADS_PER_CORE: usize = 3;
 /// After this many failures no further schedule begins: they probably have the same cause, and each takes long.
 const FAILURES: usize = 25;
@@ -82,7 +82,7 @@ fn nothing_is_lost_doubled_or_done_by_two_nodes_whatever_happens_to_them() {
                 Err(_shown) => {
                     eprintln!("SANDBRIDGE_SEED={seed} cargo nextest run --workspace -E 'test({TEST})'");
                     failed.lock().unwrap().push(seed);
-                    // The failed schedule left its rows in the old database.
+                    // The failed schedule left its rows in the old database, so a new one is created.
                     bench = Bench::new();
                 }
             }

@@ -17,9 +17,9 @@ use tokio_util::task::TaskTracker;
 use crate::entry;
 use crate::house::{Call, House};
 
-/// How often the end of a home checks whether its work has ended.
+/// The interval at which the task that ends a home checks whether the home's work has ended.
 const END_CHECK: Duration = Duration::from_millis(20);
-/// How long commands may take to end when a node stops.
+/// How long commands can take to end when a node stops.
 const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Nodes only compare their keys here; connections between them are not encrypted.
 const VERSION: &str = "0.1.0";
@@ -38,14 +38,14 @@ pub(crate) struct Node {
     pub(crate) execs: TaskTracker,
     /// Cancelled when the node shuts down.
     pub(crate) stop: CancellationToken,
-    /// Cancelled when no work is left under the node's lease.
+    /// Cancelled when no work remains that needs the node's lease.
     end: CancellationToken,
     /// Cancelled when the node must stop because another process has replaced it.
     pub(crate) lost: CancellationToken,
 }
 
 impl Node {
-    /// Joins the cluster.
+    /// Joins the cluster as the node at this URL.
     pub(crate) async fn join(store: Store, url: String, house: House) -> Result<Arc<Self>, Error> {
         let (nodes, store) = Nodes::join(store, &url, VERSION, Some(url.clone().into_bytes())).await?;
         let router = SandboxRouter::new(RouterConfig::default());

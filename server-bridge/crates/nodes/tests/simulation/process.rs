@@ -11,15 +11,15 @@ use crate::database::Database;
 use crate::house::House;
 use crate::node::Node;
 
-/// How long the database may take to answer.
+/// How long the database may take to respond.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The state of a process.
 enum State {
-    /// It waits for its predecessor's lease.
+    /// The process waits for its predecessor's lease to end.
     Joining(JoinHandle<Result<Arc<Node>, Error>>),
     Up(Arc<Node>),
-    /// It is shutting down.
+    /// The process is shutting down.
     Stopping(JoinHandle<()>),
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Process {
     frozen: Option<Duration>,
 }
 
-/// A process without a node: a new one, or one whose node has shut down. Its connections to the database are open.
+/// A process without a node: a new one, or one whose node has shut down. The process's connections to the database are open.
 pub(crate) struct Spare {
     clockwork: Clockwork,
     number: u64,
@@ -50,9 +50,9 @@ impl Spare {
 /// The outcome of a process.
 pub(crate) enum Became {
     Same(Process),
-    /// It has shut down.
+    /// The process has shut down.
     Ended(Spare),
-    /// Another process has its URL.
+    /// Another process has taken its URL.
     Refused,
 }
 
@@ -64,7 +64,7 @@ impl Process {
         Self { clockwork, number, store, state: State::Joining(joining), frozen: None }
     }
 
-    /// Its node, if that is a member of the cluster.
+    /// Returns the process's node, if that is a member of the cluster.
     pub(crate) fn node(&self) -> Option<&Arc<Node>> {
         match &self.state {
             State::Up(node) => Some(node),
@@ -76,7 +76,7 @@ impl Process {
         self.frozen.is_some()
     }
 
-    /// True while it waits for the database.
+    /// Returns true while the process waits for the database.
     pub(crate) fn is_busy(&self) -> bool {
         !self.is_frozen() && self.store.pools().iter().any(|pool| pool.in_use > 0)
     }
@@ -88,8 +88,8 @@ impl Process {
         }
     }
 
-    /// Like [`Self::turn`], but also waits for the database's answers, so that their speed does not decide the order of events. True if
-    /// there was work at the database.
+    /// Like [`Self::turn`], but also waits for the database's responses, so that their speed does not decide the order of events. Returns true if the
+    /// process waited for the database.
     pub(crate) fn work(&self) -> bool {
         let (begun, mut naps) = (Instant::now(), Naps::new());
         self.turn();
@@ -166,7 +166,7 @@ impl Process {
         Became::Same(self)
     }
 
-    /// The node's view of leases and homes, for a failure's output.
+    /// Describes the node's view of leases and homes, for the output of a failure.
     pub(crate) fn describe(&self, users: &[UserId]) -> String {
         let State::Up(node) = &self.state else { return format!("process {} is not up", self.number) };
         let of_user = |user: &UserId| {

@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `below - 1`.
+    /// Returns a number from 0 to `below - 1`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         self.next() % below
     }
@@ -24,12 +24,12 @@ impl Random {
         self.below(chances) == 0
     }
 
-    /// An index into a list of this length.
+    /// Returns an index into a list of this length.
     pub(crate) fn place(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
-    /// A duration shorter than `below`.
+    /// Returns a duration shorter than `below`.
     pub(crate) fn time(&mut self, below: Duration) -> Duration {
         Duration::from_millis(self.below(below.as_millis() as u64))
     }

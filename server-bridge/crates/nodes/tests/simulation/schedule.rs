@@ -25,7 +25,7 @@ const URLS: [&str; 3] = ["http://a:1", "http://b:1", "http://c:1"];
 const PEOPLE: [&str; 2] = ["ann", "bob"];
 /// The machines, numbered from 1: the index of the owner, and the name.
 const MACHINES: [(usize, &str); 3] = [(0, "laptop"), (0, "desk"), (1, "laptop")];
-/// The steps of a schedule before all faults end.
+/// The number of steps of a schedule before all faults end.
 const STEPS: u64 = 28;
 /// The maximum number of messages that one person writes.
 const MESSAGES: u64 = 6;
@@ -37,9 +37,9 @@ const LONG_OUTPUT: u64 = 1_000_000;
 const REST: u64 = 100;
 
 thread_local! {
-    /// True once a task of any process of this thread panicked in this schedule.
+    /// True once a task of any process of this thread has panicked in the current schedule.
     static HAS_PANICKED: Cell<bool> = const { Cell::new(false) };
-    /// The steps so far, for a failure's output.
+    /// The steps so far, for the output of a failure.
     static STORY: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn note_panics() {
     }));
 }
 
-/// Adds a line to a failure's output.
+/// Adds a line to the story that a failure prints.
 pub(crate) fn tell(step: String) {
     STORY.with_borrow_mut(|story| story.push(step));
 }
@@ -99,7 +99,7 @@ impl Happened {
     }
 }
 
-/// The state that the schedules of one thread share: the world outside of the nodes, and the database.
+/// The state that the schedules of one thread share: the runtime of everything outside the nodes, and the database.
 pub(crate) struct Bench {
     world: Clockwork,
     database: Database,
@@ -263,7 +263,7 @@ impl<'a> Schedule<'a> {
     fn kill(&mut self, slot: usize) {
         let Some(process) = self.processes[slot].take() else { return };
         tell(format!("{} is killed", URLS[slot]));
-        // At an arbitrary point of its work.
+        // The process is killed at an arbitrary point of its work.
         let mut naps = Naps::new();
         for _ in 0..self.random.below(8) {
             process.turn();
@@ -273,7 +273,7 @@ impl<'a> Schedule<'a> {
         self.happened.kills += 1;
     }
 
-    /// Lets the lease of a frozen or dead node expire. The other nodes keep theirs, as if they had just renewed them.
+    /// Lets the lease of a frozen or dead node expire. The other nodes keep their leases, as if they had just renewed them.
     fn outlive(&mut self, slot: usize) {
         match &mut self.processes[slot] {
             Some(process) if process.is_frozen() => process.advance(NODE_LEASE),

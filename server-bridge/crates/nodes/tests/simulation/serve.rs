@@ -31,7 +31,7 @@ pub(crate) async fn serve(node: &Node, user: UserId, ask: Ask, out: mpsc::Sender
             Err(error) => Frame::Error(error.to_string()),
         },
         Ask::Exec(exec) => {
-            // The exec is cancelled with its home or its client.
+            // The exec is cancelled when its home or its client ends.
             let Ok(Some(user)) = node.store.user_by_id(user).await else { return };
             let _awaited = node.execs.token();
             Serving { node, user, exec: &exec, out: &out }.run().await;
@@ -102,7 +102,7 @@ impl Serving<'_> {
     async fn be_followed(&self) {
         let (ledger, id) = (&self.node.ledger, &self.exec.id);
         if !ledger.is_watched(self.user.id, id) {
-            // If this fails, the next home does it.
+            // If this fails, the next home follows the exec.
             let _follows = ledger.follow_id(&self.user, id).await;
         }
     }
@@ -204,7 +204,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Records an end and sends it to the client; only then the runner may forget the exec.
+    /// Records the end of an exec and sends it to the client; only after that may the runner forget the exec.
     async fn end(&self, exec: &sandbox::Exec, ending: &Ending, is_failure: bool, last: Frame) {
         let (recorded, is_said) = tokio::join!(self.record(ending, is_failure), self.say_last(last));
         if let Some(recorded) = recorded
@@ -281,7 +281,7 @@ impl Serving<'_> {
         let _recorded = self.record(&ending, ended.is_err()).await;
     }
 
-    /// Records an end, unless other code has to do that; `None` if the end may not be on record.
+    /// Records an end, unless other code has to do that; `None` if it is uncertain whether the end is on record.
     async fn record(&self, ending: &Ending, is_failure: bool) -> Option<Recorded> {
         let (ledger, id) = (&self.node.ledger, &self.exec.id);
         let record = execs::patiently(ledger.known(self.user.id, id)).await.ok()??;
@@ -291,7 +291,7 @@ impl Serving<'_> {
         ledger.settle(&self.user, &record, ending).await
     }
 
-    /// Sends the last frame; true if the client got it.
+    /// Sends the last frame; returns true if the client received it.
     async fn say_last(&self, last: Frame) -> bool {
         if self.out.send(last).await.is_err() {
             return false;

@@ -42,11 +42,11 @@ impl Api {
         let found = self.judged(&answer)?;
         let (endpoint, ticket) = (found["endpoint"].as_str(), found["ticket"].as_str());
         let (Some(endpoint), Some(ticket)) = (endpoint, ticket) else {
-            return Err(Failure::Away("the platform gave no address to connect to".to_owned()));
+            return Err(Failure::Away("the platform returned no address to connect to".to_owned()));
         };
         let url = reqwest::Url::parse_with_params(endpoint, [("ticket", ticket)]);
         url.map(String::from)
-            .map_err(|_| Failure::Away("the platform gave an invalid address to connect to".to_owned()))
+            .map_err(|_| Failure::Away("the platform returned an invalid address to connect to".to_owned()))
     }
 
     pub(super) async fn token(&self) -> Result<String, Failure> {
@@ -62,7 +62,7 @@ impl Api {
         let answer =
             self.http.call(Method::POST, &url, &[], Body::Json(body)).await.map_err(Failure::not_sent)?;
         let found = self.judged(&answer).map_err(|failure| match failure {
-            // Only the credentials can be wrong in this request.
+            // The credentials are the only part of this request that can be wrong.
             Failure::Message(why) => Failure::Account(why),
             other => other.not_sent(),
         })?;
@@ -87,7 +87,7 @@ impl Api {
             }
             return self.judged(&answer);
         }
-        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
+        Err(Failure::Account("the platform rejects the token, even a newly issued one".to_owned()))
     }
 
     /// Sends a message by the webhook of a session; `false` if the webhook has expired.
@@ -103,7 +103,7 @@ impl Api {
             None => Err(self
                 .judged(&answer)
                 .err()
-                .unwrap_or_else(|| Failure::Unknown("the answer has no JSON document".to_owned()))),
+                .unwrap_or_else(|| Failure::Unknown("the response is not valid JSON".to_owned()))),
         }
     }
 
@@ -115,7 +115,7 @@ impl Api {
             &format!("{}/media/upload", self.upload),
             [("access_token", token.as_str()), ("type", kind)],
         );
-        let url = url.map_err(|_| Failure::Message("the address of uploads is invalid".to_owned()))?;
+        let url = url.map_err(|_| Failure::Message("the upload address is invalid".to_owned()))?;
         let form =
             Multipart::default().field("type", kind).file("media", name, "application/octet-stream", bytes);
         let answer = self
@@ -131,13 +131,13 @@ impl Api {
             // The platform no longer accepts the token.
             Some(40_014 | 42_001) => {
                 *self.token.lock().await = None;
-                Err(Failure::Away("the token has run out".to_owned()))
+                Err(Failure::Away("the token has expired".to_owned()))
             }
             Some(code) => Err(Failure::Message(self.old_reason(&found, code))),
             None => {
                 let failure = self.judged(&answer).err();
                 Err(failure
-                    .unwrap_or_else(|| Failure::Away("the answer has no JSON document".to_owned()))
+                    .unwrap_or_else(|| Failure::Away("the response is not valid JSON".to_owned()))
                     .not_sent())
             }
         }
@@ -146,11 +146,11 @@ impl Api {
     fn old_reason(&self, found: &Value, code: i64) -> String {
         self.http.reason(&format!(
             "{} ({code})",
-            found["errmsg"].as_str().unwrap_or("the platform gave no reason")
+            found["errmsg"].as_str().unwrap_or("the platform returned no reason")
         ))
     }
 
-    /// Judges an answer: returns its document, or the failure that it means.
+    /// Checks a response: returns its document, or the failure that it reports.
     fn judged(&self, answer: &Answer) -> Result<Value, Failure> {
         let found = answer.json();
         if answer.is_success() {
@@ -160,7 +160,7 @@ impl Api {
         let why = || {
             self.http.reason(&format!(
                 "{} ({code})",
-                found["message"].as_str().unwrap_or("the platform gave no reason")
+                found["message"].as_str().unwrap_or("the platform returned no reason")
             ))
         };
         Err(match answer.status {

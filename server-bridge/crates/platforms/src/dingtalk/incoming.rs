@@ -6,7 +6,7 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Sender, What}
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The maximum number of files of one message that are read.
+/// The maximum number of files that are read from one message.
 const MEDIA_MAX: usize = 20;
 
 /// Reads a message; `None` if it does not contain its sender or its conversation.
@@ -46,7 +46,7 @@ fn content(message: &Value) -> (String, Vec<Media>) {
         "text" => (message["text"]["content"].as_str().unwrap_or_default().to_owned(), Vec::new()),
         "picture" => (String::new(), media(MediaKind::Image, content).into_iter().collect()),
         "file" | "video" => (String::new(), media(MediaKind::File, content).into_iter().collect()),
-        // The recognized text is delivered together with the sound.
+        // The platform delivers the recognized text together with the recording.
         "audio" => (
             content["recognition"].as_str().unwrap_or_default().to_owned(),
             media(MediaKind::File, content).into_iter().collect(),

@@ -72,7 +72,8 @@ async fn a_deaf_connection_is_noticed_and_a_long_absence_is_told() {
     inbox.take(Vec::new(), Some("1".to_owned())).await.unwrap();
     let running = Running::with(Arc::new(account), inbox);
     until("it is connected", || stand_in.connections() == 1).await;
-    until("the time before is told", || running.inbox.gaps.lock().unwrap().len() == 1).await;
+    until("the gap before the connection is reported", || running.inbox.gaps.lock().unwrap().len() == 1)
+        .await;
     stand_in.fall_silent();
     until("it connects again", || stand_in.connections() == 1).await;
     assert!(format!("{:?}", running.ends.lock().unwrap()).contains("nothing was received"));

@@ -6,18 +6,18 @@ use super::gateway::Us;
 use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender, What};
 use crate::names;
 
-/// The beginning of Discord's time, in Unix milliseconds.
+/// The epoch of Discord's timestamps, in Unix milliseconds.
 const EPOCH_MS: i64 = 1_420_070_400_000;
 /// The types of messages that people write: plain messages, and answers.
 const WRITTEN: [u64; 2] = [0, 19];
-/// The type of an interaction that is a press on a part of a message.
+/// The interaction type of a press on a message component.
 const COMPONENT: u64 = 3;
 
 /// Converts a dispatch to an event; `None` if the dispatch is of no use.
 pub(super) fn event(kind: &str, data: &Value, us: &Us) -> Option<Event> {
     match kind {
         "MESSAGE_CREATE" => message(data, false, us),
-        // Discord itself changes messages too; these have no time of an edit.
+        // Discord itself changes messages too; such changes have no edit timestamp.
         "MESSAGE_UPDATE" if data["edited_timestamp"].is_string() => message(data, true, us),
         "INTERACTION_CREATE" => press(data, us),
         "CHANNEL_DELETE" | "THREAD_DELETE" => {

@@ -22,18 +22,19 @@ use crate::socket::{Frame, Socket};
 const QUERY: &str = "/?v=10&encoding=json";
 /// The intents for servers, their messages, and direct messages.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 12;
-/// The intent for the content of messages that do not mention the bot; Discord must allow it for the application.
+/// The intent for receiving the content of messages that do not mention the bot; Discord must allow it for the application.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 /// How long the first answer to a press may take: Discord gives up after 3 s.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 
-/// The limit on conversations that are looked up after a session could not be resumed, the most recently active ones.
+/// The maximum number of conversations in which messages are looked up after a session could not be resumed; the most recently active ones are
+/// chosen.
 const CHANNELS_MAX: usize = 100;
-/// The number of messages in a page; with their embeds, they stay below the size limit of an answer.
+/// The number of messages in a page: small enough that, with their embeds, they stay below the size limit of a response.
 const PAGE: usize = 50;
-/// The longest wait for Discord's rate limit while messages are looked up; heartbeats are delayed as long.
+/// The longest wait for Discord's rate limit while messages are looked up; heartbeats are delayed by the same time.
 const WAIT_MAX_MS: u64 = 10_000;
-/// The maximum number of pages of a conversation that are looked up: 1,000 messages.
+/// The maximum number of pages that are looked up in one conversation, which is 1,000 messages.
 const PAGES_MAX: usize = 20;
 
 /// The cursor that the inbox stores: the place to resume at.
@@ -126,10 +127,13 @@ impl Discord {
         let limit = &gateway["session_start_limit"];
         if limit["remaining"] == json!(0) {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "Discord allows no more new sessions today".to_owned() });
+            return Err(End::Wait {
+                ms,
+                why: "Discord does not allow any more new sessions today".to_owned(),
+            });
         }
         let url = gateway["url"].as_str();
-        url.map(str::to_owned).ok_or_else(|| End::Lost("Discord gave no address of its gateway".to_owned()))
+        url.map(str::to_owned).ok_or_else(|| End::Lost("Discord returned no gateway address".to_owned()))
     }
 
     fn identify(&self) -> Value {
@@ -140,7 +144,7 @@ impl Discord {
         }})
     }
 
-    /// The end of a run whose connection Discord closed with this code.
+    /// Returns how a run ends if Discord closed the connection with this code.
     fn closed(&self, code: u16) -> End {
         match code {
             4004 => End::Refused("Discord refuses the token".to_owned()),
@@ -161,7 +165,7 @@ struct Session<'a> {
     inbox: &'a dyn Inbox,
     socket: Socket,
     place: Option<Place>,
-    /// The last event's number.
+    /// The sequence number of the last event.
     seq: u64,
 }
 
@@ -169,10 +173,10 @@ impl Session<'_> {
     async fn talk(&mut self) -> Result<Never, End> {
         let hello = timeout(CONNECT_TIMEOUT, self.next())
             .await
-            .map_err(|_| End::Lost("Discord sent no hello".to_owned()))??;
+            .map_err(|_| End::Lost("Discord did not send its hello message".to_owned()))??;
         let every = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10);
         let Some(every) = every.filter(|every| *every > 0) else {
-            return Err(End::Lost("Discord sent no hello".to_owned()));
+            return Err(End::Lost("Discord did not send its hello message".to_owned()));
         };
         let every = Duration::from_millis(every).min(SILENCE_TIMEOUT / 2);
         match self.place.as_ref().filter(|place| !place.session.is_empty()) {
@@ -296,9 +300,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Looks up, by the API, the messages in known conversations since they were last read. Each page is committed with the place up to which
-    /// its conversation was read, and without the session, so that after a crash the server does not resume after messages that were not
-    /// looked up.
+    /// Looks up, through the API, the messages sent in known conversations since those were last read. Each page is committed with the position up to
+    /// which its conversation was read, and without the session, so that after a crash the server does not resume past messages that were not looked
+    /// up.
     async fn missed(&mut self) -> Result<(), End> {
         let known = self.place.as_ref().map(|place| place.channels.clone()).unwrap_or_default();
         for Channel { id, guild, mut last } in known {
@@ -316,7 +320,7 @@ impl Session<'_> {
                 let page = loop {
                     match self.discord.call(Method::GET, &path, Body::Empty).await {
                         Ok(page) => break page,
-                        // Waits here, because ending the connection would begin a new session and all lookups again.
+                        // Waits here, because ending the connection would start a new session and repeat all lookups.
                         Err(Failure::TooFast { wait_ms }) if wait_ms <= WAIT_MAX_MS => {
                             sleep(Duration::from_millis(wait_ms)).await;
                         }
@@ -370,7 +374,7 @@ impl Session<'_> {
         let told = self.discord.call(Method::POST, &path, Body::Json(json!({"type": 6})));
         match timeout(PRESS_PATIENCE, told).await {
             Ok(Ok(_)) => {}
-            // The press is on record anyway.
+            // The press has been recorded anyway.
             Ok(Err(failure)) => {
                 tracing::info!(%failure, "a button press could not be acknowledged to Discord")
             }

@@ -16,9 +16,9 @@ const BUTTONS_IN_A_ROW: usize = 5;
 const ROWS_MAX: usize = 5;
 /// The longest address of a link, in bytes; longer ones are left out.
 const URL_MAX_BYTES: usize = 500;
-/// The longest name of a programming language at a block of code, in bytes.
+/// The longest language name of a code block, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
-/// Limits of an embed, in code units of UTF-16: its title, its text, the name and the value of a field, and all together.
+/// Limits of an embed, in UTF-16 code units: the title, the text, the name and the value of a field, and the total.
 const EMBED_TITLE_MAX: usize = 256;
 const EMBED_TEXT_MAX: usize = 4096;
 const FIELD_NAME_MAX: usize = 256;
@@ -26,7 +26,7 @@ const FIELD_VALUE_MAX: usize = 1024;
 const EMBED_MAX: usize = 6000;
 /// The maximum number of fields in an embed.
 const FIELDS_MAX: usize = 25;
-/// An invisible character that separates marks.
+/// An invisible character that keeps two marks apart.
 const APART: char = '\u{200b}';
 
 /// Renders a text as messages, with the buttons below the last one.
@@ -112,7 +112,7 @@ pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
     Some(Outgoing { payload })
 }
 
-/// A text without marks; `None` if it has nothing visible, which Discord would refuse.
+/// Escapes a text for use without marks; `None` if nothing of it is visible, because Discord would refuse such a text.
 fn plain(text: &str) -> Option<String> {
     let text = Styled::plain(text).trimmed();
     let is_shown = text.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c));
@@ -144,7 +144,7 @@ impl Cost for Marked {
         let again = 2 * marks(style).chars().count() + 3 + target(style).map_or(0, |url| url.len() + 6);
         let cost = |c: char| match c {
             '\n' if matches!(style.place, Place::Code(_)) => 1,
-            // Marks are closed at the end of each line and opened again on the next.
+            // Marks are closed at the end of each line and opened again on the next one.
             '\n' => 1 + again,
             '`' => 2,
             c if !is_code && is_mark(c) => 2,

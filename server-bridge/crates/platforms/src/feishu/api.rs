@@ -33,7 +33,7 @@ impl Api {
         Self { http, domain, app_id, app_secret, token: Mutex::new(None) }
     }
 
-    /// Requests an address to connect to; returns the whole document, whatever its code is.
+    /// Requests an address to connect to; returns the whole document, whatever code it contains.
     pub(super) async fn endpoint(&self) -> Result<Value, Failure> {
         let url = format!("{}/callback/ws/endpoint", self.domain);
         let body = json!({"AppID": self.app_id, "AppSecret": self.app_secret});
@@ -41,7 +41,7 @@ impl Api {
         document(&answer)
     }
 
-    /// Calls a path with a body that is created for each try; returns the field `data` of the answer, or the whole answer if it has none.
+    /// Calls a path with a body that is created for each try; returns the response's field `data`, or the whole response if it has none.
     pub(super) async fn call(
         &self,
         method: Method,
@@ -60,7 +60,7 @@ impl Api {
             }
             return self.judged(&answer, found?);
         }
-        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
+        Err(Failure::Account("the platform rejects the token, even a newly issued one".to_owned()))
     }
 
     /// Uploads a file; returns its key.
@@ -80,7 +80,7 @@ impl Api {
         data[field]
             .as_str()
             .map(str::to_owned)
-            .ok_or_else(|| Failure::Message("the platform gave no key for the file".to_owned()))
+            .ok_or_else(|| Failure::Message("the platform returned no key for the file".to_owned()))
     }
 
     /// Fetches a file of a message.
@@ -112,13 +112,13 @@ impl Api {
         Ok(new)
     }
 
-    /// Judges the code of an answer: returns the document, or the failure that the code means.
+    /// Checks the code of a response: returns the document, or the failure that the code stands for.
     fn judged(&self, answer: &Answer, found: Value) -> Result<Value, Failure> {
         let code = found["code"].as_i64().unwrap_or(-1);
         let why = || {
             self.http.reason(&format!(
                 "{} ({code})",
-                found["msg"].as_str().unwrap_or("the platform gave no reason")
+                found["msg"].as_str().unwrap_or("the platform returned no reason")
             ))
         };
         Err(match code {
@@ -146,14 +146,14 @@ impl Api {
     }
 }
 
-/// The JSON document of an answer; a server's failure is an error, whatever its body contains.
+/// Returns the JSON document of a response; a server failure (status 5xx) is an error, whatever the body contains.
 fn document(answer: &Answer) -> Result<Value, Failure> {
     let found = answer.json();
     match answer.status {
         status @ 500.. => Err(Failure::Unknown(format!("status {status}"))),
         429 if !found["code"].is_i64() => Err(answer.too_fast()),
         status if !found["code"].is_i64() => {
-            Err(Failure::Unknown(format!("the answer has no JSON document; status {status}")))
+            Err(Failure::Unknown(format!("the response is not valid JSON; status {status}")))
         }
         _ => Ok(found),
     }

@@ -9,16 +9,16 @@ use crate::parts::split;
 use crate::platform::{Button, Outgoing};
 use crate::styled::Styled;
 
-/// The longest card, in bytes of its JSON: documents of the API.
+/// The largest card, in bytes of JSON, according to the API documentation.
 pub(super) const CARD_MAX_BYTES: usize = 30 * 1024;
 
-/// The part of that limit for the text, in bytes; the rest is for eight buttons, the conversation that they name, and the card itself.
+/// The share of [`CARD_MAX_BYTES`] for the text, in bytes; the rest is for eight buttons, the conversation that they name, and the card itself.
 const TEXT_MAX_BYTES: usize = 20 * 1024;
 
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 100;
 
-/// The Markdown of cards, escaped by entities, as the documents of the component require.
+/// The Markdown of cards, escaped by entities, as the documentation of the component requires.
 const MARKDOWN: Markdown = Markdown {
     is_entity: true,
     is_json: true,
@@ -45,16 +45,17 @@ pub(super) fn render(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     parts.into_iter().enumerate().map(card).collect()
 }
 
-/// The maximum number of tables in a card: documents of the component.
+/// The maximum number of tables in a card, according to the documentation of the component.
 const TABLES_MAX: usize = 5;
 
-/// The maximum number of rows that one page of a table shows: documents of the component.
+/// The maximum number of rows that one page of a table shows, according to the documentation of the component.
 const ROWS_OF_A_PAGE: usize = 10;
 
-/// The maximum number of elements in a card: documents of cards.
+/// The maximum number of elements in a card, according to the documentation of cards.
 const ELEMENTS_MAX: usize = 200;
 
-/// The limit on the card's own texts in its JSON, in bytes; the rest is for ten buttons, and the conversation that they name.
+/// The limit on the texts of a native card in its JSON, in bytes; the rest of [`CARD_MAX_BYTES`] is for ten buttons and the conversation that they
+/// name.
 const NATIVE_MAX_BYTES: usize = 18 * 1024;
 
 /// Renders a card as a Feishu card with a coloured title; `None` if it is too large for one.
@@ -103,7 +104,7 @@ fn block(block: &Block) -> Option<Value> {
     }
 }
 
-/// A text without marks; a text with nothing visible is replaced, because the platform would refuse it.
+/// Creates a plain text element; a text with nothing visible is replaced, because the platform would refuse it.
 fn plain(text: &str) -> Value {
     json!({"tag": "plain_text", "content": shown(text)})
 }

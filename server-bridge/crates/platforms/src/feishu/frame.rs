@@ -3,10 +3,10 @@
 /// The maximum number of headers in a frame.
 const HEADERS_MAX: usize = 64;
 
-/// The method of a control frame: a ping or a pong.
+/// The `method` of a control frame: a ping or a pong.
 pub(super) const CONTROL: i32 = 0;
 
-/// The method of a data frame: an event, or its acknowledgement.
+/// The `method` of a data frame: an event, or its acknowledgement.
 pub(super) const DATA: i32 = 1;
 
 /// A frame, with its fields by number.
@@ -20,7 +20,7 @@ pub(super) struct Frame {
     pub(super) service: i32,
     /// Field 4: [`CONTROL`] or [`DATA`].
     pub(super) method: i32,
-    /// Field 5: key and value.
+    /// Field 5: the headers, each a key and a value.
     pub(super) headers: Vec<(String, String)>,
     /// Field 6: the encoding of the payload.
     pub(super) payload_encoding: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct Frame {
     pub(super) payload_type: Option<String>,
     /// Field 8: the payload, such as an event as JSON.
     pub(super) payload: Vec<u8>,
-    /// Field 9: a newer id for the platform's log.
+    /// Field 9: the id for the platform's log in its newer form.
     pub(super) log_id_new: Option<String>,
 }
 
@@ -115,7 +115,7 @@ fn decode_header(mut from: &[u8]) -> Result<(String, String), &'static str> {
     Ok((key, value))
 }
 
-/// The low 32 bits of a value, which is how the format defines a number of 32 bits.
+/// Returns the low 32 bits of a value, as the format requires for 32-bit numbers.
 fn low(value: u64) -> i32 {
     let [a, b, c, d, ..] = value.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
@@ -128,7 +128,7 @@ fn text(from: &[u8]) -> Result<String, &'static str> {
 enum Value<'a> {
     Number(u64),
     Bytes(&'a [u8]),
-    /// A type that no known field has.
+    /// A wire type that no known field uses.
     Other,
 }
 

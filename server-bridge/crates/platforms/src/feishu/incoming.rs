@@ -1,4 +1,4 @@
-//! Converts events of the platform to events.
+//! Converts Feishu's events to events of this crate.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The maximum number of files of one message that are read.
+/// The maximum number of files that are read from one message.
 const MEDIA_MAX: usize = 20;
 
 /// Reads an event; `None` if it is of no use, or lacks a field that it must have.

@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::limits::FRAME_MAX_BYTES;
 
-/// The maximum number of fragments of one event: more than the largest event has in the smallest fragments that were observed.
+/// The maximum number of fragments of one event: more than the largest event would need with the smallest fragments observed so far.
 const FRAGMENTS_MAX: usize = 256;
 
-/// The limit on incomplete events; beyond it, the oldest one is given up.
+/// The limit on incomplete events; when it is exceeded, the oldest one is dropped.
 const OPEN_MAX: usize = 64;
 
 /// How long an event may be incomplete; the official client waits as long.
@@ -34,7 +34,7 @@ impl Joiner {
     /// fragment replaces the earlier one.
     ///
     /// # Errors
-    /// The reason why the fragment, or its event, is given up; the platform sends an unacknowledged event again.
+    /// The reason why the fragment, or its event, is dropped; the platform sends an unacknowledged event again.
     pub(super) fn add(
         &mut self,
         id: &str,

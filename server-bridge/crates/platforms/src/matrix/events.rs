@@ -59,7 +59,7 @@ pub(super) fn message(room: &str, is_group: bool, event: &Value, name: &str, us:
         sender: Sender {
             id: sender.to_owned(),
             name: names::person(name),
-            // By Matrix' convention, bots send notices; the account itself is a bot too.
+            // By Matrix's convention, bots send notices; the account itself is a bot too.
             is_bot: kind == "m.notice" || sender == us.id,
         },
         what: What::Message(message),
@@ -68,7 +68,7 @@ pub(super) fn message(room: &str, is_group: bool, event: &Value, name: &str, us:
     Some(Read { event, answers: answers.filter(|_| !is_fallback).map(str::to_owned) })
 }
 
-/// The event for a state event of a room that concerns the account; `None` for others.
+/// Converts a state event of a room to an event if it concerns the account; `None` otherwise.
 pub(super) fn change(room: &str, is_group: bool, event: &Value, us: &Us) -> Option<Event> {
     let (id, sender) = (event["event_id"].as_str()?, event["sender"].as_str()?);
     let what = match event["type"].as_str()? {
@@ -106,7 +106,7 @@ fn media(kind: &str, content: &Value) -> Option<Media> {
     })
 }
 
-/// A text without the quotation that older clients put in front of an answer.
+/// Removes the quotation that older clients put in front of a reply.
 fn without_quotation(body: &str) -> &str {
     if !body.starts_with("> <@") {
         return body;
@@ -128,7 +128,7 @@ fn is_mentioned(content: &Value, us: &Us) -> bool {
     }
 }
 
-/// A text without the account's name at its beginning.
+/// Removes the account's name from the beginning of a text.
 fn without_mention<'a>(body: &'a str, us: &Us) -> &'a str {
     let local = us.id.trim_start_matches('@').split(':').next().unwrap_or_default();
     let start = body.trim_start();

@@ -8,15 +8,15 @@ use crate::parts::{Cost, split, tight};
 use crate::platform::{Button, Outgoing};
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// The limit on the body and the HTML of one message together, in bytes of JSON: an event may have 64 KiB, including signatures and hashes.
+/// The limit on the body and the HTML of one message together, in bytes of JSON: an event can have at most 64 KiB, including signatures and hashes.
 pub(super) const EVENT_TEXT_MAX_BYTES: usize = 40_000;
 /// The longest address that a link may have, in bytes.
 const URL_MAX_BYTES: usize = 2048;
-/// The longest name of a programming language at a block of code, in bytes.
+/// The longest language name of a code block, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
 /// The longest label of a choice, in characters.
 const LABEL_MAX_CHARS: usize = 200;
-/// How much of an edited text is in the body for clients that do not support edits, in bytes.
+/// How much of an edited text is copied to the body for clients that do not support edits, in bytes.
 const FALLBACK_MAX_BYTES: usize = 500;
 
 /// Counts the size of a text that is sent twice: in the body, and as HTML.
@@ -79,7 +79,7 @@ fn is_shown(part: &Styled) -> bool {
     part.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c))
 }
 
-/// The content that replaces another message.
+/// Wraps content in the form that replaces another message.
 pub(super) fn replacement(content: &Value, of: &str) -> Value {
     let body = content["body"].as_str().unwrap_or_default();
     let body = &body[..body.floor_char_boundary(FALLBACK_MAX_BYTES)];

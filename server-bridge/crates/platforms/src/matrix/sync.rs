@@ -16,19 +16,19 @@ use crate::platform::{End, Failure, Inbox};
 
 /// How long the homeserver holds a request while there is nothing new.
 const POLL: Duration = Duration::from_secs(25);
-/// How long this server waits for the answer; after that, the connection counts as dead.
+/// How long this server waits for the response; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(40);
-/// The limits on events of a room in one sync; older events are looked up. If an answer is too large, the next limit is tried; with 0, the
-/// sync contains no events of rooms, and only returns the place.
+/// The limits on events of a room in one sync; older events are looked up. If a response is too large, the next limit is tried; with 0, the sync
+/// contains no room events and only returns the new position.
 const TIMELINE_LIMITS: [usize; 4] = [50, 5, 1, 0];
 /// The limit on pages of a room's older events that are looked up.
 const OLDER_PAGES_MAX: usize = 100;
-/// The number of events in a page; with the data that a homeserver adds, they stay below the size limit of an answer.
+/// The number of events in a page; with the data that a homeserver adds, they stay below the size limit of a response.
 const PAGE: usize = 50;
 /// The limit on a room's older events that are kept, in number and in bytes; the newest ones are kept.
 const OLDER_MAX: usize = 1000;
 const OLDER_MAX_BYTES: usize = 8 << 20;
-/// After this many bytes of text, the events read so far are committed, without the new place, because more events follow.
+/// After this many bytes of text, the events read so far are committed, but without the new position, because more events follow.
 const COMMIT_BYTES: usize = 2 << 20;
 
 /// The message that is sent once to a room whose messages cannot be read.
@@ -44,7 +44,7 @@ impl Matrix {
             match self.look(since.as_deref(), limit).await {
                 Ok(None) => match limits.next() {
                     Some(smaller) => limit = *smaller,
-                    None => return End::Lost("the homeserver's answers are too large".to_owned()),
+                    None => return End::Lost("the homeserver's responses are too large".to_owned()),
                 },
                 Ok(Some(batch)) => {
                     inbox.alive();
@@ -59,7 +59,7 @@ impl Matrix {
                         Err(end) => return end,
                     }
                 }
-                // The homeserver no longer knows this place in its history: it was restored from a backup, or it is a different one.
+                // The homeserver no longer knows this position: it was restored from a backup, or it is a different homeserver.
                 Err(Failure::Message(_)) if since.is_some() => {
                     inbox.gap("the homeserver no longer knows up to where messages were read; messages up to now may have been missed");
                     since = None;
@@ -69,8 +69,8 @@ impl Matrix {
         }
     }
 
-    /// Syncs once, with at most `limit` events of each room; `None` if the answer is too large. The first sync, and one without events,
-    /// contains only invitations.
+    /// Syncs once, with at most `limit` events of each room; `None` if the response is too large. The first sync, and one without events, contains
+    /// only invitations.
     async fn look(&self, since: Option<&str>, limit: usize) -> Result<Option<Value>, Failure> {
         let none = json!({"types": []});
         let (state, timeline) = if since.is_none() || limit == 0 {
@@ -95,7 +95,7 @@ impl Matrix {
         self.ask_sized(Method::GET, &path, Body::Empty, POLL_PATIENCE).await
     }
 
-    /// Hands over a batch; returns the place after it. The first sync is used only for its place, because earlier messages are history.
+    /// Hands over a batch; returns the position after it. The first sync is used only for its position, because earlier messages are history.
     async fn handle(
         &self,
         batch: &Value,
@@ -104,7 +104,7 @@ impl Matrix {
         us: &Us,
     ) -> Result<String, End> {
         let Some(next) = batch["next_batch"].as_str() else {
-            return Err(End::Lost("the homeserver's answer has no next_batch".to_owned()));
+            return Err(End::Lost("the homeserver's response contains no next_batch".to_owned()));
         };
         let rooms = |kind: &str| batch["rooms"][kind].as_object().into_iter().flatten();
         for (room, invited) in rooms("invite") {
@@ -131,7 +131,7 @@ impl Matrix {
         Ok(next.to_owned())
     }
 
-    /// Commits events. If no place is given, they arrive again after a crash, and the inbox recognises them.
+    /// Commits events. If no position is given, they arrive again after a crash, and the inbox recognises them.
     async fn commit(&self, events: Vec<Event>, next: Option<String>, inbox: &dyn Inbox) -> Result<(), End> {
         let taken = inbox.take(events, next).await;
         taken.map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
@@ -144,7 +144,7 @@ impl Matrix {
         match self.ask(Method::POST, &path, Body::Json(json!({})), POLL_PATIENCE).await {
             Ok(_) => Ok(()),
             Err(Failure::Closed(why) | Failure::Message(why)) => {
-                tracing::info!(room, why, "an invitation of Matrix cannot be accepted");
+                tracing::info!(room, why, "a Matrix invitation cannot be accepted");
                 Ok(())
             }
             Err(failure) => Err(failure),
@@ -227,7 +227,7 @@ impl Matrix {
         Ok(found)
     }
 
-    /// The events between a place and the current sync that [`Matrix::read`] reads, the oldest first, within the limits [`OLDER_MAX`] and
+    /// Returns the events between a position and the current sync that [`Matrix::read`] reads, the oldest first, within the limits [`OLDER_MAX`] and
     /// [`OLDER_MAX_BYTES`].
     async fn older(
         &self,

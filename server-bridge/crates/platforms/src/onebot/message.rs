@@ -6,10 +6,10 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Quoted, Sende
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The maximum number of segments of a message that are read.
+/// The maximum number of segments that are read from one message.
 const SEGMENTS_MAX: usize = 500;
 
-/// The maximum number of files of one message that are read.
+/// The maximum number of files that are read from one message.
 const MEDIA_MAX: usize = 20;
 
 /// Reads an event; `None` if it is of no use, or does not contain its sender.
@@ -18,7 +18,7 @@ pub(super) fn read(event: &Value) -> Option<Event> {
     let user = id(&event["user_id"])?;
     let time = event["time"].as_i64().unwrap_or(0);
     match event["post_type"].as_str()? {
-        // `message_sent` is a message of the account itself.
+        // `message_sent` reports a message from the account itself.
         "message" | "message_sent" => message(event, &own, user, time),
         "notice" if event["notice_type"] == "group_decrease" && event["sub_type"] == "kick_me" => {
             Some(Event {
@@ -49,7 +49,7 @@ fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
     let conversation = if is_group {
         group(&id(&event["group_id"])?)
     } else {
-        // A message of the account itself contains its receiver.
+        // A message from the account itself contains its recipient.
         let with =
             if user == own { id(&event["target_id"]).unwrap_or_else(|| user.clone()) } else { user.clone() };
         Conversation { id: format!("private:{with}"), is_group: false }
@@ -78,11 +78,11 @@ fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
         .find(|name| !name.is_empty());
     let mut reply = json!({"message": message_id});
     if !is_group && event["sub_type"] == "group" {
-        // A person who is not a friend is reached through a group that both are in.
+        // A person who is not a friend can be reached through a group of which both are members.
         reply["group"] = json!(id(&event["group_id"]).or_else(|| id(&sender["group_id"])));
     }
     Some(Event {
-        // Ids have 32 bits and repeat after some months, so the time is added.
+        // Message ids have only 32 bits and repeat after some months, so the time is added.
         id: format!("{message_id}@{time}"),
         at_ms: time.saturating_mul(1000),
         conversation,
@@ -137,7 +137,7 @@ impl Found {
                 }
                 "image" => found.file(MediaKind::Image, data),
                 "file" | "record" | "video" => found.file(MediaKind::File, data),
-                // Faces, cards and shares contain nothing to read.
+                // Emoji, cards and shares contain nothing to read.
                 _ => {}
             }
         }
@@ -147,7 +147,7 @@ impl Found {
     fn file(&mut self, kind: MediaKind, data: &Value) {
         let url =
             data["url"].as_str().filter(|url| url.starts_with("http://") || url.starts_with("https://"));
-        // In a text with CQ codes, numbers are texts.
+        // In a text with CQ codes, numbers are sent as text.
         let bytes = data["file_size"].as_u64().or_else(|| data["file_size"].as_str()?.parse().ok());
         let handle = match (url, id(&data["file_id"]).or_else(|| id(&data["file"]))) {
             (Some(url), _) => json!({"url": url}),
@@ -161,7 +161,7 @@ impl Found {
     }
 }
 
-/// The text of forwarded messages, which some programs deliver as segments. Messages that these forward in turn are left out.
+/// The text of forwarded messages, which some programs deliver as segments. Messages forwarded within the forwarded messages are left out.
 fn forwarded(messages: &Value) -> String {
     let messages = messages.as_array().into_iter().flatten().take(SEGMENTS_MAX);
     let segments = messages.flat_map(|message| {
@@ -215,7 +215,7 @@ pub(super) fn id(value: &Value) -> Option<String> {
     }
 }
 
-/// An id in the form that is sent: a number if it is one.
+/// Returns an id in the form that is sent: a number if it consists of digits.
 pub(super) fn number(id: &str) -> Value {
     id.parse::<i64>().map_or_else(|_| json!(id), |number| json!(number))
 }

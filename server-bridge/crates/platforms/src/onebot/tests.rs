@@ -54,7 +54,7 @@ async fn messages_arrive_once_and_a_gap_is_told() {
     assert_eq!(running.inbox.gaps.lock().unwrap().len(), 0);
     stand_in.cut();
     stand_in.say(7, None, "lost");
-    until("it is connected again, and says what that means", || {
+    until("it is connected again, and reports that messages were lost", || {
         running.inbox.gaps.lock().unwrap().len() == 1
     })
     .await;
@@ -95,7 +95,7 @@ async fn a_deaf_connection_and_a_logged_out_account_are_noticed() {
     stand_in.beat(false);
     until("it ends when QQ is away", || running.inbox.connections() == 3).await;
     let ends = format!("{:?}", running.ends.lock().unwrap());
-    assert!(ends.contains("nothing was received") && ends.contains("not logged in at QQ"), "{ends}");
+    assert!(ends.contains("nothing was received") && ends.contains("not logged in to QQ"), "{ends}");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use crate::platform::Failure;
 /// How long before its expiry a token is renewed; the platform issues a new one only in the last minute.
 const TOKEN_MARGIN: Duration = Duration::from_secs(45);
 
-/// Error codes for a message that is too old to be answered, and for too many answers. Not verified against the platform.
+/// Error codes for a message that is too old to be answered, and for too many answers to one message. Not verified against the platform.
 const EXPIRED_CODES: [i64; 4] = [304_027, 40_034_005, 40_034_024, 40_034_025];
 
 /// The error code for a message whose number was used before, which means that the message was accepted.
@@ -54,14 +54,14 @@ impl Api {
                 found["message"].as_str().unwrap_or("no token"),
                 found["code"]
             ));
-            // A refusal has a code; an answer of a failing server has none.
+            // A refusal has a code; a response from a failing server has none.
             return Err(if found["code"].is_i64() && answer.status < 500 {
                 Failure::Account(why)
             } else {
                 Failure::Away(why)
             });
         };
-        // The number is sent as a text.
+        // The number of seconds is sent as text.
         let seconds =
             found["expires_in"].as_str().and_then(|text| text.parse().ok()).or(found["expires_in"].as_u64());
         let lives = Duration::from_secs(seconds.unwrap_or(0).min(86_400)).saturating_sub(TOKEN_MARGIN);
@@ -70,12 +70,12 @@ impl Api {
         Ok(format!("QQBot {new}"))
     }
 
-    /// Forgets the token, because the platform refuses it.
+    /// Forgets the token, because the platform rejected it.
     pub(super) async fn renew(&self) {
         *self.token.lock().await = None;
     }
 
-    /// Calls a path; returns the answer's document, or `None` if the message duplicates one that was accepted.
+    /// Calls a path; returns the response's document, or `None` if the message duplicates one that was accepted.
     pub(super) async fn call(
         &self,
         method: Method,
@@ -101,7 +101,7 @@ impl Api {
             }
             let why = self.http.reason(&format!(
                 "{} ({code})",
-                found["message"].as_str().unwrap_or("the platform gave no reason")
+                found["message"].as_str().unwrap_or("the platform returned no reason")
             ));
             return Err(match answer.status {
                 401 => Failure::Account(why),
@@ -112,6 +112,6 @@ impl Api {
                 _ => Failure::Message(why),
             });
         }
-        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
+        Err(Failure::Account("the platform rejects the token, even a newly issued one".to_owned()))
     }
 }

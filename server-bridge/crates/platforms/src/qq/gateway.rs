@@ -14,8 +14,8 @@ use crate::http::Body;
 use crate::platform::{End, Inbox};
 use crate::socket::{Frame, Socket};
 
-/// The sets of intents, the largest first: groups and direct messages, presses, mentions in channels, direct messages of channels. Bots are
-/// granted the first ones sooner than the others, so a smaller set is requested if a set is refused.
+/// The sets of intents to request, the largest first: groups and direct messages, presses, mentions in channels, direct messages of channels. Bots
+/// are granted the first of these intents sooner than the others, so if a set is refused, the next smaller one is requested.
 const INTENTS: [u64; 3] = [1 << 25 | 1 << 26 | 1 << 30 | 1 << 12, 1 << 25 | 1 << 26, 1 << 25];
 
 /// The shortest time between heartbeats.
@@ -54,11 +54,14 @@ impl Gateway {
         let limit = &found["session_start_limit"];
         if limit["remaining"] == 0 {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "the platform allows no more new sessions today".to_owned() });
+            return Err(End::Wait {
+                ms,
+                why: "the platform does not allow any more new sessions today".to_owned(),
+            });
         }
         let url = found["url"]
             .as_str()
-            .ok_or_else(|| End::Lost("the platform gave no address of its gateway".to_owned()))?;
+            .ok_or_else(|| End::Lost("the platform returned no gateway address".to_owned()))?;
         let socket =
             Socket::connect(api.http.reach(), url, &[]).await.map_err(End::from)?.with_silence(silence);
         let session =
@@ -87,7 +90,7 @@ struct Connection<'a> {
 
 impl Connection<'_> {
     async fn run(mut self, silence: Duration, stop: &CancellationToken) -> Result<End, End> {
-        // This interval applies until the platform sends its own.
+        // This interval applies until the platform sends its own heartbeat interval.
         let mut none = interval(silence);
         none.tick().await;
         loop {
@@ -190,8 +193,7 @@ impl Connection<'_> {
 
     async fn forget_session(&mut self) -> Result<(), End> {
         if !self.session.id.is_empty() {
-            self.inbox
-                .gap("the session could not be resumed: messages that were sent since it ended are lost");
+            self.inbox.gap("the session could not be resumed: messages sent since it ended are lost");
         }
         self.session = Session::default();
         self.commit(Vec::new(), &self.session)
@@ -199,7 +201,7 @@ impl Connection<'_> {
             .map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
-    /// The end of a run by a close code, according to the table in the platform's documents.
+    /// Returns how a run ends after a close code, according to the table in the platform's documentation.
     async fn closed(&mut self, code: u16, why: &str) -> End {
         let why = self.api.http.reason(&format!("the connection was closed with code {code}: {why}"));
         match code {

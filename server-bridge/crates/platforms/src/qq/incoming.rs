@@ -7,13 +7,13 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// How long a message of a direct conversation can be answered: documents of the API.
+/// How long a message of a direct conversation can be answered, in milliseconds, according to the API documentation.
 const DIRECT_WINDOW_MS: i64 = 60 * 60 * 1000;
 
-/// How long a message of a group or a channel can be answered: documents of the API.
+/// How long a message of a group or a channel can be answered, in milliseconds, according to the API documentation.
 const GROUP_WINDOW_MS: i64 = 5 * 60 * 1000;
 
-/// The maximum number of files of one message that are read.
+/// The maximum number of files that are read from one message.
 const MEDIA_MAX: usize = 20;
 
 /// Reads an event of this kind; `None` if it is of no use, or does not contain its sender. `frame` is the id of the dispatch.
@@ -60,7 +60,7 @@ fn group_of(id: &str) -> Conversation {
     Conversation { id: id.to_owned(), is_group: true }
 }
 
-/// The data that an answer needs: the message or the event that it answers, and the time until which it may.
+/// Returns the data that an answer needs: the message or event to answer, and the deadline for answering it.
 fn reply(key: &str, answered: &str, at_ms: i64, is_group: bool) -> Value {
     let window = if is_group { GROUP_WINDOW_MS } else { DIRECT_WINDOW_MS };
     // The window begins now by this server's clock, because the platform's clock may differ.
@@ -98,7 +98,7 @@ fn message(kind: &str, body: &Value, conversation: Conversation, user: String, b
         what: What::Message(Message {
             id: message.clone(),
             text: names::text(text),
-            // The other kinds are delivered only if they mention the bot.
+            // Messages of other kinds are delivered only if they mention the bot.
             mentions_us: conversation.is_group
                 && (kind != "GROUP_MESSAGE_CREATE"
                     || body["mentions"].as_array().into_iter().flatten().any(names_us)),
@@ -119,7 +119,7 @@ fn message(kind: &str, body: &Value, conversation: Conversation, user: String, b
 
 fn media(attachment: &Value) -> Option<Media> {
     let url = attachment["url"].as_str().filter(|url| !url.is_empty())?;
-    // Addresses of channels have no scheme.
+    // File addresses in channel messages have no scheme.
     let url = if url.starts_with("http://") || url.starts_with("https://") {
         url.to_owned()
     } else {

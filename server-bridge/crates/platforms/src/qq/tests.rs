@@ -68,7 +68,7 @@ async fn messages_arrive_once_and_a_session_is_resumed_after_what_was_committed(
     assert_eq!(running.inbox.gaps.lock().unwrap().len(), 0);
     stand_in.forget_session();
     stand_in.close(Some(4009));
-    until("a new session begins, and says so", || stand_in.sessions().0.len() == 2).await;
+    until("a new session begins, and the gap is reported", || stand_in.sessions().0.len() == 2).await;
     assert_eq!(running.inbox.gaps.lock().unwrap().len(), 1);
     until("it is connected", || stand_in.connections() == 1).await;
     assert!(matches!(running.stop().await, End::Stopped));
@@ -100,7 +100,7 @@ async fn refusals_of_the_gateway_are_told_apart() {
     stand_in.permit(1 << 25);
     let account = account_with(&stand_in, &[]);
     let running = Running::start(account);
-    until("it asks for less, twice", || stand_in.connections() == 1).await;
+    until("it requests fewer intents, twice", || stand_in.connections() == 1).await;
     assert_eq!(stand_in.sessions().0.last(), Some(&(1 << 25)));
     drop(running);
     stand_in.permit(0);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::platform::Failure;
 
-/// The length of a seed, in bytes; the secret is repeated up to this length.
+/// The length of the key's seed, in bytes; the secret is repeated up to this length.
 const SEED_BYTES: usize = 32;
 
 /// How far a delivery's time may be from this server's clock.
@@ -76,7 +76,7 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// The example of the platform's documents.
+    /// The example from the platform's documentation.
     #[test]
     fn the_documents_example_is_answered_as_they_say() {
         let asked = json!({"plain_token": "Arq0D5A61EgUu4OxUvOp", "event_ts": "1725442341"});

@@ -14,7 +14,7 @@ use crate::socket::{Frame, Socket};
 
 /// How often Slack is pinged, in addition to Slack's own pings.
 const PING_EVERY: Duration = Duration::from_secs(20);
-/// How long an old connection is read after a new one has been opened.
+/// How long the old connection is still read after a new one has been opened.
 const OLD_FOR: Duration = Duration::from_secs(10);
 
 impl Slack {
@@ -24,7 +24,8 @@ impl Slack {
             .call("apps.connections.open", &self.app_token, Body::Form(Vec::new()), REQUEST_TIMEOUT)
             .await?;
         let url = opened["url"].as_str();
-        url.map(str::to_owned).ok_or_else(|| Failure::Away("Slack gave no address to connect to".to_owned()))
+        url.map(str::to_owned)
+            .ok_or_else(|| Failure::Away("Slack returned no address to connect to".to_owned()))
     }
 
     /// Opens a connection, and waits for Slack's hello.
@@ -38,7 +39,7 @@ impl Slack {
                         if greeting["type"] == "hello" {
                             return Ok(());
                         }
-                        return Err(Failure::Away("Slack sent no hello".to_owned()));
+                        return Err(Failure::Away("Slack did not send its hello message".to_owned()));
                     }
                     Frame::Closed(code, _) => {
                         return Err(Failure::Away(format!("the connection was closed with code {code}")));
@@ -49,7 +50,7 @@ impl Slack {
         };
         timeout(CONNECT_TIMEOUT, hello)
             .await
-            .map_err(|_| Failure::Away("Slack sent no hello".to_owned()))??;
+            .map_err(|_| Failure::Away("Slack did not send its hello message".to_owned()))??;
         Ok(socket)
     }
 
@@ -138,7 +139,7 @@ impl Slack {
     }
 }
 
-/// The next frame of the old connection; waits forever if there is none.
+/// Waits for the next frame of the old connection; waits forever if there is no old connection.
 async fn next_of(old: &mut Option<(Socket, Instant)>) -> Result<Frame, String> {
     match old {
         Some((socket, _)) => socket.next().await,

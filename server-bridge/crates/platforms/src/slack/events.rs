@@ -10,9 +10,9 @@ use crate::names;
 pub(super) struct Us {
     /// The bot user's id.
     pub(super) user: String,
-    /// The bot's id, which its own messages have as their sender.
+    /// The bot's id, which appears as the sender of its own messages.
     pub(super) bot: String,
-    /// The name to show.
+    /// The bot's name, for display.
     pub(super) shown: String,
 }
 
@@ -90,7 +90,7 @@ fn conversation(channel: &str, thread: Option<&str>, is_group: bool) -> Conversa
     Conversation { id, is_group }
 }
 
-/// The event for a change of a channel that concerns the app; `None` for others.
+/// Converts a change of a channel to an event if it concerns the app; `None` otherwise.
 fn change(payload: &Value, event: &Value, us: &Us) -> Option<Event> {
     let (channel, what) = match event["type"].as_str()? {
         "member_left_channel" if event["user"] == json!(us.user) => (&event["channel"], What::Removed),
@@ -143,7 +143,7 @@ fn press(payload: &Value) -> Option<Event> {
     })
 }
 
-/// Reads a file that is on Slack; others are links in the text.
+/// Reads a file stored on Slack; `None` for other files, which appear as links in the text.
 fn media(file: &Value) -> Option<Media> {
     if matches!(file["mode"].as_str(), Some("external" | "tombstone" | "hidden_by_limit"))
         || file["is_external"] == json!(true)
@@ -166,7 +166,7 @@ fn milliseconds(ts: &str) -> i64 {
     seconds.parse::<i64>().unwrap_or(0).saturating_mul(1000).saturating_add(rest)
 }
 
-/// A text as a person reads it, and true if it mentions the app: by `<@U…>`, which nobody can type, because `<` is escaped.
+/// Returns a text as a person reads it, and true if it mentions the app: by `<@U…>`, which people cannot type, because Slack escapes `<`.
 fn words(text: &str, us: &Us) -> (String, bool) {
     let ours = format!("<@{}", us.user);
     let is_ours = |rest: &str| rest.strip_prefix(&ours).is_some_and(|rest| rest.starts_with(['>', '|']));

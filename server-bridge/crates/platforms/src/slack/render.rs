@@ -8,9 +8,9 @@ use crate::parts::{split, tight};
 use crate::platform::{Button, Outgoing, Unit};
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// The longest text of one message, in characters: all blocks together may have about 13,200, and the cells of a table fewer.
+/// The longest text of one message, in characters: all blocks together can have about 13,200, and the cells of a table fewer.
 pub(super) const TEXT_MAX_CHARS: usize = 8000;
-/// How much of a text notifications contain, in characters.
+/// How much of a message's text is shown in notifications, in characters.
 const NOTICE_MAX_CHARS: usize = 1000;
 /// The longest address that a link may have, in bytes.
 const URL_MAX_BYTES: usize = 3000;
@@ -50,7 +50,7 @@ fn actions(buttons: &[Button]) -> impl Iterator<Item = Value> {
     })
 }
 
-/// A text in which Slack reads no marks.
+/// Creates a text element in which Slack interprets no markup.
 fn plain(text: &str) -> Value {
     json!({"type": "plain_text", "text": text, "emoji": false})
 }
@@ -102,7 +102,7 @@ fn label(label: &str) -> String {
     if label.chars().all(|c| c.is_whitespace() || is_invisible(c)) { "…".to_owned() } else { label }
 }
 
-/// A text for fields in which Slack reads `&`, `<` and `>`.
+/// Escapes a text for fields in which Slack interprets `&`, `<` and `>`.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -8,13 +8,13 @@ use crate::parts::{spelled, split};
 use crate::platform::{Button, Outgoing, Unit};
 use crate::styled::{Place, Style, Styled};
 
-/// The number of entities of one message that Telegram keeps.
+/// The maximum number of entities that Telegram keeps in one message.
 const ENTITIES_MAX: usize = 100;
 /// The longest address that a link may have, in bytes.
 const URL_MAX_BYTES: usize = 2048;
-/// The longest label of a button, in characters: as much as a phone shows.
+/// The longest label of a button, in characters; a phone does not show more.
 const LABEL_MAX_CHARS: usize = 64;
-/// The longest name of a programming language at a block of code, in bytes.
+/// The longest language name of a code block, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
 /// The number of buttons in a row.
 const BUTTONS_IN_A_ROW: usize = 2;
@@ -38,7 +38,7 @@ pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     messages.into_iter().map(|payload| Outgoing { payload }).collect()
 }
 
-/// True if Telegram does not refuse a message with this text as empty.
+/// True unless Telegram would refuse a message with this text as empty.
 fn is_shown(part: &Styled) -> bool {
     part.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c))
 }
@@ -77,7 +77,7 @@ fn message(part: &Styled) -> Value {
     })
 }
 
-/// A text without white space at both ends, which Telegram would remove.
+/// Removes white space from both ends of a text, as Telegram would.
 fn without_margins(part: &Styled) -> Styled {
     let text = part.text();
     let start = text.len() - text.trim_start().len();
@@ -95,7 +95,7 @@ fn without_margins(part: &Styled) -> Styled {
     kept
 }
 
-/// The kinds of entities of a style; code cannot be combined with others.
+/// Returns the entities that express a style; code cannot be combined with others.
 fn kinds(style: &Style) -> Vec<Value> {
     if let Place::Code(language) = &style.place {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_' | '.');

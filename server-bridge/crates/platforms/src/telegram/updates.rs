@@ -14,14 +14,15 @@ pub(super) struct Us {
 }
 
 impl Us {
-    /// Reads the answer of `getMe`.
+    /// Reads the response to `getMe`.
     pub(super) fn read(user: &Value) -> Result<Self, Failure> {
-        let id =
-            user["id"].as_i64().ok_or_else(|| Failure::Away("the answer of getMe has no id".to_owned()))?;
+        let id = user["id"]
+            .as_i64()
+            .ok_or_else(|| Failure::Away("the response to getMe contains no id".to_owned()))?;
         Ok(Self { id, username: user["username"].as_str().unwrap_or_default().to_owned() })
     }
 
-    /// The name to show.
+    /// Returns the bot's name for display.
     pub(super) fn shown(&self) -> String {
         format!("@{}", names::person(&self.username))
     }
@@ -80,7 +81,7 @@ fn sender(user: &Value) -> Option<Sender> {
     Some(Sender { id: user["id"].as_i64()?.to_string(), name, is_bot: user["is_bot"] == json!(true) })
 }
 
-/// The reply data: in a group, an answer refers to the message that it answers.
+/// Returns the reply data; in a group, an answer quotes the message that it answers.
 fn reply(message: &Value, conversation: &Conversation) -> Value {
     if conversation.is_group { json!({"message": message["message_id"]}) } else { Value::Null }
 }
@@ -95,7 +96,7 @@ fn message_or_change(message: &Value, us: &Us) -> Option<What> {
     read(message, us).map(What::Message)
 }
 
-/// Reads a message; `None` if it has no content, such as a notice of the group.
+/// Reads a message; `None` if it has no content, such as a service notice in a group.
 fn read(message: &Value, us: &Us) -> Option<Message> {
     let media = media(message);
     let (raw, entities) = match message["text"].as_str() {
@@ -118,13 +119,13 @@ fn read(message: &Value, us: &Us) -> Option<Message> {
             is_ours: quoted["from"]["id"].as_i64() == Some(us.id),
         })
     });
-    // All messages of a topic quote its first message, which is no quotation by the sender.
+    // All messages of a topic quote the topic's first message; the sender did not choose that quotation.
     let quoted = quoted.filter(|quoted| {
         message["is_topic_message"] != json!(true)
             || message["message_thread_id"].as_i64().map(|id| id.to_string()).as_ref() != Some(&quoted.id)
     });
     let id = message["message_id"].as_i64()?.to_string();
-    // Nothing in a forwarded message is the sender's own: neither the words nor the mentions.
+    // Nothing in a forwarded message comes from the sender: neither the words nor the mentions.
     if !message["forward_origin"].is_null() || !message["forward_date"].is_null() {
         let own =
             Message { id, text: String::new(), mentions_us: false, is_edited: false, quoted: None, media };
@@ -133,7 +134,7 @@ fn read(message: &Value, us: &Us) -> Option<Message> {
     Some(Message { id, text: names::text(&text), mentions_us, is_edited: false, quoted, media })
 }
 
-/// A text without the mention in front, and true if the bot is mentioned by an entity.
+/// Returns a text without the mention at its beginning, and true if an entity mentions the bot.
 fn unmentioned(text: &str, entities: &Value, us: &Us) -> (String, bool) {
     let units: Vec<u16> = text.encode_utf16().collect();
     let slice = |from: usize, to: usize| units.get(from..to).map(String::from_utf16_lossy);
@@ -177,11 +178,11 @@ fn media(message: &Value) -> Vec<Media> {
             handle: json!(file["file_id"].as_str()?),
         })
     };
-    // The last size is the largest.
+    // A photo is listed in several sizes, the largest last.
     if let Some(photo) = message["photo"].as_array().and_then(|sizes| sizes.last()) {
         media.extend(file(photo, MediaKind::Image, "photo.jpg"));
     }
-    // An animation is also delivered as a document.
+    // An animation is also delivered as a document, so each kind excludes the others.
     let kinds = [
         ("document", ""),
         ("video", "video.mp4"),

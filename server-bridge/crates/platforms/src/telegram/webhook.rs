@@ -15,7 +15,7 @@ use crate::platform::{End, Failure, Inbox};
 
 /// The header that contains the secret.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// The number of deliveries that Telegram may have open at once.
+/// The maximum number of deliveries that Telegram may have open at once.
 const CONNECTIONS_MAX: u64 = 8;
 /// How often Telegram is asked whether deliveries succeed.
 const CHECKED_EVERY: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub(super) fn address(http: &Http, entered: &str) -> Result<Option<String>, Stri
     let address = http.base(entered)?;
     if !address.contains(OUR_PATH) {
         return Err(
-            "enter the address for deliveries that this account shows after it was saved once".to_owned()
+            "enter the address for deliveries that this account shows once it has been saved".to_owned()
         );
     }
     Ok(Some(address))
@@ -83,7 +83,7 @@ impl Telegram {
         }
     }
 
-    /// Accepts a delivery, which Telegram forgets after that.
+    /// Accepts a delivery; once it is acknowledged, Telegram forgets it.
     ///
     /// # Errors
     /// [`Failure::Account`] without the secret; [`Failure::Message`] if the delivery is not an update, or deliveries are not wanted;
@@ -101,7 +101,7 @@ impl Telegram {
         let is_telegrams =
             sent.is_some_and(|(_, sent)| bool::from(sent.as_bytes().ct_eq(self.delivery_secret.as_bytes())));
         if !is_telegrams {
-            return Err(Failure::Account("the delivery does not carry the secret".to_owned()));
+            return Err(Failure::Account("the delivery does not contain the secret".to_owned()));
         }
         let update: Value =
             serde_json::from_slice(body).map_err(|_| Failure::Message("no JSON".to_owned()))?;

@@ -8,10 +8,10 @@ use md5::{Digest as _, Md5};
 /// The length of a block of the cipher, in bytes.
 const BLOCK_BYTES: usize = 16;
 
-/// Files are padded to a multiple of this, in bytes, so at most this many bytes are added: documents of the bot.
+/// Files are padded to a multiple of this, in bytes, so at most this many bytes are added (bot documentation).
 pub(super) const PADDING_MAX_BYTES: usize = 32;
 
-/// Decrypts a file: AES-256 in CBC mode, where the initialization vector is the beginning of the key; padded by PKCS #7 to 32 bytes.
+/// Decrypts a file: AES-256 in CBC mode, where the initialization vector is the beginning of the key, padded by PKCS #7 to 32 bytes.
 ///
 /// # Errors
 /// The reason why the file cannot be decrypted.
@@ -45,7 +45,7 @@ pub(super) fn decrypt(encrypted: &[u8], key: &str) -> Result<Vec<u8>, &'static s
     Ok(plain)
 }
 
-/// A file's MD5 in hexadecimal digits, which the platform requires for an upload.
+/// Returns a file's MD5 in hexadecimal digits, which the platform requires for an upload.
 pub(super) fn md5(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Converts callbacks of the platform to events.
+//! Converts WeCom's callbacks to events.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted
 use crate::limits::ID_MAX_BYTES;
 use crate::names;
 
-/// The maximum number of files of one message that are read.
+/// The maximum number of files that are read from one message.
 const MEDIA_MAX: usize = 20;
 
 /// Reads the body of a callback; `None` if it is of no use, or does not contain its sender. `request` is the id that a reply needs.
@@ -20,7 +20,7 @@ pub(super) fn read(body: &Value, request: &Value) -> Option<Event> {
     let event = id(&body["msgid"])?;
     let what = match body["msgtype"].as_str()? {
         "event" if body["event"]["eventtype"] == "template_card_event" => {
-            // The field is nested in the documents, but not in the official client's types.
+            // The field is nested according to the documentation, but not in the official client's types.
             let (nested, flat) = (&body["event"]["template_card_event"], &body["event"]);
             let field = |key: &str| id(&nested[key]).or_else(|| id(&flat[key]));
             let task = field("task_id")?;

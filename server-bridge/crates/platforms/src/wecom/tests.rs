@@ -50,7 +50,8 @@ async fn messages_arrive_once_and_a_gap_is_told() {
     assert_eq!(running.inbox.repeated.load(Ordering::SeqCst), 1);
     assert_eq!(running.inbox.gaps.lock().unwrap().len(), 0);
     stand_in.cut();
-    until("it is connected again, and says so", || running.inbox.gaps.lock().unwrap().len() == 1).await;
+    until("it is connected again, and reports the gap", || running.inbox.gaps.lock().unwrap().len() == 1)
+        .await;
     assert!(matches!(running.stop().await, End::Stopped));
 }
 
@@ -159,7 +160,7 @@ async fn a_press_comes_with_its_token_and_the_card_shows_the_outcome() {
     stand_in.press("u2", None, &card, "Deny");
     until("the second press is there", || running.inbox.presses().len() == 2).await;
     account.answer_press(&running.inbox.presses()[1].handle, "Denied").await.unwrap();
-    assert_eq!(stand_in.updated_for()[1], Value::Null, "there is one person in a direct conversation");
+    assert_eq!(stand_in.updated_for()[1], Value::Null, "a direct conversation has only one person");
 }
 
 #[tokio::test]

@@ -118,7 +118,7 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     killed.kill().await;
     assert_eq!(inbox.held().gaps.len(), 0);
     let running = Running::start(&bot, &inbox);
-    inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
+    inbox.until("the gap is reported", |held| held.gaps.len() == 1).await;
     inbox.count(122).await;
     let (event, message) = inbox.messages().pop().unwrap();
     assert!(event.conversation.is_group && message.text == "missed 119");
@@ -126,7 +126,7 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     inbox.count(123).await;
     // The session is invalidated while the bot is connected: nothing was missed, but the bot cannot know that.
     discord.invalidate();
-    inbox.until("the gap is told", |held| held.gaps.len() == 2).await;
+    inbox.until("the gap is reported", |held| held.gaps.len() == 2).await;
     discord.say("again");
     inbox.count(124).await;
     running.stop().await;
@@ -148,7 +148,7 @@ async fn a_thousand_missed_messages_of_a_conversation_are_looked_up_and_more_are
         discord.say(&number.to_string());
     }
     let running = Running::start(&bot, &inbox);
-    inbox.until("both gaps are told", |held| held.gaps.len() == 2).await;
+    inbox.until("both gaps are reported", |held| held.gaps.len() == 2).await;
     running.stop().await;
     assert_eq!((inbox.texts().pop().unwrap().as_str(), inbox.held().events.len()), ("999", 1001));
 }

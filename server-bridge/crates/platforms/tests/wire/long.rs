@@ -11,8 +11,9 @@ use tests::platforms::telegram::{self, Telegram};
 
 use crate::support::{Memory, Running, made};
 
-/// A disconnect follows after each series of this many messages, and a kill after each longer series.
+/// The number of messages after which the connection is cut.
 const CUT_EVERY: usize = 50;
+/// The number of messages after which the server is killed.
 const KILL_EVERY: usize = 199;
 
 fn messages() -> usize {
@@ -69,7 +70,7 @@ async fn slack_loses_and_doubles_nothing() {
     run(here("slack", &setup), |text| drop(stand_in.say("U1", text)), || stand_in.cut()).await;
 }
 
-/// Every third message is accepted but its answer is lost, so it is sent again with the same key.
+/// Every third message is accepted but the response is lost, so it is sent again with the same key.
 #[tokio::test]
 async fn discord_takes_each_message_once() {
     let stand_in = Discord::start();

@@ -12,7 +12,7 @@ use tests::platforms::matrix::{Account, Fault, Network, Synapse};
 
 use crate::support::{Memory, Running, made, refused, silent, until};
 
-/// A homeserver, the bot's account, a person, and the bot with a network between it and the homeserver.
+/// A homeserver, the bot's account, a person, and the bot itself with a breakable network between it and the homeserver.
 struct World {
     synapse: Synapse,
     network: Network,
@@ -88,7 +88,7 @@ async fn a_conversation_on_a_real_homeserver() {
         ("hello", false, "@ann:localhost")
     );
 
-    // A message appears once, however often it is sent.
+    // A message appears once, however many times it is sent.
     let answer = world.text("**yes** `&<b>`");
     let direct = conversation(&room, false);
     let key = "ab".repeat(32);
@@ -110,7 +110,7 @@ async fn a_conversation_on_a_real_homeserver() {
     world.platform.send(&direct, &asked, &Value::Null, &"cd".repeat(32)).await.unwrap();
     assert_eq!(ann.heard(&room)[3]["content"]["body"], "May I?\n\n1. Allow");
 
-    // An answer to the bot, an edit, a bot's notice, and a thread.
+    // Sends a reply to the bot, an edit, a bot's notice, and a message in a thread.
     let answer = json!({"msgtype": "m.text", "body": "> <@bot:localhost> yes\n\nwhy?", "m.relates_to": {"m.in_reply_to": {"event_id": sent.id}}});
     let answered = ann.send(&room, "m.room.message", &answer);
     let edit = json!({"msgtype": "m.text", "body": "* how?", "m.new_content": {"msgtype": "m.text", "body": "how?"},
@@ -175,10 +175,10 @@ async fn a_conversation_on_a_real_homeserver() {
     );
     assert!(event.reply["event"].is_string());
 
-    // An encrypted room, a room that moves, and a room that removes the bot.
+    // Covers an encrypted room, a room that moves, and a room that removes the bot.
     let sealed = world.direct().await;
     ann.send(&sealed, "m.room.encrypted", &json!({"algorithm": "m.megolm.v1.aes-sha2", "ciphertext": "x", "session_id": "y", "device_id": "z", "sender_key": "k"}));
-    until("it says so", || ann.heard(&sealed).len() == 1).await;
+    until("the notice is sent", || ann.heard(&sealed).len() == 1).await;
     assert!(
         ann.heard(&sealed)[0]["content"]["body"]
             .as_str()
@@ -203,7 +203,7 @@ async fn a_conversation_on_a_real_homeserver() {
             .any(|event| event.what == What::Removed && event.conversation.id == captured)
     );
 
-    // A direct conversation that another person can read now.
+    // A direct conversation becomes readable by another person.
     ann.call("POST", &format!("client/v3/rooms/{room}/invite"), &json!({"user_id": bob.id}));
     bob.join(&room);
     let heard = ann.heard(&room).len();
@@ -246,7 +246,7 @@ async fn nothing_is_lost_or_doubled_by_kills_cuts_and_restarts() {
     inbox.count(1).await;
     first.stop().await;
 
-    // More messages than one sync contains, sent while the bot was not connected.
+    // Sends more messages than one sync contains while the bot is not connected.
     let mut count = 1;
     for _ in 0..70 {
         world.ann.say(&room, &count.to_string());
@@ -288,10 +288,10 @@ async fn nothing_is_lost_or_doubled_by_kills_cuts_and_restarts() {
     assert_eq!(inbox.texts(), expected);
     assert_eq!(inbox.held().gaps, [""; 0]);
 
-    // A place that the homeserver does not know is reported as a gap, and does not end the account.
+    // A position that the homeserver does not know is reported as a gap, and does not stop the account.
     inbox.held().cursor = Some("nonsense".to_owned());
     let running = Running::start(&world.platform, &inbox);
-    inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
+    inbox.until("the gap is reported", |held| held.gaps.len() == 1).await;
     inbox.until("a new place", |held| held.cursor.as_deref() != Some("nonsense")).await;
     world.ann.say(&room, "after the gap");
     inbox.count(count + 1).await;
@@ -327,15 +327,15 @@ async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
         too_large();
     }
     let running = Running::start(&world.platform, inbox);
-    inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
+    inbox.until("the gap is reported", |held| held.gaps.len() == 1).await;
     let cursor = inbox.held().cursor.clone();
-    inbox.until("it is behind it", |held| held.cursor != cursor || held.beats > 2).await;
+    inbox.until("the message after the gap arrives", |held| held.cursor != cursor || held.beats > 2).await;
     ann.say(&room, "after");
     inbox.count(9).await;
     running.stop().await;
     assert_eq!(inbox.texts()[8], "after");
 
-    // 9 MB of messages that were sent while the bot was not connected: the newest are read, in order.
+    // Of 9 MB of messages sent while the bot was not connected, the newest are read, in order.
     let long = "x".repeat(60_000);
     for number in 100..250 {
         ann.say(&room, &format!("{number} {long}"));
@@ -357,7 +357,7 @@ async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
 
 #[tokio::test]
 async fn files_limits_tokens_and_deaf_networks() {
-    // The limits that Synapse has by default.
+    // This homeserver keeps Synapse's default limits.
     let world = World::start("");
     let (ann, inbox, platform) = (&world.ann, &world.inbox, &world.platform);
     let running = Running::start(platform, inbox);
@@ -405,14 +405,14 @@ async fn files_limits_tokens_and_deaf_networks() {
     assert_eq!((&sent["msgtype"], &sent["body"]), (&json!("m.image"), &json!("p.png")));
     assert_eq!(ann.download(sent["url"].as_str().unwrap()), picture.bytes);
 
-    // A large text in parts that the homeserver accepts, and the homeserver's limit on messages over time.
+    // A large text is sent in parts that the homeserver accepts, within its rate limit.
     let parts = platform.render(&Styled::markdown(&"**名字** & `<c>` \"q\"\n\n".repeat(12_000)), &[]);
     let mut refusals = 0;
     for (at, part) in parts.iter().take(12).enumerate() {
         match platform.send(&direct, part, &Value::Null, &format!("{at:064x}")).await {
             Ok(_) => {}
             Err(Failure::TooFast { wait_ms }) => {
-                // The limit is one message per 5 s, and part of that has passed.
+                // The limit is one message per 5 s, and part of that time has passed.
                 assert!((1..=5_000).contains(&wait_ms), "{wait_ms}");
                 refusals += 1;
             }

@@ -318,7 +318,10 @@ async fn files_go_both_ways_within_bounds() {
         );
     }
     let page = slack.file("page", b"<!DOCTYPE html><title>Sign in</title>");
-    assert!(matches!(app.fetch(&at(&page), 99).await, Err(Failure::Account(_))), "its login page is no file");
+    assert!(
+        matches!(app.fetch(&at(&page), 99).await, Err(Failure::Account(_))),
+        "its login page is not the file"
+    );
 }
 
 fn check(markdown: &str) {

@@ -27,9 +27,9 @@ pub(crate) struct Held {
     pub(crate) connected: Vec<String>,
     pub(crate) gaps: Vec<String>,
     pub(crate) beats: usize,
-    /// The number of batches that will be refused from now on.
+    /// The number of upcoming batches that the inbox refuses.
     pub(crate) refusals: usize,
-    /// True if the next batch with a new event is to be committed, but not acknowledged, as if the server were killed.
+    /// True if the next batch with a new event is to be committed but not acknowledged, as if the server were killed in between.
     pub(crate) dies_after_commit: bool,
     ids: HashSet<String>,
 }
@@ -187,7 +187,7 @@ impl Drop for Running {
     }
 }
 
-/// Waits for something that has to happen.
+/// Waits for a future that has to complete before the deadline.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("not in time: {what}"))
 }
@@ -202,7 +202,7 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     .await;
 }
 
-/// The reason of an end that has to be a refusal.
+/// Returns the reason of an end that has to be a refusal.
 pub(crate) fn refused(end: End) -> String {
     match end {
         End::Refused(why) => why,

@@ -212,7 +212,7 @@ async fn only_entities_mention_in_groups_and_bots_are_marked() {
     let strange = json!({"id": 3, "is_bot": false, "first_name": "\u{202e}\u{200b}Eve\u{feff}"});
     let answered = json!({"message_id": 5, "text": "run it?", "from": {"id": BOT, "is_bot": true, "first_name": "Sand"}});
     telegram.message(in_group(&json!({"text": "yes", "from": strange, "reply_to_message": answered})));
-    // Updates without a sender, without content, or of an unknown kind.
+    // Sends updates without a sender, without content, or of an unknown kind.
     telegram.update(
         "channel_post",
         json!({"message_id": 1, "date": 1, "chat": {"id": -1, "type": "channel"}, "text": "x"}),
@@ -414,7 +414,7 @@ async fn files_come_in_within_bounds_and_from_outside_only() {
     assert!(matches!(fetch("../../etc/passwd").await, Err(Failure::Message(_))));
 }
 
-/// The letters of a text that remain after cuts remove spaces, and after messages with nothing visible are left out.
+/// Returns the letters of a text that remain after cutting removes spaces and messages with nothing visible are left out.
 fn letters(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != '…' && !is_invisible(*c)).collect()
 }

@@ -8,7 +8,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it ends early", "内容不完整"),
     ("its root is not a directory", "其根不是目录"),
     ("a link points outside the tree", "有链接指向目录之外"),
-    ("there is content that does not belong to a file", "有不属于任何文件的内容"),
+    ("it contains content that belongs to no file", "有不属于任何文件的内容"),
     ("there is data after its end", "结尾之后还有数据"),
     ("a header is not a whole block", "某个文件头不是完整的块"),
     ("a directory or link has content", "有目录或链接带有内容"),
@@ -34,8 +34,8 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not a name", "不是有效的名称"),
     ("it is no longer a symbolic link", "它已不再是符号链接"),
     // Files that a step of a chain hands over.
-    ("it names a path twice", "其中有路径出现了两次"),
-    ("it has more files or bytes than a hand-over may have", "其文件数或大小超过交接的上限"),
+    ("it contains a path twice", "其中有路径出现了两次"),
+    ("it exceeds the limit on files or bytes of a hand-over", "其文件数或大小超过交接的上限"),
     ("the size of a file differs from the one in its header", "有文件的大小与文件头不符"),
     // Archives of plugins, and documents of a collection.
     (

@@ -13,9 +13,12 @@ pub(super) const TABLE: &[Row] = &[
     ("schedule", "定时任务"),
     ("trigger", "触发器"),
     // Adding an automation.
-    ("an automation needs a text; write the message that it posts", "自动任务缺少文本；请填写要发送的消息"),
     (
-        "the text of an automation may have at most {} bytes; put the rest into a file",
+        "an automation needs a text; write the message that it is to post",
+        "自动任务缺少文本；请填写要发送的消息",
+    ),
+    (
+        "the text of an automation can have at most {} bytes; put the rest into a file",
         "自动任务的文本最多 {0} 字节；请把其余内容放到文件中",
     ),
     (
@@ -60,15 +63,15 @@ pub(super) const TABLE: &[Row] = &[
     ("a schedule has no secret; leave it out", "定时任务不使用密钥；请去掉"),
     ("a schedule has no address; only triggers have one", "定时任务没有地址；只有触发器才有"),
     (
-        "the secret of a trigger needs at least {} bytes; leave it out to get a new one",
+        "the secret of a trigger needs at least {} bytes; leave it out to get a generated one",
         "触发器的密钥至少需要 {0} 字节；留空则自动生成",
     ),
     (
-        "a trigger may have at most {} each of events, conditions and fields; remove some",
+        "a trigger can have at most {} each of events, conditions and fields; remove some",
         "触发器的事件、条件和字段各最多 {0} 个；请删减",
     ),
     (
-        "an event, pointer or value of a trigger may have at most {} bytes; shorten it",
+        "an event, pointer or value of a trigger can have at most {} bytes; shorten it",
         "触发器的事件、指针或值最多 {0} 字节；请缩短",
     ),
     (
@@ -76,15 +79,15 @@ pub(super) const TABLE: &[Row] = &[
         "{0} 不是 JSON 指针；请写成 /repository/full_name 的形式",
     ),
     (
-        "an automation that an agent makes cannot be a ! command, since no rule would check it; write what the agent is to do",
+        "an automation that an agent creates cannot be a ! command, because no rule would check the command; write what the agent is to do",
         "智能体新建的自动任务不能是 ! 命令，因为没有规则会检查它；请写明智能体要做什么",
     ),
     (
-        "there is already an automation {}; choose another name, or ask the user to change it",
+        "an automation named {} already exists; choose another name, or ask the user to change it",
         "自动任务 {0} 已存在；请换一个名称，或请用户修改",
     ),
     ("there is no automation {}", "没有自动任务 {0}"),
-    ("its last run time has passed; set a new time", "最后一次运行时间已过；请设置新的时间"),
+    ("the schedule's last run time has passed; set a new time", "最后一次运行时间已过；请设置新的时间"),
     (
         "a trigger can only run with a delivery; name an earlier run whose delivery is kept",
         "触发器只能用收到过的请求运行；请指定一次保留了请求的运行",
@@ -99,17 +102,20 @@ pub(super) const TABLE: &[Row] = &[
     ("another run is already waiting", "已有另一次运行在等待"),
     ("an earlier run had not ended", "前一次运行尚未结束"),
     (
-        "a user's automations run at most {} times in 24 hours; this run was one too many",
+        "a user's automations can run at most {} times in 24 hours; this run exceeded the limit",
         "每个用户的自动任务 24 小时内最多运行 {0} 次；本次运行已超出上限",
     ),
     ("its last {} runs failed", "最近 {0} 次运行都失败了"),
-    ("it was proposed for {}, who may no longer ask @{}", "它是为 {0} 提议的，而 {0} 已无权询问 @{1}"),
     (
-        "the automation {} is paused: {}; `sandbridge {} resume {}` resumes it",
+        "it was proposed for {}, who no longer has permission to ask @{}",
+        "它是为 {0} 提议的，而 {0} 已无权询问 @{1}",
+    ),
+    (
+        "the automation {} is paused: {}; resume it with `sandbridge {} resume {}`",
         "自动任务 {0} 已暂停：{1*}；用 `sandbridge {2} resume {3}` 恢复",
     ),
     ("the server was not running at that time", "当时服务器未运行"),
-    ("{}, nor at the {} times before", "{0*}，此前 {1} 次也是如此"),
+    ("{}, nor at the {} earlier times", "{0*}，此前 {1} 次也是如此"),
     ("its command ended with exit code {}", "命令以退出码 {0} 结束"),
     ("its answer failed", "回答失败"),
     ("its answer was cancelled", "回答已取消"),
@@ -118,30 +124,33 @@ pub(super) const TABLE: &[Row] = &[
     ("signaled", "被信号终止"),
     ("its message could not be posted", "消息未能发送"),
     (
-        "the server could not post the message; the server's log has the reason",
+        "the server could not post the message; see the server's log for the reason",
         "服务器未能发送消息；原因见服务器日志",
     ),
     // Refused deliveries.
     (
-        "its signature is wrong: the sender has another secret, or somebody else sent it",
+        "the signature is wrong: the sender uses another secret, or somebody else sent the delivery",
         "签名错误：发送方使用了不同的密钥，或请求来自他人",
     ),
     (
-        "its time differs from the server's by more than 5 minutes: it was sent again, or a clock is wrong",
+        "the delivery's time differs from the server's by more than 5 minutes: it was sent again, or a clock is wrong",
         "签名时间与服务器时间相差超过 5 分钟：可能是重放，或时钟有误",
     ),
-    ("it has no header {}", "缺少请求头 {0}"),
-    ("its header Authorization has no Bearer token", "请求头 Authorization 中没有 Bearer 令牌"),
+    ("the delivery has no header {}", "缺少请求头 {0}"),
     (
-        "it is not JSON; choose the content type application/json at the sender",
+        "the delivery's header Authorization contains no Bearer token",
+        "请求头 Authorization 中没有 Bearer 令牌",
+    ),
+    (
+        "the delivery is not JSON; set the sender's content type to application/json",
         "内容不是 JSON；请在发送方将内容类型设为 application/json",
     ),
     ("it is not UTF-8", "内容不是 UTF-8 编码"),
     ("it is larger than 1 MiB", "内容超过 1 MiB"),
-    ("its secret is lost; make a new address", "触发器的密钥已丢失；请生成新地址"),
+    ("the trigger's secret is lost; create a new address", "触发器的密钥已丢失；请生成新地址"),
     ("it arrived while the trigger was paused", "在触发器暂停期间收到"),
-    ("its event is {}", "事件为 {0}"),
-    ("it names no event", "请求未注明事件"),
+    ("the delivery's event is {}", "事件为 {0}"),
+    ("the delivery names no event", "请求未注明事件"),
     ("/{} is not {}", "/{0} 不是 {1}"),
     // Refusals of the store.
     ("automation", "自动任务"),
@@ -162,11 +171,11 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no trigger at this address", "此地址没有触发器"),
     ("deliveries that were refused", "被拒绝的请求"),
     (
-        "the delivery is not signed as this address requires; check the secret at the sender",
+        "the delivery is not signed as this address requires; check the secret that the sender uses",
         "请求的签名不符合此地址的要求；请检查发送方的密钥",
     ),
     (
-        "this version of the server does not know its kind of signature",
+        "this version of the server does not know the trigger's kind of signature",
         "此版本的服务器不支持该触发器的签名方式",
     ),
 ];

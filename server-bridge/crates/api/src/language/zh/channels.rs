@@ -6,7 +6,7 @@ use super::Row;
 pub(super) const TABLE: &[Row] = &[
     // What a person reads on a messenger.
     (
-        "You are linked as {}. What you write here goes to your own chat; /help shows what works.",
+        "You are linked as {}. What you write here goes to your own chat; /help lists the commands.",
         "已绑定用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
     ),
     (
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         "此对话不再属于原来的群组：{0} 已结束关联。",
     ),
     (
-        "this conversation does not belong to the group, or no longer does; look at the list again",
+        "this conversation is not bound to the group, or no longer is; reload the list",
         "此对话不属于或已不再属于该群组；请重新查看列表",
     ),
     (
@@ -153,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
         "通知只面向管理员，此命令只能在与机器人的私聊中使用。",
     ),
     (
-        "The server's notices are now sent to this conversation, and to no other one of yours. /notices off stops them.",
+        "The server's notices are now sent to this conversation and to none of your other conversations. Write /notices off to stop them.",
         "服务器通知现在会发到此对话，不再发到你的其他对话。发送 /notices off 可停止。",
     ),
     ("The server's notices are no longer sent to this conversation.", "服务器通知不再发到此对话。"),
@@ -233,15 +233,15 @@ pub(super) const TABLE: &[Row] = &[
         "the value {} was changed, so the secrets would be sent to another address; enter these again: {}",
         "配置项 {0} 已更改，密钥会被发送到另一个地址；请重新填写：{1}",
     ),
-    ("there is no messenger {}; choose one of {}", "没有平台 {0}；请从以下选择：{1}"),
+    ("there is no messenger {}; choose one of: {}", "没有平台 {0}；请从以下选择：{1}"),
     ("{} has no value {}; it has {}", "{0} 没有配置项 {1}；可用的有 {2}"),
     ("the value {} is too long or contains control characters", "配置项 {0} 过长，或含有控制字符"),
     ("{} needs the value {}", "{0} 需要配置项 {1}"),
     (
-        "the list of people can hold at most {} ids of the messenger, and none may be empty",
+        "the list of people can contain at most {} messenger ids, and none may be empty",
         "人员列表最多可填 {0} 个平台用户 ID，且每个 ID 都不能为空",
     ),
-    ("you have no channel {} of your own", "你自己没有渠道 {0}"),
+    ("you do not own a channel named {}", "你自己没有渠道 {0}"),
     ("you have no link {}", "你没有编号为 {0} 的绑定"),
     ("channel", "渠道"),
     ("the channel", "渠道"),
@@ -254,14 +254,14 @@ pub(super) const TABLE: &[Row] = &[
         "{} has the same name as a channel on another messenger; choose another name, or remove that channel first",
         "其他平台上已有同名的{0}；请换一个名称，或先移除已有的",
     ),
-    ("the connection failed; the server's log says why", "连接失败；原因见服务器日志"),
+    ("the connection failed; see the server's log for the reason", "连接失败；原因见服务器日志"),
     ("the user's account was removed", "该用户的账户已被移除"),
-    ("the message that it replaces was not sent", "它所替换的消息未能发送"),
+    ("the message that it was to replace was never sent", "它所替换的消息未能发送"),
     ("the message does not name a file on the homeserver", "消息没有指明主服务器上的文件"),
     // Messages that are not sent.
     ("the conversation no longer belongs to the group", "此对话已不再属于该群组"),
     (
-        "the user is no longer an administrator, or wants no notices here",
+        "the user is no longer an administrator, or has turned notices off in this conversation",
         "该用户已不再是管理员，或不需要在这里接收通知",
     ),
 ];

@@ -105,7 +105,7 @@ pub(super) const TABLE: &[Row] = &[
     ("none of its hooks are used: {}", "其中的钩子均未使用：{0*}"),
     ("a rule denies this: {}", "规则拒绝了此操作：{0*}"),
     ("a hook's agent can only read files", "钩子的智能体只能读取文件"),
-    ("a discussion has 2 to {} agents and 1 to {} rounds", "讨论须有 2 至 {0} 个智能体，进行 1 至 {1} 轮"),
+    ("a discussion needs 2 to {} agents and 1 to {} rounds", "讨论须有 2 至 {0} 个智能体，进行 1 至 {1} 轮"),
     (
         "You are already linked with another user. Remove that link first, then get a new code from the server.",
         "你已绑定另一个用户。请先移除该绑定，再从服务器获取新的绑定码。",
@@ -118,9 +118,9 @@ pub(super) const TABLE: &[Row] = &[
         "the messenger did not confirm whether it accepted the message, even after {} tries",
         "尝试 {0} 次后，平台仍未说明是否已接收此消息",
     ),
-    ("the person is no longer linked, or the group is off", "该用户已不再绑定，或本群已关闭回复"),
+    ("the person is no longer linked, or the group is turned off", "该用户已不再绑定，或本群已关闭回复"),
     ("the stored message cannot be read", "无法读取已保存的消息"),
-    ("this is not a message", "这不是消息"),
+    ("this row is not a message", "这不是消息"),
     ("the chat was deleted", "会话已被删除"),
     ("it is larger than {} MiB", "超过 {0} MiB"),
     // MCP servers and their programs.

@@ -125,7 +125,7 @@ fn a_gate_is_answered_only_by_keys_that_are_meant_for_it() {
     person.key(KeyCode::Enter);
     assert!(person.wanted().is_empty(), "it is sent once");
     // Another person answered first.
-    let failure = Failure::other("conflict", "the answer was not taken: bob answered it before");
+    let failure = Failure::other("conflict", "the answer was not accepted: bob answered it before");
     person.happens(Event::Done(gate(GateReply::Edit, Some("a draft\nof it!")), Err(failure)));
     assert!(person.sees().contains("bob answered it before"), "{}", person.sees());
     assert_eq!(person.wanted(), [LOAD]);

@@ -67,7 +67,7 @@ impl Chosen {
         }))
     }
 
-    /// The form in which an administrator writes it.
+    /// The choice in the form in which an administrator writes it.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::None => NONE.to_owned(),

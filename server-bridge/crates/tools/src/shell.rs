@@ -317,7 +317,8 @@ impl Watch {
                     return Err(error.into());
                 }
                 None => {
-                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
+                    let ending =
+                        Ending::refused("protocol", "the sandbox gave no answer; run the command again");
                     let _recorded = self.record.finish(work, &ending).await?;
                     return Err(Failure::Told("the command's end was not reported".to_owned()));
                 }

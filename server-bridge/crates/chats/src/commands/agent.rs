@@ -54,7 +54,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
         Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),
         None => {
             let full = format!(
-                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one is not answered: send it again later."
+                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one will not be answered; send it again later."
             );
             context.notice(&full).await
         }

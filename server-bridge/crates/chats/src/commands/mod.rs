@@ -146,7 +146,7 @@ impl Context<'_> {
         self.service.in_words_of(self.user.id, text)
     }
 
-    /// Answers with a notice that the message had no effect; `kind` is for programs.
+    /// Answers with a notice that the message had no effect; `kind` is the reason, for programs.
     pub(crate) async fn refusal(&self, kind: &'static str, text: &str) -> Result<Posted> {
         Ok(Posted { error: Some(kind), ..self.notice(text).await? })
     }

@@ -146,7 +146,7 @@ impl Run {
         ended
     }
 
-    /// Adds the facts about an end that only chats have.
+    /// Adds the explanations of an end that apply only to chats: the time limit, and the stop of the server.
     pub(super) fn explained(&self, mut ending: Ending) -> Ending {
         if ending.outcome.status == ExecStatus::TimedOut {
             ending.outcome.error = Some(format!(

@@ -55,7 +55,7 @@ async fn try_remove_oldest(sandbox: &Sandbox) -> Result<(), SandboxError> {
     }
     let mut dated = Vec::with_capacity(paths.len());
     for path in paths {
-        // An output that is already gone needs no removal.
+        // An output that no longer exists needs no removal.
         if let Some(metadata) = unless_gone(sandbox.stat(path.as_bytes()).await)? {
             dated.push((metadata.modified_ms, path));
         }

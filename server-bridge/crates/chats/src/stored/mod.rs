@@ -69,7 +69,7 @@ pub(crate) struct Stored {
     left_cards: Mutex<VecDeque<MessageId>>,
     /// The text that the turn's model is writing.
     words: Arc<Words>,
-    /// True once it is known that none of the turn's sub-agents is in the background: only the turn's own calls begin some.
+    /// True once it is known that none of the turn's sub-agents is in the background; this stays so until the turn's own calls begin one.
     has_none_in_background: AtomicBool,
 }
 

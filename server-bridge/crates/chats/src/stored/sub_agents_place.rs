@@ -18,10 +18,10 @@ use execs::sandbox_user;
 use tools::Ported;
 use tools::worktree::{Left, Made, Worktrees};
 
-/// The remark about a worktree that was removed.
+/// The note about a worktree that was removed.
 const REMOVED: &str = "(Its worktree had nothing that would be lost, and was removed with its branch.)";
 
-/// The remark about a worktree that could not be checked.
+/// The note about a worktree that could not be checked.
 fn not_looked_at(path: &str, error: &Failure) -> String {
     let path = visible::line(path);
     format!(
@@ -39,7 +39,7 @@ impl Stored {
         // Everyone who may ask an agent of a group may use its one machine.
         if let Some(agent) = store.agent_of_chat(&self.root).await.ported()? {
             return Err(Failure::Told(format!(
-                "an agent of a group works on its own machine only, and so do its sub-agents: on {}",
+                "an agent of a group and its sub-agents can work only on the agent's own machine, which is {}",
                 visible::line(&agent.runner)
             )));
         }

@@ -87,8 +87,8 @@ impl ChatService {
         self.subscription(user, name.as_str()).await
     }
 
-    /// Replaces a subscription. A key stays only with the address for which it was given: an intruder in a session cannot obtain a key by
-    /// naming a different address.
+    /// Replaces a subscription. A key stays only with the address for which it was given, so that an intruder who took over a session
+    /// cannot obtain a key by naming a different address.
     ///
     /// # Errors
     /// As for [`ChatService::add_subscription`], and [`crate::Error::UnknownModel`].
@@ -200,7 +200,9 @@ impl ChatService {
 
 fn own<'a>(known: &'a Known, name: &str) -> Result<&'a Subscription> {
     if name == SERVER {
-        return refuse("the server's own model is set up where the server is started");
+        return refuse(
+            "the server's own model can be changed only in the settings with which the server is started",
+        );
     }
     known.subscription(name)
 }
@@ -231,7 +233,7 @@ fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
         return refuse("the runner has the key; give none here");
     }
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return refuse("the key is empty or contains characters that no key has; paste it again");
+        return refuse("the key is empty or contains characters that a key cannot have; paste it again");
     }
     Ok(key)
 }

@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("This chat is in plan mode: nothing is changed", "此会话处于计划模式（plan）：不做任何更改"),
     (
-        "the server was restarted, and asks this again when it resumes the answer; answer it then",
+        "the server was restarted and will ask this again once it resumes its work; answer then",
         "服务器已重启，回答继续后会再次询问；请届时再回答",
     ),
     (
@@ -182,10 +182,10 @@ pub(super) const TABLE: &[Row] = &[
     ("its runner no longer knows it", "运行器已没有此命令的记录"),
     ("its runner has forgotten how it ended", "运行器已不再保留其结果"),
     (
-        "{} is not connected right now; the command continues there, and its output appears here once it is back",
+        "{} is not connected right now; the command continues there, and its output appears here once the connection is back",
         "{0} 当前未连接；命令仍在该机器上运行，重新连接后输出会在此继续",
     ),
-    ("the sandbox gave no answer; run it again", "沙箱没有响应；请重新运行"),
+    ("the sandbox gave no answer; run the command again", "沙箱没有响应；请重新运行"),
     ("the runner did not report how the command ended; run it again", "运行器没有报告命令的结果；请重新运行"),
     ("its runner did not reconnect", "运行器没有重新连接"),
     (

@@ -127,12 +127,12 @@ pub struct Words {
 }
 
 impl Words {
-    /// A ruling that denies the action; with the reason.
+    /// A ruling that denies the action for this reason.
     pub fn deny(why: impl Into<String>) -> Self {
         Self { denied: Some(why.into()), ..Self::default() }
     }
 
-    /// A ruling that asks the user; with the reason.
+    /// A ruling that asks the user for this reason.
     pub fn ask(why: impl Into<String>) -> Self {
         Self { asks: Some(why.into()), ..Self::default() }
     }

@@ -40,7 +40,7 @@ pub struct LastAnswer<'a> {
 #[derive(Debug)]
 pub struct Conversation {
     request: Request,
-    /// The part of the request that is already serialised, so that each request only costs what is new in it.
+    /// The part of the request that is already serialised, so that for each request only the new part has to be serialised.
     draft: Draft,
     window_tokens: usize,
     items: Vec<Item>,

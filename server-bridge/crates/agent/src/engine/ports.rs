@@ -224,9 +224,9 @@ pub enum CallState<'a> {
     Runs,
     /// The call is running; this is the state of its sub-agent.
     Delegates(&'a SubAgentState),
-    /// The permission was asked for with this card, and the call ran elsewhere.
+    /// This card asked for the permission, and the call ran with another card.
     Settled(CallStatus),
-    /// The call has ended. The duration is in milliseconds, if it ran.
+    /// The call has ended; with its duration in milliseconds if it ran.
     Ended(CallStatus, &'a Outcome, Option<u64>),
 }
 
@@ -265,7 +265,7 @@ pub trait Permissions: Send + Sync {
     /// afterwards, so it is asked about again.
     fn files_change(&self) -> Asked<'_, ()>;
 
-    /// Asks the user with a message that shows the question only once this waits for the answer, so that no answer can arrive too early.
+    /// Asks the user. The message shows the question only once the wait for the answer has begun, so that no answer can arrive too early.
     fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking>;
 
     /// True if the user asked for the conversation to be compressed. Reading this resets the request.

@@ -161,7 +161,7 @@ impl ToolContext<'_> {
     pub fn agent(&self) -> Result<AgentTurn<'_>, Failure> {
         match self.caller {
             ToolCaller::Agent(turn) => Ok(turn),
-            ToolCaller::Program(_) => Err(Failure::Told("this works in a chat only".to_owned())),
+            ToolCaller::Program(_) => Err(Failure::Told("this tool works only in a chat".to_owned())),
         }
     }
 

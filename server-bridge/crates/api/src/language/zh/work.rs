@@ -120,9 +120,9 @@ pub(super) const TABLE: &[Row] = &[
         "回答期间服务器已停止；已完成的操作会保留，停止前 5 秒之内的文字可能缺失。发送任意消息即可继续。",
     ),
     ("the server could not store the conversation; its log says why", "服务器无法保存对话；原因见服务器日志"),
-    ("it was ended elsewhere", "已在别处结束"),
+    ("the turn was ended elsewhere", "已在别处结束"),
     (
-        "it stopped after {} rounds; send any message to let it continue",
+        "the model stopped after {} rounds; send any message to let it continue",
         "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the conversation fills the model's window", "对话已占满模型的上下文窗口"),
     (
-        "this server's context mode is {}, so it is not compressed automatically",
+        "this server's context mode is {}, so the conversation is not compressed automatically",
         "本服务器的上下文模式为 {0}，因此不会自动压缩",
     ),
     (

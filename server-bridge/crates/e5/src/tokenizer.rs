@@ -14,7 +14,7 @@ pub const END: u32 = 2;
 /// The id of a character that no piece contains.
 pub const UNKNOWN: u32 = 3;
 
-/// Stands for a space.
+/// The character that replaces a space.
 const SPACE_MARK: char = '\u{2581}';
 
 /// The difference in score between a character that no piece contains and the worst piece, as in SentencePiece.

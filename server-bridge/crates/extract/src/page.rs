@@ -70,9 +70,9 @@ pub(crate) enum Frame {
     Done {
         /// The number of its pages, including those without text.
         pages: u32,
-        /// Pages whose text was cut at the limit.
+        /// The number of pages whose text was cut off at the limit.
         cut_pages: u32,
-        /// Pages that could not be read.
+        /// The number of pages that could not be read.
         broken_pages: u32,
     },
     /// The document could not be read.
@@ -147,7 +147,7 @@ impl<'a> Pages<'a> {
         self.put(Frame::Page(Page { number: self.number, title, text }))
     }
 
-    /// Counts a page of such a document that could not be read.
+    /// Counts a page that could not be read, of a document that has its own pages.
     pub(crate) fn broken_page(&mut self) -> Result<(), Stop> {
         self.broken_pages += 1;
         self.page("")

@@ -102,7 +102,7 @@ pub fn find<'a>(question: &str, near: &[i64], items: &[&'a MemoryItem]) -> Vec<R
         .collect()
 }
 
-/// Ranks texts again so that each part of a message finds its own: a word counts half as much for each better text that has it.
+/// Ranks texts again so that each part of a message finds the texts for it: a word counts half as much for each better text that has it.
 /// Otherwise, for a message with two questions, all texts about the first would come before the first text about the second.
 fn spread(mut ranked: Vec<Ranked>) -> Vec<Ranked> {
     let rest = ranked.split_off(ranked.len().min(SPREAD_ITEMS));

@@ -50,14 +50,14 @@ pub enum Written {
     Kept(MemoryItem),
     /// An existing item got the new text.
     Updated(MemoryItem),
-    /// Nothing was added: this item already says the same.
+    /// Nothing was added: this item already says the same thing.
     Known(MemoryItem),
     /// The memory waits until the user accepts it.
     Proposed(MemoryItem),
 }
 
 impl Written {
-    /// The item that was written, or that already says the same.
+    /// The item that was written, or that already says the same thing.
     #[must_use]
     pub fn item(&self) -> &MemoryItem {
         match self {
@@ -66,9 +66,9 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item says the same, none is added; if an item
-/// has the same name, it gets the text. The items that the text makes untrue are superseded, in the case of a proposal once it is
-/// accepted.
+/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item already says the same thing, none is
+/// added; if an item has the same name, it gets the text. The items that the text makes untrue are superseded, in the case of a proposal
+/// once it is accepted.
 ///
 /// # Errors
 /// As for [`Store::add_memory`], [`Store::change_memory`] and [`Store::supersede_memories`]; [`store::Error::Invalid`] for a core block
@@ -163,7 +163,8 @@ fn check_replaced(items: &[MemoryItem], wanted: &Write<'_>) -> store::Result<()>
     if wanted.kind == MemoryKind::Core && !wanted.supersedes.is_empty() {
         return invalid(
             "core block",
-            "cannot replace memories; change its text, and forget those".to_owned(),
+            "cannot replace memories; change the block's text, and forget those memories separately"
+                .to_owned(),
         );
     }
     for id in wanted.supersedes {

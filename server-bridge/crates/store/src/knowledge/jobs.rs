@@ -436,7 +436,7 @@ async fn used_bytes(transaction: &mut Transaction, user: UserId) -> Result<i64> 
 fn check_bytes(used: i64) -> Result<()> {
     if used > DOCUMENT_BYTES_PER_USER {
         let rule = format!(
-            "is refused: your documents may have at most {} GiB together; delete some first",
+            "is refused: your documents can have at most {} GiB together; delete some first",
             DOCUMENT_BYTES_PER_USER >> 30
         );
         return Err(Error::Invalid { what: "upload", rule });

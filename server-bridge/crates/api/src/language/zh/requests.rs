@@ -154,7 +154,7 @@ pub(super) const TABLE: &[Row] = &[
         "此内容保存在服务器的对象存储中，目前无法获取；管理员可在服务器日志中查看原因",
     ),
     (
-        "cannot replace memories; change its text, and forget those",
+        "cannot replace memories; change the block's text, and forget those memories separately",
         "不能取代记忆；请修改其文本，并忘记那些记忆",
     ),
     (

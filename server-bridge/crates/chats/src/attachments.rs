@@ -64,7 +64,7 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// Reads a whole file of the place where the chat's work is done; audited.
+    /// Reads a whole file from the place where the chat's work is done; audited.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that was deleted or belongs to another user; [`Error::Refused`] if there is no place, for a file
@@ -196,7 +196,7 @@ async fn receive<E: Display>(
     Ok((writer.finish().await.map_err(refused)?, is_image(&beginning)))
 }
 
-/// Hides attachments from version control with an ignore file, which also hides long outputs.
+/// Hides attachments from version control with an ignore file, which also hides the kept output of commands.
 async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
         return Ok(());

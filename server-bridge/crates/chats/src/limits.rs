@@ -15,28 +15,27 @@ pub const RECOVER_TIMEOUT_S: u64 = 600;
 pub const RECOVER_RETRY_MS: u64 = 1_000;
 /// How long a command from an earlier run waits for its runner before its message states the reason, in milliseconds: most runners reconnect sooner.
 pub const RECOVER_NOTE_MS: u64 = 3_000;
-/// How long there must be no output, in milliseconds, before an output that is read again from its beginning counts as having caught up
-/// with the command.
+/// How long no output must arrive, in milliseconds, before output that is read again from its beginning counts as having caught up with the command.
 pub const CATCH_UP_QUIET_MS: u64 = 300;
-/// Limit on the time for which an output that is read again is not shown live, in milliseconds.
+/// Limit on the time for which output that is read again is not shown live, in milliseconds.
 pub const CATCH_UP_MAX_MS: u64 = 5_000;
-/// The longest output that a message shows whole, in characters; of longer outputs, it shows the beginning and the end.
+/// Limit on a command's output that a message shows in full, in characters; of longer output, the message shows the beginning and the end.
 pub const OUTPUT_WHOLE_MAX_CHARS: usize = 4_000;
-/// How much of the beginning of a long output is shown, in characters.
+/// How much of the beginning of long output is shown, in characters.
 pub const OUTPUT_HEAD_CHARS: usize = 2_000;
-/// How much of the end of a long output is shown, in characters.
+/// How much of the end of long output is shown, in characters.
 pub const OUTPUT_TAIL_CHARS: usize = OUTPUT_WHOLE_MAX_CHARS - OUTPUT_HEAD_CHARS;
-/// The folder of the workspace where long outputs are kept whole.
+/// The folder of the workspace where long output is kept in full, in one file per command.
 pub const OUTPUT_DIRECTORY: &str = ".sandbridge/output";
-/// The file that hides the folder of long outputs from version control.
+/// The file that hides the folder of kept output from version control.
 pub const OUTPUT_IGNORE_PATH: &str = ".sandbridge/.gitignore";
-/// Limit on the number of long outputs that a workspace keeps; older ones are removed when a new one is written.
+/// Limit on the number of files of kept output in a workspace; older files are removed when a new one is written.
 pub const OUTPUTS_KEPT: usize = 100;
-/// Limit on the number of a workspace's long outputs that are considered when old ones are removed.
+/// Limit on the number of a workspace's files of kept output that are considered when old ones are removed.
 pub const OUTPUT_LISTING_MAX_FILES: usize = 1_000;
-/// Limit on the time for removing old outputs after the command's end, in seconds.
+/// Limit on the time for removing old files of kept output after a command's end, in seconds.
 pub const OUTPUT_TIDY_TIMEOUT_S: u64 = 30;
-/// The mode of a file with a long output: accessible only to its owner.
+/// The mode of a file of kept output: accessible only to its owner.
 pub const OUTPUT_FILE_MODE: u32 = 0o600;
 /// How much of a command is repeated in its message's document, in bytes; the user's own message contains all of it.
 pub const DOCUMENT_COMMAND_MAX_BYTES: usize = 4_096;

@@ -151,7 +151,7 @@ fn is_task(record: &Exec) -> bool {
     record.kind == ExecKind::Tool && record.detached
 }
 
-/// How long a terminal goes on without a client.
+/// How long a terminal continues without a client.
 fn linger(record: &Exec) -> Option<Duration> {
     record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()))
 }

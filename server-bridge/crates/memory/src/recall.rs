@@ -82,8 +82,8 @@ pub fn is_about_past(question: &str, now_ms: i64) -> bool {
     has_any(question, PAST) || search::tokens::terms(question).iter().any(|term| is_past(&term.word))
 }
 
-/// The items that contain words of the question or are close to it in meaning, the best first. `near` lists the ids of the latter, the
-/// nearest first. The caller has left out the items that the reader may not see.
+/// The items that contain words of the question or are close to it in meaning, the best first. `near` lists the ids of the items that are
+/// close in meaning, the nearest first. The caller has left out the items that the reader may not see.
 #[must_use]
 pub fn find<'a>(question: &str, near: &[i64], items: &[&'a MemoryItem]) -> Vec<Recalled<'a>> {
     let texts: Vec<String> = items.iter().map(|item| format!("{} {}", item.name, item.text)).collect();

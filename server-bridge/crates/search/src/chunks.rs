@@ -133,8 +133,9 @@ struct Splitter<'a> {
     /// The largest passage, in quarters of tokens.
     limit: usize,
     chunks: Vec<Chunk>,
-    /// The start of the current passage, and its size so far in quarters of a token.
+    /// The start of the current passage, as an offset in the text.
     start: usize,
+    /// The size of the current passage so far, in quarters of a token.
     size: usize,
     /// The possible cuts in the current passage, in order.
     cuts: Vec<Cut>,

@@ -84,7 +84,7 @@ struct TasksView {
     tasks: Vec<TaskView>,
 }
 
-/// The part of an output to read.
+/// The part of a task's output to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {

@@ -117,7 +117,7 @@ fn glob(text: &str) -> String {
     format!("{}{rows}\n… the first ones:\n{}", counted(folders.len(), "folders"), beginning(text))
 }
 
-/// The beginning and the end of an output, and the lines between them that mention errors.
+/// The beginning and the end of a command's output, and the lines between them that mention errors.
 fn shell(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= 2 * OFFLOAD_SHOWN_LINES {

@@ -53,7 +53,7 @@ pub struct Ports {
     pub background: Arc<dyn BackgroundAgents>,
     /// The roles that sub-agents can have.
     pub library: Library,
-    /// Translates a text of the server into the language of the people who see the turn.
+    /// Translates one of the server's texts into the language of the people who see the turn.
     pub say: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
@@ -291,7 +291,7 @@ pub trait ModelPool: Send + Sync {
 
 /// The machine on which the work is done, chosen when the turn first needs it.
 pub trait Workplace: Send + Sync {
-    /// A fresh handle of the machine.
+    /// A fresh handle to the machine.
     ///
     /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;

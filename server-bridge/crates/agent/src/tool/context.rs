@@ -10,7 +10,7 @@ use super::{Bound, CallKey, Failure, Outcome, Question};
 
 /// The engine's services for a running call.
 pub trait Host: Send + Sync {
-    /// A fresh handle of the machine that the turn works on.
+    /// A fresh handle to the machine that the turn works on.
     ///
     /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
@@ -148,7 +148,7 @@ pub struct DelegationRequest<'a> {
 }
 
 impl ToolContext<'_> {
-    /// A fresh handle of the machine.
+    /// A fresh handle to the machine.
     ///
     /// Fails as [`Host::sandbox`] does.
     pub async fn sandbox(&self) -> Result<Sandbox, Failure> {

@@ -141,7 +141,7 @@ impl Context<'_> {
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
-    /// Translates a text of the server into the user's language.
+    /// Translates one of the server's texts into the user's language.
     pub(crate) fn in_words(&self, text: &str) -> String {
         self.service.in_words_of(self.user.id, text)
     }

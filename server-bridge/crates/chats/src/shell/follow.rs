@@ -14,7 +14,7 @@ use crate::limits::{CATCH_UP_MAX_MS, CATCH_UP_QUIET_MS, SNAPSHOT_INTERVAL_MS};
 use crate::{Channel, ChatEvent};
 use execs::Ending;
 
-/// Decides when an output that is read again from its beginning has caught up with the command: when no output has arrived for a moment,
+/// Decides when output that is read again from its beginning has caught up with the command: when no output has arrived for a moment,
 /// or after a limited time. Output that was shown before is not sent again, so that no client shows it twice.
 #[derive(Default)]
 struct CatchUp {

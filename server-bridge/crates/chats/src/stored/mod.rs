@@ -56,8 +56,9 @@ pub(crate) struct Stored {
     user: User,
     chat: ChatId,
     turn: TurnId,
-    /// The chat that the user talks in, and its turn: different from `chat` and `turn` only in a sub-agent's turn.
+    /// The chat that the user talks in; it differs from `chat` only in a sub-agent's turn.
     root: ChatId,
+    /// The turn of that chat; it differs from `turn` only in a sub-agent's turn.
     root_turn: TurnId,
     /// The route to the place of work, fixed when it is first needed.
     route_request: OnceCell<RouteRequest>,

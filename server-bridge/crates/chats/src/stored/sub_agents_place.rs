@@ -102,7 +102,7 @@ impl Stored {
         Ok(Arc::new(OnceCell::new_with(Some(Arc::new(rules)))))
     }
 
-    /// Opens a handle of a sub-agent's machine. After a restart of the server, a resumed sub-agent waits for a machine that is offline,
+    /// Opens a handle to a sub-agent's machine. After a restart of the server, a resumed sub-agent waits for a machine that is offline,
     /// because a runner needs a moment to reconnect. While it waits, the turn gives up its place to other answers of the user.
     async fn reach(&self, task: &SubAgentTask<'_>, route: &RouteRequest) -> Result<Sandbox, Failure> {
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);

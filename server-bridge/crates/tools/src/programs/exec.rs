@@ -48,7 +48,7 @@ struct Report {
     cancelled: bool,
     /// Whether confinement denied the command something, as far as that can be detected.
     sandbox_denied: bool,
-    /// Standard output and error in the order they arrived; of a long output, the beginning and the end.
+    /// Standard output and error in the order they arrived; of long output, the beginning and the end.
     output: String,
     /// The number of bytes that are not in `output`.
     left_out_bytes: u64,
@@ -61,7 +61,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "exec";
     const DESCRIPTION: &'static str = "Runs a command on a runner, waits until it ends and returns its output (standard output and \
-error together) and exit code; a result other than exit code 0 is marked as an error. Of a long output, the beginning and the end \
+error together) and exit code; a result other than exit code 0 is marked as an error. Of long output, the beginning and the end \
 are shown; task_read has the rest for 10 minutes. The command is ended after timeout_s, and when the call is cancelled. Use task_start for \
 what takes longer, and read_file, write_file, glob and grep instead of cat, tee, find and grep.";
     const RULES: Rules = Rules::of(Access::Run).sees_cancel().for_programs();

@@ -42,8 +42,9 @@ pub(super) struct Begun {
     is_in_doubt: bool,
     /// The sub-agent that was called for this call before a restart.
     called: Option<Box<CalledAgent>>,
-    /// The tool's name and the call's subject, in the form that people see.
+    /// The tool's name, in the form that people see.
     name: String,
+    /// The call's subject, in the form that people see.
     hint: String,
     understood: Result<Understood, String>,
     place: Option<String>,

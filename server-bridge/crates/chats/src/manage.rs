@@ -118,7 +118,7 @@ impl ChatService {
     pub async fn rename(&self, user: &User, chat: &ChatId, title: &str) -> Result<Chat> {
         let title = title.trim();
         if title.is_empty() {
-            return Err(Error::refused("invalid", "the title is empty; give one"));
+            return Err(Error::refused("invalid", "the title is empty; enter a title"));
         }
         let chat = self.0.store.rename_chat(user.id, chat, title).await?;
         self.0.tell(user.id, ChatEvent::Chat(chat.clone()));

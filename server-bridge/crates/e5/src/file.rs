@@ -116,7 +116,7 @@ fn replacements(mut table: &[u8], count: u32) -> Option<HashMap<char, Box<str>>>
 fn directory(input: &mut impl Read) -> Result<HashMap<String, Place>, Error> {
     let [count] = numbers(input)?;
     if count as usize > TENSORS {
-        return Err(Error::Damaged("too many tensors"));
+        return Err(Error::Damaged("there are too many tensors"));
     }
     let mut places = HashMap::new();
     for _ in 0..count {

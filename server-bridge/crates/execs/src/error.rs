@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No exec of the user has this id.
-    #[error("no command has the id {0}; `sandbridge ps` lists yours")]
+    #[error("no command has the id {0}; `sandbridge ps` lists your commands")]
     UnknownExec(String),
     /// No background task of the user has this id.
     #[error("no background task has the id {0}")]

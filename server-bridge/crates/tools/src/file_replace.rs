@@ -205,10 +205,10 @@ fn not_found(arguments: &Arguments, content: &str) -> String {
         return "old_string is not within these lines".to_owned();
     }
     if !regex && squeezed(content).contains(&squeezed(old_string)) {
-        return "old_string is there with different white space; Read the file and copy it exactly"
+        return "old_string is in the file with different white space; Read the file and copy it exactly"
             .to_owned();
     }
-    "old_string is not there; Read the file again".to_owned()
+    "old_string is not in the file; Read the file again".to_owned()
 }
 
 #[cfg(test)]

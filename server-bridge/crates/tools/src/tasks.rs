@@ -284,7 +284,8 @@ fn check_terminal(program: Program<'_>, task: &Exec) -> Result<(), Failure> {
     if task.linger_ms.is_none() || program.is_trusted {
         return Ok(());
     }
-    let text = "a terminal is only for its user; log in, or use a key with the scope `full`".to_owned();
+    let text =
+        "a terminal can be used only by its user; log in, or use a key with the scope `full`".to_owned();
     Err(Failure::Refused { kind: "forbidden", text })
 }
 

@@ -178,7 +178,7 @@ const TABLE: &[Row] = &[
         "本服务器未开放此功能；请用 `sandbridge use 名称` 选择运行器",
     ),
     (
-        "no command has the id {}; `sandbridge ps` lists yours",
+        "no command has the id {}; `sandbridge ps` lists your commands",
         "没有 ID 为 {0} 的命令；`sandbridge ps` 会列出你的命令",
     ),
     ("no background task has the id {}", "没有 ID 为 {0} 的后台任务"),
@@ -224,7 +224,7 @@ const TABLE: &[Row] = &[
     ),
     ("stop what is running in this chat", "停止此会话中正在运行的命令和回答"),
     ("list this chat's background commands and sub-agents", "列出此会话的后台命令和后台子智能体"),
-    ("end one of them, with everything it started", "结束其中一项及其启动的所有进程"),
+    ("end one of these tasks, with everything it started", "结束其中一项及其启动的所有进程"),
     (
         "take back your last message and its answer, and restore the files it changed",
         "撤回你的上一条消息及其回答，并恢复被更改的文件",
@@ -323,7 +323,10 @@ const TABLE: &[Row] = &[
     ),
     ("Write /tasks, or /tasks kill ID.", "请输入 /tasks，或 /tasks kill ID。"),
     ("This chat has no tasks.", "此会话没有后台任务。"),
-    ("This chat has no task {}; /tasks lists those it has.", "此会话没有任务 {0}；/tasks 会列出现有任务。"),
+    (
+        "This chat has no task {}; /tasks lists this chat's tasks.",
+        "此会话没有任务 {0}；/tasks 会列出现有任务。",
+    ),
     ("Task {} has ended.", "任务 {0} 已结束。"),
     ("Task {} was not ended: {}", "任务 {0} 未能结束：{1}"),
     ("Task {} was asked to stop, but has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),

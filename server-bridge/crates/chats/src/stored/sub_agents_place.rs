@@ -59,7 +59,7 @@ impl Stored {
         match self.service.router.check(&sandbox_user(&self.user), &route) {
             Ok(_) => Ok(Some(name.to_owned())),
             Err(error) => Err(Failure::Told(format!(
-                "{error}; the sub-agent was not started, and does not work on another machine instead"
+                "{error}; the sub-agent was not started, and no other machine is used instead"
             ))),
         }
     }

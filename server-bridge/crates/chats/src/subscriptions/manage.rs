@@ -191,7 +191,9 @@ impl ChatService {
         if let Some(runner) = &subscription.runner {
             let registered = self.0.store.runners(user.id).await?;
             if !registered.iter().any(|known| known.name == *runner) {
-                return refuse("you have no runner of that name; see `sandbridge runner list`");
+                return refuse(
+                    "you have no runner with that name; `sandbridge runner list` lists your runners",
+                );
             }
         }
         Ok(())
@@ -230,7 +232,7 @@ pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> R
 fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
     let key = key.trim();
     if subscription.runner.is_some() {
-        return refuse("the runner has the key; give none here");
+        return refuse("the runner has the key; do not give one here");
     }
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
         return refuse("the key is empty or contains characters that a key cannot have; paste it again");

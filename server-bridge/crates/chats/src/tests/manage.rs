@@ -29,7 +29,7 @@ async fn beginning_naming_and_deleting_a_chat_are_events() {
     assert_eq!(named.title, "a title");
     assert_eq!(bench.next_event().await, ChatEvent::Chat(named));
     let empty = service.rename(&user, &chat.id, " \n").await.unwrap_err();
-    assert_eq!((empty.kind(), empty.message()), ("invalid", "the title is empty; give one".to_owned()));
+    assert_eq!((empty.kind(), empty.message()), ("invalid", "the title is empty; enter a title".to_owned()));
     service.delete(&user, &chat.id).await.unwrap();
     assert_eq!(bench.next_event().await, ChatEvent::Removed(chat.id.clone()));
     assert_eq!(service.rename(&user, &chat.id, "late").await.unwrap_err().kind(), "not_found");

@@ -146,7 +146,7 @@ pub(in crate::engine) async fn call(
     let end = match sub_agents.run(task).await {
         Ok(end) => end,
         Err(Failure::Port(PortError::Gone(_))) => {
-            return Err(Failure::Told("its conversation was deleted in the meantime".to_owned()));
+            return Err(Failure::Told("the sub-agent's conversation was deleted in the meantime".to_owned()));
         }
         Err(error) => return Err(error),
     };

@@ -13,7 +13,7 @@ pub(super) const TABLE: &[Row] = &[
     ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),
     ("write to a sub-agent; its answer appears here", "给子智能体发消息；回答会显示在此会话中"),
     (
-        "No sub-agent of this chat has that name; /agent lists those that you can write to.",
+        "No sub-agent of this chat has that name; /agent lists the sub-agents that you can write to.",
         "此会话没有叫这个名称的子智能体；/agent 会列出可以对话的子智能体。",
     ),
     (
@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("making and removing worktrees on {}, in this chat", "此会话中，在 {0} 上创建和删除工作树"),
     ("worktrees for sub-agents on {}, in this chat", "此会话中，在 {0} 上为子智能体创建工作树"),
-    ("the title is empty; give one", "标题为空；请输入标题"),
+    ("the title is empty; enter a title", "标题为空；请输入标题"),
     (
         "{} messages are already waiting for an answer in this chat; send this one again when one is answered",
         "此会话已有 {0} 条消息在等待回答；请在其中一条得到回答后重新发送",

@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Row] = &[
         "服务器自带的模型在启动服务器时设置",
     ),
     ("the address has changed, so give the key again", "地址已更改；请重新输入密钥"),
-    ("the runner has the key; give none here", "密钥在运行器上；请勿在此输入"),
+    ("the runner has the key; do not give one here", "密钥在运行器上；请勿在此输入"),
     (
         "the key is empty or contains characters that a key cannot have; paste it again",
         "密钥为空或包含无效字符；请重新粘贴",

@@ -180,7 +180,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} did not come back within {} min", "{0} 在 {1} 分钟内没有重新连接"),
     ("no reason was given", "没有给出原因"),
     ("its runner no longer knows it", "运行器已没有此命令的记录"),
-    ("its runner has forgotten how it ended", "运行器已不再保留其结果"),
+    ("its runner no longer has its result", "运行器已不再保留其结果"),
     (
         "{} is not connected right now; the command continues there, and its output appears here once the connection is back",
         "{0} 当前未连接；命令仍在该机器上运行，重新连接后输出会在此继续",
@@ -197,7 +197,7 @@ pub(super) const TABLE: &[Row] = &[
     ("your session has ended; the command was cancelled", "登录已过期；命令已取消"),
     ("the server is stopping; the command was cancelled", "服务器正在停止；命令已取消"),
     (
-        "a terminal is only for its user; log in, or use a key with the scope `full`",
+        "a terminal can be used only by its user; log in, or use a key with the scope `full`",
         "终端仅供其所属用户使用；请登录，或使用权限为 `full` 的密钥",
     ),
     ("the command has ended and reads no more input", "命令已结束，不再读取输入"),
@@ -320,7 +320,7 @@ pub(super) const TABLE: &[Row] = &[
         "你没有运行器 {0}；请查看 `sandbridge runner list`，或用 `sandbridge runner add` 添加",
     ),
     (
-        "you have no runner of that name; see `sandbridge runner list`",
+        "you have no runner with that name; `sandbridge runner list` lists your runners",
         "没有这个名称的运行器；请查看 `sandbridge runner list`",
     ),
     (

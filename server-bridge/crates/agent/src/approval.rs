@@ -125,7 +125,7 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
         // In plan mode, commands run with a profile that can change nothing.
         (Mode::Plan, Run) => Verdict::Allowed,
         (Mode::Plan, Edit | End | Download | Settings | Remember | External) => Verdict::Denied,
-        // These are asked about in every mode.
+        // Calls with these kinds of access are asked about in every mode.
         (_, Privileged | Settings) => Verdict::Asks,
         (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
         (Mode::Plan, Web) => Verdict::Asks,

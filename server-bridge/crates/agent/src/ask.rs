@@ -1,4 +1,4 @@
-//! Questions to people: one form for all that an agent, a tool or a chain of agents asks. Each is answered once, from any surface.
+//! Questions to people: one form for everything that an agent, a tool or a chain of agents asks. Each is answered once, from any surface.
 //!
 //! ```text
 //!   Permissions::ask ─▶ on record ─▶ shown ─▶ answered once ─▶ on record, with its audit entry ─▶ Asking::reply

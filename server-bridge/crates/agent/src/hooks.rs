@@ -92,12 +92,12 @@ pub enum Place<'a> {
     },
     /// A summary is about to replace part of the conversation. If denied, everything stays as it is.
     Compresses {
-        /// True if the user asked for it.
+        /// True if the user asked for the compression.
         is_asked: bool,
     },
     /// A summary has replaced part of the conversation. Hooks can only watch this.
     Compressed {
-        /// True if the user asked for it.
+        /// True if the user asked for the compression.
         is_asked: bool,
         /// The text of the summary.
         summary: &'a str,

@@ -9,7 +9,7 @@ pub const LIVE_EVENT_COST_BYTES: usize = 256;
 /// Limit on the live output that one command may send in a burst, in bytes.
 pub const LIVE_BURST_BYTES: usize = 1024 * 1024;
 /// The sustained rate of one command's live output, in bytes per millisecond (320 KB/s). The rest is skipped with a note, because no one
-/// can read that fast, and the finished message leads to all of it.
+/// can read that fast; the finished message shows all of it, or names the file that contains it.
 pub const LIVE_RATE_BYTES_PER_MS: usize = 320;
 /// Limit on the number of answers that a model may give in one turn.
 pub const TURN_ITERATIONS: usize = 100;

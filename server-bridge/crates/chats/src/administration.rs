@@ -11,7 +11,7 @@ use crate::limits::TURNS_AT_ONCE_MAX;
 use crate::server_settings::{BASE_PROMPT, CONTEXT_MODE, EMBEDDER, TURNS_AT_ONCE, Values};
 use crate::{ChatEvent, Error, Result};
 
-/// The name of such a change in the audit trail.
+/// The name of a change of server settings in the audit trail.
 const AUDITED: &str = "server.settings";
 /// The audit trail's value for a setting that was reset.
 const TAKEN_BACK: &str = "default";

@@ -20,7 +20,7 @@ pub enum Error {
     /// The server is stopping, so it starts nothing new.
     #[error("the server is stopping; run the command again in a moment")]
     Stopping,
-    /// No place was found to run it.
+    /// No place was found to run the exec.
     #[error(transparent)]
     Route(#[from] RouteError),
     /// The sandbox refused the request or failed.

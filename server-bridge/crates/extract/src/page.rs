@@ -50,11 +50,11 @@ impl Kind {
 /// A page of a document: a page of a PDF, otherwise about 12 KiB of text, cut between lines, or part of a sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Its number, from 1.
+    /// The page's number, from 1.
     pub number: u32,
-    /// The name of its sheet; empty for other documents.
+    /// The name of the page's sheet; empty for documents other than workbooks.
     pub title: String,
-    /// Its text: lines without control characters other than tab and line feed.
+    /// The page's text: lines without control characters other than tab and line feed.
     pub text: String,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Frame {
     Page(Page),
     /// The document was read to its end.
     Done {
-        /// The number of its pages, including those without text.
+        /// The number of the document's pages, including those without text.
         pages: u32,
         /// The number of pages whose text was cut off at the limit.
         cut_pages: u32,

@@ -40,7 +40,7 @@ impl Default for Extractor {
 /// The counts of a document that was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// The number of its pages, including those without text.
+    /// The number of the document's pages, including those without text.
     pub pages: u32,
     /// The number of pages whose text was cut off at the limit.
     pub cut_pages: u32,

@@ -23,12 +23,12 @@ pub(crate) struct Content {
     pub(crate) size_bytes: i64,
     /// The time of the last change, in Unix milliseconds; 0 for an upload.
     pub(crate) modified_ms: i64,
-    /// The memory that is reserved for it.
+    /// The memory that is reserved for the content.
     _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Knowledge {
-    /// Does the job of a document. Failures of the document are recorded with it; only the store's errors are returned.
+    /// Carries out the job of a document. Failures of the document are recorded with it; only the store's errors are returned.
     pub(crate) async fn index(&self, job: &IndexJob) -> store::Result<()> {
         let mut content = if job.place.is_empty() {
             self.uploaded(job).await?

@@ -15,7 +15,7 @@ use crate::recall::counts;
 
 /// A text that shares words with the new one.
 struct Sharing {
-    /// Its index in the list.
+    /// The text's index in the list.
     at: usize,
     /// The groups of words that it shares, as bits.
     groups: u64,

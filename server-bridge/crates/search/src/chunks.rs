@@ -33,7 +33,7 @@ pub struct Limits {
 /// One passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its bytes in the text; never empty, and without white space at its ends.
+    /// The passage's bytes in the text; never empty, and without white space at its ends.
     pub span: Range<usize>,
     /// The headings that apply to the whole passage, the outermost first, including one with which it begins.
     pub headings: Vec<String>,

@@ -13,7 +13,7 @@ impl Address {
         self.0.as_str()
     }
 
-    /// Its origin: scheme, host and port.
+    /// The address's origin: scheme, host and port.
     pub(super) fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
     }

@@ -370,7 +370,7 @@ async fn insist(kill: impl Future<Output = ()>) {
         kill.await;
         std::future::pending().await
     };
-    // This ends only by the timeout.
+    // The wait ends only with the timeout.
     let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
 }
 

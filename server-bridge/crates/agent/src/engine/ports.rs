@@ -187,7 +187,7 @@ pub struct ReplyState<'a> {
     pub error: Option<&'a str>,
     /// The cost of the turn, once it has ended.
     pub cost: Option<TurnCost>,
-    /// True if it is queued because other answers are ahead of it.
+    /// True if the answer is queued because other answers are ahead of it.
     pub waits: bool,
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Run {
 pub(crate) enum Begin {
     /// The command is sent.
     Send(Box<ExecRequest>),
-    /// The command was sent by an earlier run of the server, if that had found a place for it.
+    /// The command was sent by an earlier run of the server, if that run had found a place for it.
     Attach { was_routed: bool },
 }
 

@@ -254,7 +254,7 @@ async fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
     assert_eq!(talk.ended(work).await["text"], "");
     assert_eq!(results(&model), ["green"]);
     assert_eq!(talk.messages().await.pop().unwrap()["text"], "so: green");
-    // If it is cancelled while it asks, it ends.
+    // A turn that is cancelled while it asks ends.
     let talk = bench.other_talk().await;
     let work = talk.post("open it").await.messages[1].id;
     let card = talk.asking("Which door?").await;

@@ -18,11 +18,11 @@ const IN_DOUBT: &str = "the server was restarted during this call, and it is not
 /// How far an earlier run of the server got with a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// It did nothing that could have had an effect.
+    /// The earlier run did nothing that could have had an effect.
     Nothing,
-    /// It began something that the call's tool can find again.
+    /// The earlier run began something that the call's tool can find again.
     Something,
-    /// It called this sub-agent, whose work continues.
+    /// The earlier run called this sub-agent, whose work continues.
     Called(Box<CalledAgent>),
     /// It is unknown whether the call took effect.
     Unknown,

@@ -233,7 +233,7 @@ impl Turn<'_> {
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
         let mut words = self.hooked_call(&mut call, &mut understood, away).await;
         if is_in_doubt {
-            // Permission for calls like this one is no permission for the same call to take effect twice.
+            // Permission for calls like this one does not permit the same call to take effect twice.
             words.asks = Some(in_doubt(words.asks.take()));
         }
         let place = self.ports.workplace.name().await?;

@@ -25,11 +25,11 @@ const TYPES: usize = 2;
 struct Place {
     /// True for blocks of 4 bits.
     is_packed: bool,
-    /// The number of its values.
+    /// The number of the tensor's values.
     count: usize,
-    /// The offset of its first byte in the file.
+    /// The offset of the tensor's first byte in the file.
     offset: u64,
-    /// The size of its values in the file, in bytes.
+    /// The size of the tensor's values in the file, in bytes.
     length: u64,
 }
 

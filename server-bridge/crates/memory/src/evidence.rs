@@ -17,7 +17,7 @@ use crate::recall::counts;
 struct Sharing {
     /// The text's index in the list.
     at: usize,
-    /// The groups of words that it shares, as bits.
+    /// The groups of words that the text shares, as bits.
     groups: u64,
     /// The sum of the weights of these groups.
     evidence: f64,

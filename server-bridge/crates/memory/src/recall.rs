@@ -17,7 +17,7 @@ pub struct Recalled<'a> {
     pub item: &'a MemoryItem,
     /// The words of the question that the item contains.
     pub matched: Vec<String>,
-    /// True if its meaning is close to the question's.
+    /// True if the item's meaning is close to the question's.
     pub by_meaning: bool,
 }
 

@@ -14,13 +14,13 @@ use crate::limits::CORE_MAX_CHARS;
 pub struct Write<'a> {
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// The chats that it applies to.
+    /// The chats that the memory applies to.
     pub scope: MemoryScope,
     /// The name of the machine; empty for other scopes.
     pub scope_name: &'a str,
     /// A short name; may be empty. If an item with this name exists, it is changed.
     pub name: &'a str,
-    /// The text.
+    /// The text of the memory.
     pub text: &'a str,
     /// The chat that the memory comes from.
     pub chat: Option<&'a ChatId>,
@@ -28,18 +28,18 @@ pub struct Write<'a> {
     pub message: Option<MessageId>,
     /// The ids of the items that the memory makes untrue.
     pub supersedes: &'a [i64],
-    /// The time until which it applies, in Unix milliseconds; `None` if it has no end.
+    /// The time until which the memory applies, in Unix milliseconds; `None` if it has no end.
     pub valid_to_ms: Option<i64>,
 }
 
 /// The authority by which a memory is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The user writes it directly.
+    /// The user writes the memory directly.
     Person,
-    /// The user asked a model to write it.
+    /// The user asked a model to write the memory.
     Asked,
-    /// A model proposes it: the user has to accept it.
+    /// A model proposes the memory: the user has to accept it.
     Proposes(MemorySource),
 }
 

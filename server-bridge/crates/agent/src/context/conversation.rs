@@ -14,7 +14,7 @@ use crate::models::forget_foreign_thoughts;
 pub struct Item {
     /// The item's id.
     pub id: ItemId,
-    /// The turn that it belongs to.
+    /// The turn that the item belongs to.
     pub turn: TurnId,
     /// The message as the model sees it.
     pub message: Message,

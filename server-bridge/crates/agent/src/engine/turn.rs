@@ -42,7 +42,7 @@ use run_tools::Calls;
 
 /// The inputs of a turn.
 pub struct Turn<'a> {
-    /// The interface to everything around it.
+    /// The interface to everything around the turn.
     pub ports: &'a Ports,
     /// The parts of the turn's prompt.
     pub parts: &'a PromptParts,
@@ -60,7 +60,7 @@ pub struct Turn<'a> {
     pub cancelled: &'a CancellationToken,
     /// Cancelled when the server stops.
     pub stop: &'a CancellationToken,
-    /// The turns above it, and the permissions it inherits.
+    /// The turns above this turn, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
     /// The layers that change the conversation automatically.
     pub context: ContextMode,

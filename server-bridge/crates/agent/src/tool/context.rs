@@ -53,7 +53,7 @@ pub trait Host: Send + Sync {
 pub struct ToolContext<'a> {
     /// The engine's services.
     pub host: &'a dyn Host,
-    /// The user on whose behalf it runs.
+    /// The user on whose behalf the call runs.
     pub user: &'a User,
     /// The caller, acting for that user.
     pub caller: ToolCaller<'a>,
@@ -139,9 +139,9 @@ pub struct DelegationRequest<'a> {
     pub model: Option<&'a str>,
     /// The name by which the sub-agent can be called again, if it gets one.
     pub instance: Option<&'a str>,
-    /// The machine that it works on, if that differs from its parent's.
+    /// The machine that the sub-agent works on, if that differs from its parent's.
     pub on: Option<&'a str>,
-    /// True if it works in its own git worktree.
+    /// True if the sub-agent works in its own git worktree.
     pub worktree: bool,
     /// True if the call does not wait for the sub-agent to end.
     pub background: bool,

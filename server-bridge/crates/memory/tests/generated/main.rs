@@ -69,7 +69,7 @@ struct Fact {
     person: &'static str,
     subject: &'static str,
     values: &'static [&'static str],
-    /// The index of its first value.
+    /// The index of the fact's first value.
     at: usize,
     /// The index of the fact among all facts, which selects its sentences.
     turn: usize,

@@ -41,7 +41,7 @@ impl Block {
 pub(super) struct Append {
     /// The block.
     block: Block,
-    /// The text to add at its end.
+    /// The text to add at the block's end.
     text: String,
 }
 

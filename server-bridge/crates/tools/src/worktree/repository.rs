@@ -85,7 +85,7 @@ done
 pub struct Made {
     /// The absolute path of the worktree.
     pub path: String,
-    /// The name of its branch.
+    /// The name of the worktree's branch.
     pub branch: String,
     /// The commit at which the branch begins.
     pub commit: String,

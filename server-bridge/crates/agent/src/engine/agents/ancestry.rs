@@ -24,7 +24,7 @@ pub struct TurnAncestry {
     place: Arc<OnceLock<Place>>,
     /// The value of `place` for a turn that occupies no place.
     no_place: Place,
-    /// The user's own chat, as they see it.
+    /// The user's own chat, as the user sees it.
     users_display: Arc<dyn Display>,
     delegation: Option<Delegation>,
 }

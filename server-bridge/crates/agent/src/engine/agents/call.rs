@@ -24,7 +24,7 @@ struct Found {
     role: Option<Role>,
     instance: Option<String>,
     tools: Toolbox,
-    /// The machine that it works on, if that differs from its parent's.
+    /// The machine that the sub-agent works on, if that differs from its parent's.
     place: Option<String>,
     /// A note for the sub-agent's parent, put before the result.
     remark: Option<String>,

@@ -55,7 +55,7 @@ pub(super) struct Begun {
     /// The effect that the call would have, if the user was to be asked.
     looked: Looked,
     verdict: Verdict,
-    /// The reason why a hook or a rule denies it.
+    /// The reason why a hook or a rule denies the call.
     denied: Option<String>,
     /// The notes of hooks for the model, which are added to the result.
     notes: Vec<String>,

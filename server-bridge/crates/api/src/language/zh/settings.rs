@@ -53,7 +53,6 @@ pub(super) const TABLE: &[Row] = &[
         "give a runner or an address, not both: a runner knows its endpoint's address",
         "请只给出运行器和地址中的一个：运行器知道其端点的地址",
     ),
-    ("the name {} is reserved; choose another", "名称 {0} 另有含义；请换一个"),
     ("a model's name must have 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
     (
         "the server's own model can be changed only in the settings with which the server is started",

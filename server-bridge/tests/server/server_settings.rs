@@ -115,7 +115,7 @@ async fn an_embedder_is_tried_when_chosen_and_reported_when_its_subscription_is_
     let alice = server.user("alice").await;
     let problem = alice.get(PATH).await["embedder_problem"].as_str().unwrap().to_owned();
     assert!(
-        problem.contains("e5-small-q4.bin is not installed") && problem.contains("by words alone"),
+        problem.contains("e5-small-q4.bin is not installed") && problem.contains("uses words only"),
         "{problem}"
     );
     assert_eq!(alice.send(Method::PUT, PATH, json!({"embedder": "mine/m", "turns_at_once": 3})).await.0, 404);

@@ -341,7 +341,7 @@ fn told(reason: &str) -> String {
         "encrypted" => "the document is encrypted: save it without a password".to_owned(),
         "bomb" => "the document unpacks to more than 512 MiB or 10000 files; split it".to_owned(),
         "too_much_text" => {
-            "the document is too large: at most 20000 pages and 32 MiB of text are read; split it".to_owned()
+            "the document is too large: the limit is 20000 pages and 32 MiB of text; split it".to_owned()
         }
         "a picture" | "a program" | "a compressed file" | "a file that is not text" => {
             format!("this is {reason}, which cannot be read; add a PDF")

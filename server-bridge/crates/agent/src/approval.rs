@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// How much a chat's model may do without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It only looks: files are not written, and commands run with a read-only workspace.
+    /// The model only looks: files are not written, and commands run with a read-only workspace.
     Plan,
-    /// It asks before it changes a file or runs a command.
+    /// The model asks before it changes a file or runs a command.
     Ask,
-    /// It asks before it runs a command.
+    /// The model asks before it runs a command.
     AutoEdit,
-    /// It asks only before it changes its user's settings or runs a command as the privileged user, and where a rule requires a question.
+    /// The model asks only before it changes its user's settings or runs a command as the privileged user, and where a rule requires a question.
     Full,
 }
 
@@ -55,25 +55,25 @@ impl FromStr for Mode {
 /// A tool's effect on the place it works in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It changes nothing.
+    /// The tool changes nothing.
     Read,
-    /// It changes files.
+    /// The tool changes files.
     Edit,
-    /// It runs something that can do anything.
+    /// The tool runs something that can do anything.
     Run,
-    /// It ends running work.
+    /// The tool ends running work.
     End,
-    /// It makes a request to another machine, which can carry away what the model has read.
+    /// The tool makes a request to another machine, which can reveal what the model has read.
     Web,
-    /// It makes such a request, and stores the response in a file.
+    /// The tool makes a request to another machine, as for [`Access::Web`], and stores the response in a file.
     Download,
-    /// It runs as the privileged user of its machine.
+    /// The tool runs as the privileged user of its machine.
     Privileged,
-    /// It changes the user's settings.
+    /// The tool changes the user's settings.
     Settings,
-    /// It stores something for all later conversations.
+    /// The tool stores something for all later conversations.
     Remember,
-    /// It uses a third-party program or service, and only that program or service knows the effect.
+    /// The tool uses a third-party program or service, whose effects are not known here.
     External,
 }
 
@@ -125,7 +125,7 @@ pub fn verdict(mode: Mode, access: Access) -> Verdict {
         // In plan mode, commands run with a profile that can change nothing.
         (Mode::Plan, Run) => Verdict::Allowed,
         (Mode::Plan, Edit | End | Download | Settings | Remember | External) => Verdict::Denied,
-        // These are asked about in every mode.
+        // Calls with these kinds of access are asked about in every mode.
         (_, Privileged | Settings) => Verdict::Asks,
         (Mode::Full, _) | (Mode::AutoEdit, Edit) => Verdict::Allowed,
         (Mode::Plan, Web) => Verdict::Asks,
@@ -142,9 +142,9 @@ pub enum Ruling {
     Silent,
     /// The call is not asked about, unless the mode denies it or it needs approval each time.
     Allow,
-    /// The user is asked each time, in every mode; with the reason.
+    /// The user is asked each time, in every mode, for this reason.
     Ask(String),
-    /// The call is denied in every mode; with the reason.
+    /// The call is denied in every mode, for this reason.
     Deny(String),
 }
 

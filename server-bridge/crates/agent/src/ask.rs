@@ -1,4 +1,4 @@
-//! Questions to people: one form for all that an agent, a tool or a chain of agents asks. Each is answered once, from any surface.
+//! Questions to people: one form for everything that an agent, a tool or a chain of agents asks. Each is answered once, from any surface.
 //!
 //! ```text
 //!   Permissions::ask ─▶ on record ─▶ shown ─▶ answered once ─▶ on record, with its audit entry ─▶ Asking::reply
@@ -29,7 +29,7 @@ pub enum Kind {
     Words,
     /// The fields of a form.
     Form,
-    /// An address to open; the answer says whether the user opened it and finished there.
+    /// An address to open; the answer is whether the user opened it and finished there.
     Url,
     /// A gate in a chain of agents: whether to continue.
     Gate,
@@ -38,9 +38,9 @@ pub enum Kind {
 /// A question that is about to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The kind of answer that it needs.
+    /// The kind of answer that the question needs.
     pub kind: Kind,
-    /// How long it waits for its answer.
+    /// How long the question waits for its answer.
     pub patience: Duration,
 }
 

@@ -21,7 +21,7 @@ use crate::tool::Outcome;
 /// The turn that reached a place.
 #[derive(Clone, Copy, Debug)]
 pub struct HookedTurn<'a> {
-    /// The user whose agent it is.
+    /// The user whose agent takes the turn.
     pub user: &'a User,
     /// The agent's own chat.
     pub chat: &'a ChatId,
@@ -45,7 +45,7 @@ pub enum Place<'a> {
     TurnBegins {
         /// The message that the turn answers.
         text: &'a str,
-        /// True if it is the chat's first turn.
+        /// True if the turn is the chat's first one.
         is_first: bool,
     },
     /// A call was parsed, and nothing was done or asked yet. If denied, the model gets the reason. The arguments may be replaced.
@@ -83,7 +83,7 @@ pub enum Place<'a> {
         /// The calls of the answer.
         calls: &'a [ToolCall],
     },
-    /// The model is done. If denied, it continues with the reason, [`STOPS_DENIED`](crate::limits::STOPS_DENIED) times at most.
+    /// The model is done. If denied, the model continues with the reason, [`STOPS_DENIED`](crate::limits::STOPS_DENIED) times at most.
     Stops {
         /// The model's last text.
         text: &'a str,
@@ -92,12 +92,12 @@ pub enum Place<'a> {
     },
     /// A summary is about to replace part of the conversation. If denied, everything stays as it is.
     Compresses {
-        /// True if the user asked for it.
+        /// True if the user asked for the compression.
         is_asked: bool,
     },
     /// A summary has replaced part of the conversation. Hooks can only watch this.
     Compressed {
-        /// True if the user asked for it.
+        /// True if the user asked for the compression.
         is_asked: bool,
         /// The text of the summary.
         summary: &'a str,
@@ -127,12 +127,12 @@ pub struct Words {
 }
 
 impl Words {
-    /// A ruling that denies the action; with the reason.
+    /// A ruling that denies the action for this reason.
     pub fn deny(why: impl Into<String>) -> Self {
         Self { denied: Some(why.into()), ..Self::default() }
     }
 
-    /// A ruling that asks the user; with the reason.
+    /// A ruling that asks the user for this reason.
     pub fn ask(why: impl Into<String>) -> Self {
         Self { asks: Some(why.into()), ..Self::default() }
     }

@@ -4,12 +4,12 @@
 pub const LIVE_WINDOW_MS: u64 = 50;
 /// Limit on the live output that is gathered before it is sent, in bytes.
 pub const LIVE_EVENT_MAX_BYTES: usize = 16 * 1024;
-/// The cost of an event in addition to its text, in bytes, because many tiny events are no cheaper than a few large ones.
+/// The number of bytes that an event counts in addition to its text, because many tiny events cost as much as a few large ones.
 pub const LIVE_EVENT_COST_BYTES: usize = 256;
 /// Limit on the live output that one command may send in a burst, in bytes.
 pub const LIVE_BURST_BYTES: usize = 1024 * 1024;
 /// The sustained rate of one command's live output, in bytes per millisecond (320 KB/s). The rest is skipped with a note, because no one
-/// can read that fast, and the finished message leads to all of it.
+/// can read that fast; the finished message shows all of it, or names the file that contains it.
 pub const LIVE_RATE_BYTES_PER_MS: usize = 320;
 /// Limit on the number of answers that a model may give in one turn.
 pub const TURN_ITERATIONS: usize = 100;
@@ -26,9 +26,9 @@ pub const PERSONAL_TURNS: usize = 1;
 pub const OFFLOAD_TOKENS: usize = 2_000;
 /// A tool's result of more bytes than this is put aside, regardless of its number of tokens.
 pub const OFFLOAD_BYTES: usize = 10_240;
-/// The number of lines that remain of a result that was put aside: this many at the beginning and at the end each.
+/// The number of lines that remain of a result that was put aside: this many at the beginning, and as many at the end.
 pub const OFFLOAD_SHOWN_LINES: usize = 20;
-/// The longest of those lines, in characters.
+/// The longest line that remains of a result that was put aside, in characters.
 pub const OFFLOAD_LINE_CHARS: usize = 200;
 /// How long a model's request for permission waits before it is denied: 5 minutes.
 pub const APPROVAL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(300);
@@ -55,7 +55,7 @@ pub const TOOL_HINT_CHARS: usize = 500;
 pub const QUESTION_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30 * 60);
 /// Limit on the arguments of one call, in bytes: enough for a large file in one piece.
 pub const ARGUMENTS_BYTES: usize = 4 * 1024 * 1024;
-/// Limit on the depth of sub-agents: those of a user's chat, the sub-agents of these, and one level more.
+/// Limit on the depth of sub-agents: those of a user's chat, their own sub-agents, and one more level.
 pub const SUB_AGENT_DEPTH: usize = 3;
 /// Limit on the sub-agents of one answer that work at once; the others wait.
 pub const SUB_AGENTS_AT_ONCE: usize = 3;
@@ -116,7 +116,7 @@ pub const MASK_ARGUMENTS_CHARS: usize = 80;
 pub const MASK_SAVES_PERCENT: usize = 10;
 /// A conversation is compressed from this share of the window on, in percent.
 pub const COMPRESS_AT_PERCENT: usize = 75;
-/// The least number of answers between two compressions.
+/// The minimum number of answers between two compressions.
 pub const COMPRESS_COOL_DOWN_ROUNDS: usize = 5;
 /// A compression that would save less than this, in percent, is not carried out.
 pub const COMPRESS_SAVES_PERCENT: i64 = 5;
@@ -130,7 +130,7 @@ pub const SUMMARY_TOKENS: usize = 8_000;
 pub const QUOTED_CHARS: usize = 4_000;
 /// Limit on how much of each message is summarised if the whole messages are too long, in characters.
 pub const SHORTENED_CHARS: usize = 4_000;
-/// Limit on how much of each result is summarised in that case, in characters.
+/// Limit on how much of each result is summarised if the whole messages are too long, in characters.
 pub const SHORTENED_RESULT_CHARS: usize = 500;
 /// An answer may use at most the window divided by this.
 pub const REPLY_WINDOW_SHARE: u32 = 4;
@@ -138,13 +138,13 @@ pub const REPLY_WINDOW_SHARE: u32 = 4;
 pub const EDIT_PROTECTED_MESSAGES: usize = 3;
 /// The longest replacement text of an edit, in bytes.
 pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
-/// Limit on how often in one turn a hook may make a model continue although it has finished.
+/// Limit on the number of times in one turn that a hook may make a model continue although it has finished.
 pub const STOPS_DENIED: usize = 8;
 /// How long a resumed turn waits for its machine after a restart of the server, in milliseconds: as long as a command does.
 pub const MACHINE_PATIENCE_MS: u64 = 600_000;
-/// How long that machine may be unreachable before a notice reports it, in milliseconds.
+/// How long the machine of a resumed turn may be unreachable before a notice reports it, in milliseconds.
 pub const MACHINE_NOTE_MS: u64 = 3_000;
-/// The pause between two checks for that machine, in milliseconds.
+/// The pause between two checks for the machine of a resumed turn, in milliseconds.
 pub const MACHINE_LOOK_MS: u64 = 200;
 /// The width of the bar of `/context`, in characters.
 pub const METER_CELLS: usize = 30;

@@ -1,8 +1,8 @@
-//! The number of the engine's ports, and their width.
+//! A test that the engine has few ports, and that each port has few methods.
 
 use std::path::{Path, PathBuf};
 
-/// The most ports of the engine, and the most methods of one.
+/// Limits on the number of the engine's ports, and on the number of methods of one port.
 const MOST: (usize, usize) = (7, 8);
 
 fn engine() -> PathBuf {

@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(zh(r#"there is no runner "no model is set up""#), "找不到运行器“no model is set up”");
         assert_eq!(zh("runner model is offline"), "运行器 model 已离线");
         assert_eq!(
-            zh("There is no memory chat; /memory lists them."),
+            zh("There is no memory chat; /memory lists the memories."),
             "找不到记忆 chat；/memory 会列出所有记忆。"
         );
     }

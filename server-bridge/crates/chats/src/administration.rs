@@ -11,7 +11,7 @@ use crate::limits::TURNS_AT_ONCE_MAX;
 use crate::server_settings::{BASE_PROMPT, CONTEXT_MODE, EMBEDDER, TURNS_AT_ONCE, Values};
 use crate::{ChatEvent, Error, Result};
 
-/// The name of such a change in the audit trail.
+/// The name of a change of server settings in the audit trail.
 const AUDITED: &str = "server.settings";
 /// The audit trail's value for a setting that was reset.
 const TAKEN_BACK: &str = "default";
@@ -30,7 +30,8 @@ impl ChatService {
         self.0.server_settings().await
     }
 
-    /// Changes settings of the whole server, with effect from the next answers on: stores and audits them, and sends an event to all administrators.
+    /// Changes settings of the whole server, which take effect with the next answers. Stores and audits the changes, and sends an event to
+    /// all administrators.
     ///
     /// # Errors
     /// [`Error::Refused`] for an invalid value, in which case nothing is changed; [`Error::Store`].
@@ -135,7 +136,7 @@ fn turns_at_once(number: u64) -> Result<usize> {
     number.ok_or_else(|| {
         Error::refused(
             "invalid",
-            format!("the number of answers at once must be from 1 to {TURNS_AT_ONCE_MAX}"),
+            format!("the number of concurrent answers must be between 1 and {TURNS_AT_ONCE_MAX}"),
         )
     })
 }

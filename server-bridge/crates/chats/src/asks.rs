@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// The text for a user whose answer arrives after a restart, before the server has resumed the turn that asks.
 pub const ASKS_AGAIN: &str =
-    "the server was restarted, and asks this again when it resumes the answer; answer it then";
+    "the server was restarted and will ask this again once it resumes its work; answer then";
 
 /// The origin of an answer, as the record and the audit trail name it: `page`, `cli`, or the name of a key or a channel.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl ChatService {
     ) -> Result<()> {
         self.0.store.chat(user.id, chat).await?;
         if matches!(&reply, Reply::Words(Some(words)) if words.len() > ANSWER_BYTES) {
-            let text = format!("an answer has at most {ANSWER_BYTES} bytes; shorten it");
+            let text = format!("an answer can have at most {ANSWER_BYTES} bytes; shorten it");
             return Err(Error::Refused { kind: "invalid", text });
         }
         let kind = reply.kind();
@@ -63,7 +63,7 @@ impl ChatService {
             }
             AskAnswered::Gone => Err(Error::Refused {
                 kind: "not_found",
-                text: "this question no longer waits for an answer".to_owned(),
+                text: "this question is no longer waiting for an answer".to_owned(),
             }),
         }
     }
@@ -95,7 +95,7 @@ fn entry(user: &User, message: MessageId, reply: &Reply, surface: Surface<'_>) -
     }
 }
 
-/// The message for a user whose answer was the second one.
+/// The message for a user whose answer came after the first one.
 fn already(before: &GivenAnswer) -> String {
     let outcome = serde_json::from_str::<Reply>(&before.answer_json).map(|reply| reply.outcome());
     let outcome = outcome.unwrap_or("answered");

@@ -64,7 +64,7 @@ impl ChatService {
 }
 
 impl ChatService {
-    /// Reads a whole file of the place where the chat's work is done; audited.
+    /// Reads a whole file from the place where the chat's work is done; audited.
     ///
     /// # Errors
     /// [`Error::Store`] for a chat that was deleted or belongs to another user; [`Error::Refused`] if there is no place, for a file
@@ -83,7 +83,7 @@ async fn read_whole(sandbox: &Sandbox, path: &str, most_bytes: u64) -> Result<By
         let mebibytes = most_bytes / (1024 * 1024);
         Error::refused(
             "too_large",
-            format!("{path} has more than {mebibytes} MiB, the most that can be sent"),
+            format!("{path} is larger than {mebibytes} MiB, the limit for sending a file"),
         )
     };
     let mut reader = sandbox.read_file(path.as_bytes(), Range::default()).await.map_err(refused)?;
@@ -107,11 +107,11 @@ async fn read_whole(sandbox: &Sandbox, path: &str, most_bytes: u64) -> Result<By
 /// [`Error::Refused`] for too many paths, for paths that are not attachments, and for a command, which would take the paths as arguments.
 pub(crate) fn with_attachments(text: &str, paths: &[String]) -> Result<String> {
     if paths.len() > ATTACHMENTS {
-        return Err(invalid(format!("a message has at most {ATTACHMENTS} attachments")));
+        return Err(invalid(format!("a message can have at most {ATTACHMENTS} attachments")));
     }
     if !paths.iter().all(|path| is_reference(path)) {
         return Err(invalid(
-            "an attachment is a path that an upload to this chat returned, alone or with its place: PATH on PLACE",
+            "an attachment must be a path that an upload to this chat returned, written as PATH or as PATH on PLACE",
         ));
     }
     let begun = text.trim_start();
@@ -196,7 +196,7 @@ async fn receive<E: Display>(
     Ok((writer.finish().await.map_err(refused)?, is_image(&beginning)))
 }
 
-/// Hides attachments from version control with an ignore file, which also hides long outputs.
+/// Hides attachments from version control with an ignore file, which also hides the kept output of commands.
 async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
         return Ok(());
@@ -248,7 +248,7 @@ fn too_large() -> Error {
     let mebibytes = ATTACHMENT_BYTES / (1024 * 1024);
     Error::refused(
         "too_large",
-        format!("an attachment has at most {mebibytes} MiB; upload it as a file instead"),
+        format!("an attachment can have at most {mebibytes} MiB; upload it as a file instead"),
     )
 }
 

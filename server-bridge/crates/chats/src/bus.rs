@@ -63,7 +63,7 @@ impl Bus {
         self.0.board.knows(message)
     }
 
-    /// The live text of a message in progress, the newest 256 KiB of it.
+    /// The newest 256 KiB of the live text of a message in progress.
     pub(crate) fn told(&self, message: MessageId) -> Vec<Told> {
         self.0.board.of(message)
     }

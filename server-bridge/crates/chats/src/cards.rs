@@ -81,7 +81,7 @@ impl ChatService {
             return Err(already(answer));
         }
         if !is_again && !cards::open(&card) {
-            return Err(Error::refused("not_found", "this card asks no question"));
+            return Err(Error::refused("not_found", "this card does not ask a question"));
         }
         let text = match cards::message(&card, reply) {
             Ok(text) => text,
@@ -139,7 +139,7 @@ fn is_same(answer: &CardAnswer, reply: &CardReply, surface: Surface<'_>) -> bool
     answer.reply == *reply && answer.surface == surface.0
 }
 
-/// The message for a user whose answer was the second one.
+/// The error for a user whose answer came after the first one.
 fn already(answer: &CardAnswer) -> Error {
     let CardAnswer { label, surface, .. } = answer;
     Error::refused(

@@ -36,7 +36,7 @@ pub(crate) struct Remote {
     pub(crate) protocol: Protocol,
     pub(crate) subscription: String,
     pub(crate) model: String,
-    /// The administrator who chose it; the subscription is theirs or the server's.
+    /// The administrator who chose the model; the subscription is theirs or the server's.
     pub(crate) user: UserId,
 }
 
@@ -67,7 +67,7 @@ impl Chosen {
         }))
     }
 
-    /// The form in which an administrator writes it.
+    /// The choice in the form in which an administrator writes it.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::None => NONE.to_owned(),

@@ -41,7 +41,7 @@ impl House {
             None => self.settings.values().embedder.unwrap_or_default(),
             Some(setting) => setting
                 .parse()
-                .map_err(|()| Error::refused("invalid", "this is not a setting of the embedder"))?,
+                .map_err(|()| Error::refused("invalid", "this is not a valid setting for the embedder"))?,
         };
         let setting = chosen.to_string();
         let rest = self.models.embedder_rest(&setting);
@@ -67,7 +67,7 @@ impl House {
         self.models.embedder(&self.services, &user, subscription, *protocol, model).await
     }
 
-    /// The reason why the embedder cannot be used, and the effect of that. `None` if no obstacle is known; a provider is not asked.
+    /// The reason why the embedder cannot be used, and the effect on searches. `None` if no problem is known; no provider is asked.
     pub(crate) async fn embedder_problem(&self, chosen: &Chosen) -> Option<String> {
         let why = match self.embedder(chosen).await {
             Ok(Some(Embedder::BuiltIn(built_in))) if let Some(absent) = built_in.absent() => {
@@ -77,11 +77,12 @@ impl House {
             Ok(Some(_)) => self.models.embedder_rest(&chosen.to_string()).failure()?.to_string(),
             Err(error) => error.to_string(),
         };
-        Some(format!("{why}; until then, search goes by words alone"))
+        Some(format!("{why}; until this is fixed, search uses words only"))
     }
 
     /// Parses an administrator's choice of an embedder, and tries it once. Earlier vectors of a model with the same name but another
-    /// dimension are removed, because they cannot be compared with its vectors; choosing the embedder again makes them again.
+    /// dimension are removed, because they cannot be compared with the new ones; they are made again if the earlier embedder is chosen
+    /// again.
     pub(crate) async fn chosen_embedder(&self, by: &User, text: &str) -> Result<Chosen> {
         let chosen = Chosen::parse(text.trim(), by.id)?;
         if let Some(embedder) = self.embedder(&chosen).await? {

@@ -12,7 +12,7 @@ pub enum Error {
         /// The broken rule, as the rest of a sentence: `is empty`.
         rule: &'static str,
     },
-    /// The store refused the request or failed; its own error tells which.
+    /// The store refused the request or failed; the store's error distinguishes the two.
     #[error(transparent)]
     Store(#[from] store::Error),
     /// Like [`Error::Store`], for a request to a port of the engine.

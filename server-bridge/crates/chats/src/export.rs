@@ -1,4 +1,4 @@
-//! Exports a chat as a file, page by page: a chat may be larger than the memory.
+//! Exports a chat as a file, page by page, because a chat may be too large to fit into memory.
 
 use api::document::AgentDocument;
 use serde_json::json;

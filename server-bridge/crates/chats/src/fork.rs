@@ -40,8 +40,12 @@ pub(crate) async fn fork(service: &House, user: &User, chat: &ChatId, up_to: Opt
 
 async fn last_turn(service: &House, user: &User, chat: &ChatId, up_to: Turns) -> Result<TurnId> {
     let past = service.store.past_turns(user.id, chat, store::limits::PAGE_MAX_ROWS).await?;
-    let unknown =
-        || Error::refused("not_found", "That is not an answered message of this chat; /rewind lists those.");
+    let unknown = || {
+        Error::refused(
+            "not_found",
+            "That is not an answered message of this chat; /rewind lists the answered messages.",
+        )
+    };
     match up_to {
         // If all messages are left out, no turn is copied.
         Turns::Last(count) if count == past.len() => Ok(TurnId(0)),

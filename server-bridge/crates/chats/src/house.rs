@@ -72,7 +72,7 @@ impl Deref for House {
 }
 
 impl House {
-    /// Translates a text of the server into this user's language.
+    /// Translates one of the server's texts into this user's language.
     pub(crate) fn in_words_of(&self, user: UserId, text: &str) -> String {
         self.languages.of(user).translated(text).into_owned()
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`ChatService`] takes a user's message to a chat, stores it, and answers. Later changes, above all a running command's output, are
 //! sent as [`ChatEvent`]s, which a front end passes on to the user's clients. The place where a command runs is never decided here: a
-//! `RouteRequest` is built from the chat's binding and the user's setting, and the router returns a handle of a sandbox, which hides the
+//! `RouteRequest` is built from the chat's binding and the user's setting, and the router returns a handle to a sandbox, which hides the
 //! actual machine.
 //!
 //! | module | holds |
@@ -41,7 +41,7 @@
 //! | `asks` | answers to questions in messages, from any surface |
 //! | `cards` | answers to cards, from any surface |
 //! | `bus` | [`Bus`]: sends the chats' events to every subscriber |
-//! | `transcript` | the beginning and the end of an output |
+//! | `transcript` | the beginning and the end of a command's output |
 //! | `told` | the live text of messages in progress, for clients that connect later |
 //! | `event`, `error` | the events, and the errors |
 //! | [`limits`] | every limit and timeout |

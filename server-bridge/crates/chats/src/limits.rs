@@ -11,38 +11,37 @@ pub const RUNNING_PER_CHAT: usize = 32;
 /// How long a command from an earlier run of the server waits for its runner, in seconds. This is longer than a `!command` may run, and
 /// as long as a runner is certain to keep a result.
 pub const RECOVER_TIMEOUT_S: u64 = 600;
-/// The pause before the runner of such a command is asked again if it could not be asked, in milliseconds.
+/// The pause before a runner that could not be asked about a command from an earlier run is asked again, in milliseconds.
 pub const RECOVER_RETRY_MS: u64 = 1_000;
-/// How long such a command waits before its message states the reason, in milliseconds: most runners reconnect sooner.
+/// How long a command from an earlier run waits for its runner before its message states the reason, in milliseconds: most runners reconnect sooner.
 pub const RECOVER_NOTE_MS: u64 = 3_000;
-/// How long there must be no output, in milliseconds, before an output that is read again from its beginning counts as having caught up
-/// with the command.
+/// How long no output must arrive, in milliseconds, before output that is read again from its beginning counts as having caught up with the command.
 pub const CATCH_UP_QUIET_MS: u64 = 300;
-/// Limit on the time for which an output that is read again is not shown live, in milliseconds.
+/// Limit on the time for which output that is read again is not shown live, in milliseconds.
 pub const CATCH_UP_MAX_MS: u64 = 5_000;
-/// The longest output that a message shows whole, in characters; of longer outputs, it shows the beginning and the end.
+/// Limit on a command's output that a message shows in full, in characters; of longer output, the message shows the beginning and the end.
 pub const OUTPUT_WHOLE_MAX_CHARS: usize = 4_000;
-/// How much of the beginning of a long output is shown, in characters.
+/// How much of the beginning of long output is shown, in characters.
 pub const OUTPUT_HEAD_CHARS: usize = 2_000;
-/// How much of the end of a long output is shown, in characters.
+/// How much of the end of long output is shown, in characters.
 pub const OUTPUT_TAIL_CHARS: usize = OUTPUT_WHOLE_MAX_CHARS - OUTPUT_HEAD_CHARS;
-/// The folder of the workspace where long outputs are kept whole.
+/// The folder of the workspace where long output is kept in full, in one file per command.
 pub const OUTPUT_DIRECTORY: &str = ".sandbridge/output";
-/// The file that hides the folder of long outputs from version control.
+/// The file that hides the folder of kept output from version control.
 pub const OUTPUT_IGNORE_PATH: &str = ".sandbridge/.gitignore";
-/// Limit on the number of long outputs that a workspace keeps; older ones are removed when a new one is written.
+/// Limit on the number of files of kept output in a workspace; older files are removed when a new one is written.
 pub const OUTPUTS_KEPT: usize = 100;
-/// Limit on the number of a workspace's long outputs that are considered when old ones are removed.
+/// Limit on the number of a workspace's files of kept output that are considered when old ones are removed.
 pub const OUTPUT_LISTING_MAX_FILES: usize = 1_000;
-/// Limit on the time for removing old outputs after the command's end, in seconds.
+/// Limit on the time for removing old files of kept output after a command's end, in seconds.
 pub const OUTPUT_TIDY_TIMEOUT_S: u64 = 30;
-/// The mode of a file with a long output: accessible only to its owner.
+/// The mode of a file of kept output: accessible only to its owner.
 pub const OUTPUT_FILE_MODE: u32 = 0o600;
 /// How much of a command is repeated in its message's document, in bytes; the user's own message contains all of it.
 pub const DOCUMENT_COMMAND_MAX_BYTES: usize = 4_096;
 /// Limit on the live text that is kept for one message in progress, in bytes, for clients that connect later.
 pub const TOLD_KEPT_BYTES: usize = 256 * 1024;
-/// The memory cost of a piece of live text in addition to the text itself, in bytes.
+/// The memory that a piece of live text is assumed to take in addition to the text itself, in bytes.
 pub const TOLD_PIECE_BYTES: usize = 96;
 /// Limit on the live text that is kept for all messages together, in bytes.
 pub const TOLD_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
@@ -77,17 +76,17 @@ pub const WINDOW_TOKENS_MIN: u32 = 1_000;
 pub const TOKENS_MAX: u32 = 100_000_000;
 /// The number of characters shown of a key's end.
 pub const KEY_SHOWN_CHARS: usize = 4;
-/// The least number of characters of a key that stay hidden; nothing is shown of a key that is too short for this.
+/// The minimum number of a key's characters that stay hidden; nothing is shown of a key that is too short for this.
 pub const KEY_HIDDEN_CHARS: usize = 8;
 /// Limit on the part of a request that is handed at once to a runner that relays it, in bytes.
 pub const RELAY_PIECE_BYTES: usize = 1024 * 1024;
-/// The timeout for trying a model: 45 seconds, for which a client still waits.
+/// The timeout for trying a model: 45 seconds, short enough that a client still waits for the result.
 pub const MODEL_TRIAL_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(45);
-/// Limit on the answer to such a trial, in tokens: some models reason before they write a word.
+/// Limit on a model's answer when it is tried, in tokens: some models reason before they write a word.
 pub const MODEL_TRIAL_TOKENS: u32 = 1_024;
-/// How much of that answer is shown, in characters.
+/// How much of a model's answer is shown when it is tried, in characters.
 pub const MODEL_TRIAL_ANSWER_CHARS: usize = 80;
-/// The timeout for a provider to list its models: 20 seconds, for which a person filling in a form still waits.
+/// The timeout for a provider to list its models: 20 seconds, short enough for a person who is filling in a form.
 pub const MODEL_LIST_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 /// Limit on the number of models of a provider's list that are offered.
 pub const MODELS_LISTED: usize = 2_000;
@@ -113,9 +112,10 @@ pub const ATTACHMENT_BYTES: u64 = 32 * 1024 * 1024;
 pub const ATTACHMENTS: usize = 16;
 /// Limit on the number of attached images that a model is shown; of further ones, it gets only the paths.
 pub const SHOWN_IMAGES: usize = 8;
-/// Limit on the total size of these images, in bytes: as much as a provider accepts in one request, with room for a conversation.
+/// Limit on the total size of the attached images that a model is shown, in bytes: as much as a provider accepts in one request, with room
+/// for a conversation.
 pub const SHOWN_IMAGES_BYTES: usize = 12_000_000;
-/// The timeout for reading these images from their machine; after that, the model gets only the paths.
+/// The timeout for reading attached images from their machine; after that, the model gets only the paths.
 pub const SHOWN_IMAGES_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);
 /// The longest title that a model gives a chat, in characters.
 pub const MODEL_TITLE_CHARS: usize = 60;
@@ -137,7 +137,7 @@ pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 pub const ANSWER_BYTES: usize = 64 * 1024;
 /// How long an undo waits for an answer that was stopped or is about to end, in milliseconds.
 pub const REST_PATIENCE_MS: u64 = 3_000;
-/// The interval of checks for the end of that answer, in milliseconds.
+/// The interval at which an undo checks whether an answer has ended, in milliseconds.
 pub const REST_LOOK_MS: u64 = 20;
 /// Limit on the number of turns in the list of messages that can be taken back.
 pub const TURNS_LISTED: u32 = 20;
@@ -151,7 +151,7 @@ pub const FILES_NAMED: usize = 20;
 pub const SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;
 /// Limit on the number of messages of a chat from which memories are proposed; the latest ones are read.
 pub const MEMORISE_MESSAGES: u32 = 40;
-/// How much of these messages the model reads, in characters.
+/// How much of a chat's messages the model reads to propose memories, in characters.
 pub const MEMORISE_CHARS: usize = 8_000;
 /// The longest answer of the model that proposes memories, in tokens.
 pub const MEMORISE_TOKENS: u32 = 800;
@@ -167,7 +167,7 @@ pub const MEMORISE_IDLE_MS: i64 = 30 * 60 * 1000;
 pub const MEMORISE_CHATS: u32 = 5;
 /// The documents of a workspace that describe the agent, its user and its tools, in the order of the prompt.
 pub const WORKSPACE_DOCUMENTS: [&str; 4] = ["IDENTITY.md", "SOUL.md", "USER.md", "TOOLS.md"];
-/// How much of each such document is part of the prompt, in bytes.
+/// How much of each of a workspace's documents is part of the prompt, in bytes.
 pub const WORKSPACE_DOCUMENT_BYTES: u64 = 8 * 1024;
 /// The longest instructions that a user may set for all of their chats, in bytes.
 pub const OWN_INSTRUCTIONS_BYTES: usize = 32 * 1024;
@@ -195,9 +195,10 @@ pub const JUDGE_CALLS: usize = 24;
 pub const JUDGE_RESULT_BYTES: usize = 16 * 1024;
 /// How long a question waits in a chat that its user reaches from a messenger, where a person may answer much later.
 pub const CHANNEL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// The number of hexadecimal digits of a sub-agent's chat in the name of its worktree: 16 of them, 64 bits, are unique among a user's.
+/// The number of hexadecimal digits of a sub-agent's chat id in the name of its worktree: 16 digits, which are 64 bits, are unique among a
+/// user's sub-agents.
 pub const SUB_AGENT_WORKTREE_DIGITS: usize = 16;
-/// The interval of checks whether the work for a user who now has another home has ended.
+/// The interval at which the server checks whether its work for a user who now has another home has ended.
 pub const END_CHECK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Limit on the number of choices of one setting that front ends show as buttons.
 pub const CHOICES_MAX: usize = 8;

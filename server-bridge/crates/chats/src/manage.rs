@@ -53,7 +53,7 @@ pub enum Page {
 pub struct Shown {
     /// The message itself.
     pub message: Message,
-    /// The live text that its own text does not contain yet.
+    /// The live text that the message's own text does not contain yet.
     pub live: Vec<Told>,
 }
 

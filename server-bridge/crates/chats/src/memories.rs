@@ -11,7 +11,7 @@ use crate::{ChatService, Error, Result};
 /// How a user's agents remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// The mode of memory.
+    /// The memory mode.
     pub mode: Mode,
     /// True if the swift model proposes memories from chats that have ended.
     pub from_chats: bool,
@@ -26,7 +26,7 @@ impl ChatService {
         Ok(self.0.store.own_agents(user).await?)
     }
 
-    /// Resolves the holder of memories: the user, or the user's agent of a group with this number or handle.
+    /// Resolves the holder of memories: the user, or the user's agent of a group with this id or handle.
     ///
     /// # Errors
     /// [`Error::Refused`] if the user has no such agent, or several; [`Error::Store`].
@@ -49,7 +49,7 @@ impl ChatService {
                 let group = |agent: &OwnAgent| format!("{} (in \"{}\")", agent.id, agent.group_title);
                 let groups = several.iter().map(group).collect::<Vec<_>>().join(", ");
                 let text =
-                    format!("several of your agents are called {handle}; name one by its number: {groups}");
+                    format!("several of your agents are called {handle}; name one by its id: {groups}");
                 Err(Error::refused("invalid", text))
             }
         }
@@ -158,7 +158,7 @@ impl ChatService {
         if matches!(forgotten, Ok(0) | Err(store::Error::NotFound { .. })) {
             return Err(Error::refused(
                 "not_found",
-                "there is no memory with this number; `sandbridge memory list` shows them",
+                "there is no memory with this id; `sandbridge memory list` lists your memories",
             ));
         }
         forgotten?;
@@ -173,7 +173,7 @@ impl ChatService {
     /// [`Error::Refused`] for a text without words; [`Error::Store`].
     pub async fn forget_about(&self, user: &User, agent: Option<i64>, about: &str) -> Result<u64> {
         let Some(about) = memory::About::of(about) else {
-            return Err(Error::refused("invalid", "write the words of the memories to forget"));
+            return Err(Error::refused("invalid", "write some words of the memories to forget"));
         };
         let (store, holder) = (&self.0.store, MemoryHolder { user: user.id, agent });
         let mut ids = Vec::new();

@@ -1,8 +1,8 @@
 //! Proposals from a chat that ended, was summarised or is idle. Once for each chat, the swift model is asked which facts in the user's
 //! own messages are worth remembering, and which kept memories they make untrue.
 //!
-//! The model reads only the user's own text, and the kept memories that are nearest to it; it does not read what was recalled, read by
-//! tools or answered. Its findings are only proposed. This runs in the background, for users who turned it on.
+//! The model reads only the user's own text, and the kept memories that are nearest to it; it reads no recalled memories, tool results or
+//! answers. Its findings are only proposed. This runs in the background, for users who turned it on.
 
 use std::slice;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ struct Found {
     #[serde(default)]
     kind: String,
     text: String,
-    /// The numbers of kept memories that the fact makes untrue, as the model wrote them.
+    /// The ids of kept memories that the fact makes untrue, as the model wrote them.
     #[serde(default)]
     replaces: serde_json::Value,
 }
 
 impl Found {
-    /// The candidates that the fact makes untrue. A model may write any number; numbers that are not candidates are logged and left out.
+    /// The candidates that the fact makes untrue. A model may write any id; ids that are not among the candidates are logged and left out.
     fn replaced(&self, candidates: &[MemoryItem]) -> Vec<i64> {
         let one = slice::from_ref(&self.replaces);
         let listed = self.replaces.as_array().map_or(one, Vec::as_slice);
@@ -70,7 +70,7 @@ pub(crate) fn soon(house: &Arc<House>, user: &User, chat: &ChatId) {
     tasks.spawn(async move {
         let stop = house.stops.of(user.id);
         if let Some(Err(error)) = stop.run_until_cancelled(look_through(&house, &user, &chat)).await {
-            tracing::info!(%error, %chat, "nothing was proposed from a chat");
+            tracing::info!(%error, %chat, "no memories could be proposed from a chat");
         }
     });
 }

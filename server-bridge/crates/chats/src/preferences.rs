@@ -13,7 +13,7 @@ const INSTRUCTIONS: &str = "agent_instructions";
 pub struct Preferences {
     /// Instructions for every agent, in all chats; at most 32 KiB.
     pub instructions: Option<String>,
-    /// The language to answer in, in any words; the user's own language if not set. At most 64 characters, on one line.
+    /// The language to answer in, as free text of at most 64 characters on one line; the user's own language if not set.
     pub language: Option<String>,
     /// The mode of a new chat; `ask` if not set.
     pub approval: Option<Mode>,
@@ -48,7 +48,7 @@ impl ChatService {
         if !language.iter().all(is_name) {
             return Err(Error::refused(
                 "invalid",
-                "that is not a language; write its name on one line, like German",
+                "that is not the name of a language; write a name on one line, such as German",
             ));
         }
         let store = &self.0.store;

@@ -69,7 +69,7 @@ impl ChatService {
             words::RuleEffect::Unknown(word) => {
                 return Err(Error::refused(
                     "invalid",
-                    format!("there is no effect {word:?}; use deny, ask or allow"),
+                    format!("{word:?} is not an effect; use deny, ask or allow"),
                 ));
             }
         };
@@ -105,7 +105,7 @@ impl ChatService {
         let Some(removed) = removed else {
             return Err(Error::refused(
                 "not_found",
-                format!("there is no rule {id} of yours; see `sandbridge rule list`"),
+                format!("you have no rule {id}; `sandbridge rule list` lists your rules"),
             ));
         };
         house.note(user, "rule.remove", None, &removed.rule, removed.effect.as_str()).await;
@@ -248,5 +248,5 @@ fn word_of(effect: Effect) -> words::RuleEffect {
 /// The chat that a rule or a trial names.
 fn chat_of(id: Option<&str>) -> Result<Option<ChatId>> {
     let parsed = id.map(ChatId::parse).transpose();
-    parsed.map_err(|error| Error::refused("invalid", format!("the rule's chat: {error}")))
+    parsed.map_err(|error| Error::refused("invalid", format!("the rule's chat is not valid: {error}")))
 }

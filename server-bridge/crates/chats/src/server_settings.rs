@@ -26,7 +26,7 @@ pub(crate) struct Values {
     pub(crate) embedder: Option<Chosen>,
 }
 
-/// The live settings.
+/// The current settings of the whole server, and its home directory.
 #[derive(Debug, Default)]
 pub(crate) struct LiveSettings {
     values: RwLock<Values>,
@@ -45,7 +45,7 @@ pub(crate) enum BasePromptError {
     #[error("there is no file {0} in the server's home directory; put it there, or choose another one")]
     Missing(String),
     #[error(
-        "{0} in the server's home directory is not a regular file; put the text of the base prompt there"
+        "{0} in the server's home directory is not a regular file; replace it with a text file that contains the base prompt"
     )]
     NotAFile(String),
     #[error("{0} in the server's home directory is longer than 32 KiB; shorten it")]

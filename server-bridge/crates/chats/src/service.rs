@@ -169,7 +169,7 @@ impl ChatService {
     }
 
     /// Leaves all work of one user to the user's next home, as [`ChatService::stop`] does for all users, and returns when none of it is
-    /// in progress here any more. The database refuses changes that it still tries to make.
+    /// in progress here any more. The database refuses any changes that this work still tries to make.
     pub async fn end_user(&self, user: store::UserId) {
         let house = &self.0;
         house.execs.end_user(user);
@@ -254,7 +254,8 @@ impl ChatService {
             Said::Known(known) if !is_of_extension && known.message.text != input.shown(text) => {
                 return Err(Error::Refused {
                     kind: "conflict",
-                    text: "another message was sent with this send_id before; choose another one".to_owned(),
+                    text: "another message was already sent with this send_id; choose another send_id"
+                        .to_owned(),
                 });
             }
             // The server died before it acted on the message, so it acts now.
@@ -325,7 +326,7 @@ impl ChatService {
         }
     }
 
-    /// The live text of a message in progress, the newest 256 KiB of it; the message's own text does not contain it yet.
+    /// The newest 256 KiB of the live text of a message in progress; the message's own text does not contain it yet.
     /// Later events begin where this ends.
     pub fn told(&self, message: MessageId) -> Vec<Told> {
         self.0.bus.told(message)

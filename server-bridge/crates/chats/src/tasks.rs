@@ -13,8 +13,8 @@ use agent::tool::Failure;
 use tools::limits::TASK_LIFETIME_S;
 
 impl ChatService {
-    /// Deletes a user's chat. The work in progress in it is cancelled, including its tasks: if a task's machine cannot be reached, the
-    /// task is ended as soon as it can.
+    /// Deletes a user's chat. The work in progress in it is cancelled, including its tasks: if a task's machine cannot be reached, the task
+    /// is ended as soon as the machine can be reached again.
     ///
     /// # Errors
     /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
@@ -28,7 +28,7 @@ impl ChatService {
         // Recorded first: if this server stops in between, its next run continues.
         let tasks = store.abandon_chat_tasks(user.id, chat).await?;
         store.delete_chat(user.id, chat).await?;
-        // Stopping first prevents that a message posted in between is answered in a deleted chat.
+        // Stopping first keeps a message that is posted in between from being answered in a deleted chat.
         self.0.stop_all(user.id, chat);
         for task in tasks {
             end_abandoned(&self.0, user, task);

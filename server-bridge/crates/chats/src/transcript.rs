@@ -1,4 +1,4 @@
-//! The part of an output that its message will show: all of a short output, the head and tail of a long one, in bounded memory.
+//! The part of a command's output that its message will show: all of it if it is short, otherwise its head and tail, in bounded memory.
 
 use crate::limits::{OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS, OUTPUT_WHOLE_MAX_CHARS};
 use agent::grouped::grouped;
@@ -7,7 +7,7 @@ use api::language::Language;
 /// How far the tail may grow before it is trimmed, in bytes. It is trimmed rarely, and never becomes much longer.
 const TAIL_SLACK_BYTES: usize = 4 * OUTPUT_TAIL_CHARS * 4;
 
-/// The head and the tail of an output, and its total length.
+/// The head and the tail of a command's output, and its total length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transcript {
     head: String,

@@ -4,13 +4,13 @@ use crate::limits::{DIMENSIONS, HEAD_DIMENSIONS, HEADS, INNER_DIMENSIONS, POSITI
 use crate::math::{exp, gelu, largest, layer_norm};
 use crate::matrix::{Activations, BLOCK, BLOCK_BYTES, Matrix, add_row};
 
-/// Blocks of one token's embedding.
+/// The number of blocks of one token's embedding.
 pub(crate) const ROW_BLOCKS: usize = DIMENSIONS / BLOCK;
 
-/// The queries, keys and values of a token follow each other.
+/// The length of a token's row in the attention: its queries, keys and values follow each other.
 const ATTENTION_WIDTH: usize = 3 * DIMENSIONS;
 
-/// Scores that are computed together: their sums fit into the processor's registers.
+/// The number of scores that are computed together: their sums fit into the processor's registers.
 const SCORES: usize = 16;
 
 /// The weights of the model.

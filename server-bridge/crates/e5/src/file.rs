@@ -18,18 +18,18 @@ use crate::tokenizer::{END, START, Tokenizer, UNKNOWN};
 const MAGIC: &[u8; 4] = b"E5S1";
 const VERSION: u32 = 1;
 
-/// Token types in the file; only the first one is used.
+/// The number of token types in the file; only the first one is used.
 const TYPES: usize = 2;
 
 /// The position of a tensor in the file.
 struct Place {
     /// True for blocks of 4 bits.
     is_packed: bool,
-    /// The number of its values.
+    /// The number of the tensor's values.
     count: usize,
-    /// The offset of its first byte in the file.
+    /// The offset of the tensor's first byte in the file.
     offset: u64,
-    /// The size of its values in the file, in bytes.
+    /// The size of the tensor's values in the file, in bytes.
     length: u64,
 }
 
@@ -47,7 +47,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     let head: [u32; 11] = {
         let magic: [u8; 4] = array(&mut input)?;
         if magic != *MAGIC {
-            return Err(Error::Damaged("the file is of another kind"));
+            return Err(Error::Damaged("the file has a different format"));
         }
         numbers(&mut input)?
     };
@@ -56,7 +56,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     let expected = [DIMENSIONS, LAYERS, HEADS, INNER_DIMENSIONS, POSITIONS, TYPES, BLOCK];
     let (words, pieces) = (words as usize, pieces as usize);
     if version != VERSION || found != expected || pieces > PIECES || !(pieces..=PIECES).contains(&words) {
-        return Err(Error::Damaged("the file is of another version or model"));
+        return Err(Error::Damaged("the file is for a different version or model"));
     }
     let tokenizer = vocabulary(&mut input, pieces)?;
     let places = directory(&mut input)?;
@@ -80,7 +80,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
 fn vocabulary(input: &mut impl Read, pieces: usize) -> Result<Tokenizer, Error> {
     let [start, end, _padding, unknown, bytes, more_bytes] = numbers(input)?;
     if [start, end, unknown] != [START, END, UNKNOWN] || more_bytes != 0 || bytes as usize > PIECE_BYTES {
-        return Err(Error::Damaged("another vocabulary"));
+        return Err(Error::Damaged("the vocabulary is that of a different model"));
     }
     let starts = vec_of(input, pieces + 1, u32::from_le_bytes)?;
     let scores = vec_of(input, pieces, f32::from_le_bytes)?;
@@ -90,8 +90,9 @@ fn vocabulary(input: &mut impl Read, pieces: usize) -> Result<Tokenizer, Error> 
         return Err(Error::Damaged("the table of characters is too long"));
     }
     let table = bytes_of(input, length as usize)?;
-    let replacements = replacements(&table, count).ok_or(Error::Damaged("the table of characters"))?;
-    Tokenizer::new(bytes, starts, scores, replacements).ok_or(Error::Damaged("the vocabulary"))
+    let replacements =
+        replacements(&table, count).ok_or(Error::Damaged("the table of characters is invalid"))?;
+    Tokenizer::new(bytes, starts, scores, replacements).ok_or(Error::Damaged("the vocabulary is invalid"))
 }
 
 /// The table of characters: each entry has a character, a count in one byte, and as many characters that replace it.
@@ -115,13 +116,13 @@ fn replacements(mut table: &[u8], count: u32) -> Option<HashMap<char, Box<str>>>
 fn directory(input: &mut impl Read) -> Result<HashMap<String, Place>, Error> {
     let [count] = numbers(input)?;
     if count as usize > TENSORS {
-        return Err(Error::Damaged("too many tensors"));
+        return Err(Error::Damaged("there are too many tensors"));
     }
     let mut places = HashMap::new();
     for _ in 0..count {
         let length = u16::from_le_bytes(array(input)?);
-        let name =
-            String::from_utf8(bytes_of(input, length.into())?).map_err(|_| Error::Damaged("a name"))?;
+        let name = String::from_utf8(bytes_of(input, length.into())?)
+            .map_err(|_| Error::Damaged("a tensor's name is invalid"))?;
         let [kind] = array(input)?;
         let [count] = numbers(input)?;
         let (offset, length) = (u64::from_le_bytes(array(input)?), u64::from_le_bytes(array(input)?));
@@ -135,7 +136,7 @@ impl<R: Read + Seek> Weights<R> {
         let mut matrix = |name: &str, outputs: usize, inputs: usize| {
             let blocks = self.blocks(&format!("l{layer}.{name}.w"), outputs * inputs)?;
             let bias = self.floats(&format!("l{layer}.{name}.b"), outputs)?;
-            Matrix::new(blocks.as_flattened(), bias, inputs).ok_or(Error::Damaged("a matrix"))
+            Matrix::new(blocks.as_flattened(), bias, inputs).ok_or(Error::Damaged("a matrix is invalid"))
         };
         Ok(Layer {
             query: matrix("q", DIMENSIONS, DIMENSIONS)?,
@@ -175,7 +176,7 @@ impl<R: Read + Seek> Weights<R> {
     fn seek(&mut self, name: &str, count: usize, is_packed: bool, length: usize) -> Result<(), Error> {
         let place = self.places.get(name).ok_or(Error::Damaged("a tensor is missing"))?;
         if (place.count, place.is_packed, place.length) != (count, is_packed, length as u64) {
-            return Err(Error::Damaged("a tensor has another size"));
+            return Err(Error::Damaged("a tensor has the wrong size"));
         }
         self.input.seek(SeekFrom::Start(place.offset))?;
         Ok(())

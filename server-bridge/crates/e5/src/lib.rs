@@ -37,7 +37,7 @@ pub enum Error {
     /// The file cannot be opened or read.
     #[error("the embedder's weights cannot be read ({0}); check the file's path and permissions")]
     Read(#[from] std::io::Error),
-    /// The file is damaged or of another kind; names the part that is wrong.
+    /// The file is damaged or has a different format; with a description of what is wrong.
     #[error("the embedder's weights are damaged ({0}); install them again")]
     Damaged(&'static str),
 }

@@ -1,24 +1,24 @@
 //! Every limit of this crate, and the dimensions of the model. A file with other dimensions is refused.
 
-/// Numbers in a vector.
+/// The number of dimensions of a vector.
 pub const DIMENSIONS: usize = 384;
 
-/// Layers of the encoder.
+/// The number of layers of the encoder.
 pub const LAYERS: usize = 12;
 
-/// Attention heads of a layer.
+/// The number of attention heads of a layer.
 pub const HEADS: usize = 12;
 
-/// Numbers in a head's part of a vector.
+/// The number of dimensions of a head's part of a vector.
 pub const HEAD_DIMENSIONS: usize = DIMENSIONS / HEADS;
 
-/// Numbers between the two matrices of a feed-forward network.
+/// The number of values between the two matrices of a feed-forward network.
 pub const INNER_DIMENSIONS: usize = 1536;
 
-/// Positions that the model knows.
+/// The number of token positions that the model knows.
 pub const POSITIONS: usize = 512;
 
-/// Tokens of a text in one window: all positions except those of the marks of start and end.
+/// The number of tokens of a text in one window: all positions except those of the marks of start and end.
 pub const WINDOW_TOKENS: usize = POSITIONS - 2;
 
 /// How much of a text is embedded, in bytes: more than the largest passage.

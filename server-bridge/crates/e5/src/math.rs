@@ -80,7 +80,7 @@ pub(crate) fn normalize(vector: &mut [f32]) {
     }
 }
 
-/// The largest of `of` and the numbers; their count must be a multiple of eight.
+/// The largest result of `of` for the numbers, whose count must be a multiple of eight.
 #[inline]
 pub(crate) fn largest(values: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let mut largest = [f32::MIN; LANES];
@@ -109,7 +109,7 @@ mod tests {
             assert!((f64::from(exp(x)) - exact).abs() <= bound * exact, "exp({x})");
         }
         assert!(exp(f32::NEG_INFINITY) < 1e-37);
-        // Φ(x) by adding up the density.
+        // Φ(x), computed by adding up the density.
         let mut integral = 0.5f64;
         let width = 1e-4;
         for step in 0..60_000 {

@@ -8,10 +8,11 @@ use wide::{i16x8, i32x4};
 
 use crate::math::{MAGIC, largest};
 
-/// Weights of a block.
+/// The number of weights in a block.
 pub(crate) const BLOCK: usize = 32;
 
-/// Bytes of a block: the scale as a 16-bit float, and two weights a byte. Byte `j` has weight `j` in its low half and `j + 16` in its high one.
+/// The size of a block in bytes: the scale as a 16-bit float, and two weights per byte. Byte `j` has weight `j` in its low half and
+/// `j + 16` in its high one.
 pub(crate) const BLOCK_BYTES: usize = 2 + BLOCK / 2;
 
 /// The offset of the weights in the file, which stores no negative numbers.
@@ -23,17 +24,18 @@ const FACTOR_MAX: f32 = 127.0;
 /// The largest expanded weight: -8 · 127.
 const WEIGHT_MAX: usize = 8 * 127;
 
-/// Rows that are expanded and multiplied together: their sums fit into the processor's registers.
+/// The number of rows that are expanded and multiplied together: their sums fit into the processor's registers.
 const ROWS: usize = 8;
 
-/// Numbers in a register.
+/// The number of values in a register.
 const LANES: usize = 8;
 
 /// A matrix of `outputs` rows and `inputs` columns, and a bias for each row.
 pub(crate) struct Matrix {
     inputs: usize,
     outputs: usize,
-    /// `inputs / 32` blocks a row, without their scales: number `l` has, from its lowest bits, the weights `l`, `l + 8`, `l + 16` and `l + 24`.
+    /// `inputs / 32` blocks per row, without their scales: value `l` of a block contains, from its lowest bits, the weights `l`, `l + 8`,
+    /// `l + 16` and `l + 24`.
     weights: Vec<i16x8>,
     /// The factor of each block: its scale relative to the row's scale.
     factors: Vec<i16>,
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
 
     fn half(value: f32) -> [u8; 2] {
-        // Of a normal number whose fraction has at most 10 bits.
+        // This works for a normal number whose fraction has at most 10 bits.
         let bits = value.to_bits();
         let half = (bits >> 16 & 0x8000) | ((bits >> 23 & 0xFF) - 112) << 10 | (bits >> 13 & 0x3FF);
         u16::try_from(half).unwrap().to_le_bytes()

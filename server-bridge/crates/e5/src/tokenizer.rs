@@ -14,7 +14,7 @@ pub const END: u32 = 2;
 /// The id of a character that no piece contains.
 pub const UNKNOWN: u32 = 3;
 
-/// Stands for a space.
+/// The character that replaces a space.
 const SPACE_MARK: char = '\u{2581}';
 
 /// The difference in score between a character that no piece contains and the worst piece, as in SentencePiece.
@@ -25,8 +25,9 @@ const EMPTY: u32 = u32::MAX;
 
 /// The pieces and the table of characters.
 pub struct Tokenizer {
-    /// The bytes of all pieces, and the start of each piece; the last entry is the end of the last piece.
+    /// The bytes of all pieces, one after the other.
     bytes: Vec<u8>,
+    /// The start of each piece in `bytes`; the last entry is the end of the last piece.
     starts: Vec<u32>,
     /// The logarithm of each piece's probability.
     scores: Vec<f32>,
@@ -43,8 +44,9 @@ pub struct Tokenizer {
 #[derive(Clone, Copy)]
 struct Step {
     score: f32,
-    /// The last piece, and its number of characters.
+    /// The id of the last piece.
     id: u32,
+    /// The number of characters of the last piece.
     characters: u32,
 }
 

@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use e5::limits::DIMENSIONS;
 use e5::{E5, Error, Role};
 
-/// The least cosine of the two vectors of a text. The weights are the same, but the programs round activations differently.
+/// The smallest allowed cosine of the two vectors of a text. The weights are the same, but the programs round activations differently.
 const ALIKE: f32 = 0.995;
 
 fn weights() -> PathBuf {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use metrics::{counter, histogram};
 
-/// The name of the counter of those commands, by outcome.
+/// The name of the counter of ended commands of clients and programs, by outcome.
 pub const EXECS: &str = "sandbridge_execs_total";
-/// The name of the histogram of their durations, in seconds, as their client saw them.
+/// The name of the histogram of these commands' durations, in seconds, as their clients saw them.
 pub const EXEC_SECONDS: &str = "sandbridge_exec_duration_seconds";
 
 /// Counts a command that ended with this outcome.

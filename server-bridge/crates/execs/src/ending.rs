@@ -67,7 +67,7 @@ impl Ending {
         Self { outcome, error_kind: None }
     }
 
-    /// The exec's end is unknown, for this reason; the known facts about its output stay.
+    /// The exec's end is unknown, for this reason; what is known about its output stays.
     #[must_use]
     pub fn lost(mut self, why: String) -> Self {
         self.outcome.status = ExecStatus::Lost;

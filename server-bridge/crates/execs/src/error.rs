@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No exec of the user has this id.
-    #[error("no command has the id {0}; `sandbridge ps` lists yours")]
+    #[error("no command has the id {0}; `sandbridge ps` lists your commands")]
     UnknownExec(String),
     /// No background task of the user has this id.
     #[error("no background task has the id {0}")]
@@ -20,7 +20,7 @@ pub enum Error {
     /// The server is stopping, so it starts nothing new.
     #[error("the server is stopping; run the command again in a moment")]
     Stopping,
-    /// No place was found to run it.
+    /// No place was found to run the exec.
     #[error(transparent)]
     Route(#[from] RouteError),
     /// The sandbox refused the request or failed.

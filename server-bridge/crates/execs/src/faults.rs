@@ -31,7 +31,7 @@ pub enum Point {
     BeforeCommit,
     /// The end is on record; the runner does not know that yet.
     AfterEnd,
-    /// The runner was allowed to discard it.
+    /// The runner was allowed to discard the exec's result.
     Acknowledged,
 }
 

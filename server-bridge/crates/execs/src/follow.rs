@@ -15,13 +15,13 @@ use crate::{route_request, sandbox_user, seen};
 /// An exec on record, and its user.
 #[derive(Clone, Copy, Debug)]
 pub struct Followed<'a> {
-    /// The store that has its record.
+    /// The store that has the exec's record.
     pub store: &'a Store,
     /// The router to the machines.
     pub router: &'a SandboxRouter,
     /// The exec's user.
     pub user: &'a User,
-    /// The name of the place that it was sent to.
+    /// The name of the place that the exec was sent to.
     pub place: Option<&'a str>,
     /// The exec's id.
     pub id: &'a ExecId,

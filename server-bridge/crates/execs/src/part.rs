@@ -23,8 +23,8 @@ pub struct Part {
 }
 
 impl Ledger {
-    /// At most `limit` bytes of an exec's output from `offset` on: those that exist, or arrive within `patience`. If a client already
-    /// reads the output, it is informed that another one does.
+    /// At most `limit` bytes of an exec's output from `offset` on: those that exist, or arrive within `patience`. A client that already
+    /// reads the output is informed that another one reads it.
     ///
     /// # Errors
     /// [`crate::Error::Route`]; [`crate::Error::Sandbox`], as `no_such_exec` or `expired` if the output is no longer kept.

@@ -17,15 +17,15 @@ pub struct Request<'a> {
     pub kind: ExecKind,
     /// Distinguishes a repetition of a request from a different one with the same id: see [`crate::document_hash`].
     pub hash: &'a str,
-    /// The place where it is to run; `None` for the user's active place.
+    /// The place where the command is to run; `None` for the user's active place.
     pub on: Option<&'a str>,
     /// The command in the form that people read.
     pub shown: &'a str,
-    /// The user account on the machine that it is to run as, if the client names one.
+    /// The user account on the machine that the command is to run as, if the client names one.
     pub run_as: Option<&'a str>,
-    /// True if it continues after its client has left.
+    /// True if the command continues after its client has left.
     pub goes_on: bool,
-    /// How long it continues without a client; only a terminal has this.
+    /// How long the command continues without a client; only a terminal has this.
     pub linger: Option<Duration>,
 }
 

@@ -240,7 +240,7 @@ async fn execs_are_found_by_their_user_alone_and_tasks_are_those_without_message
         let unknown = ledger.exec(whose, id).await.unwrap_err();
         assert_eq!(
             (unknown.kind(), unknown.to_string()),
-            ("not_found", format!("no command has the id {id}; `sandbridge ps` lists yours"))
+            ("not_found", format!("no command has the id {id}; `sandbridge ps` lists your commands"))
         );
     }
     let unknown = ledger.task(user, &terminal).await.unwrap_err();

@@ -151,13 +151,13 @@ fn is_task(record: &Exec) -> bool {
     record.kind == ExecKind::Tool && record.detached
 }
 
-/// How long a terminal goes on without a client.
+/// How long a terminal continues without a client.
 fn linger(record: &Exec) -> Option<Duration> {
     record.linger_ms.map(|linger_ms| Duration::from_millis(linger_ms.unsigned_abs()))
 }
 
-/// How long an exec's runner may be unreachable before the exec counts as lost. A terminal continues there, and is ended if no client
-/// came for as long as it lingers.
+/// How long an exec's runner may be unreachable before the exec counts as lost. A terminal continues on the runner, and is ended if no
+/// client came for as long as it lingers.
 pub fn time_away(record: &Exec) -> Duration {
     let least = if is_task(record) { TASK_LIFETIME } else { AWAY_TIMEOUT };
     linger(record).unwrap_or_default().max(least)

@@ -70,7 +70,7 @@ pub(crate) fn limit() -> io::Result<()> {
 /// Refuses every system call that reading a document does not need, for all threads of this process.
 ///
 /// # Errors
-/// The kernel has no filters of system calls, or refused this one.
+/// The kernel does not support filters of system calls, or refused this filter.
 pub(crate) fn filter() -> io::Result<()> {
     limit_processes()?;
     let allowed: BTreeMap<i64, Vec<_>> = ALLOWED.iter().map(|call| (*call, Vec::new())).collect();

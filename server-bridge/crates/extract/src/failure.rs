@@ -18,13 +18,13 @@ pub enum Failure {
     #[error("no text found: the document is empty; add one with text")]
     Empty,
     /// The document has more bytes than the limit.
-    #[error("the document is too large: at most {} MiB are read; split it", DOCUMENT_BYTES / 1024 / 1024)]
+    #[error("the document is too large: the limit is {} MiB; split it", DOCUMENT_BYTES / 1024 / 1024)]
     TooLarge,
     /// The document has more text or more pages than the limit.
-    #[error("the document is too large: at most {PAGES} pages and {} MiB of text are read; split it", TEXT_BYTES / 1024 / 1024)]
+    #[error("the document is too large: the limit is {PAGES} pages and {} MiB of text; split it", TEXT_BYTES / 1024 / 1024)]
     TooMuchText,
     /// The workbook has more cells than the limit.
-    #[error("the document is too large: at most {CELLS} cells are read; split it")]
+    #[error("the document is too large: the limit is {CELLS} cells; split it")]
     TooManyCells,
     /// The document unpacks to more than the limit.
     #[error("the document unpacks to more than {} MiB or {ENTRIES} files; split it", UNPACKED_BYTES / 1024 / 1024)]

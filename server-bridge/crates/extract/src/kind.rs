@@ -85,7 +85,7 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
-    (b"RIFF", "a picture, a sound or a film"),
+    (b"RIFF", "a picture, a sound recording or a video"),
     (b"II*\0", "a picture"),
     (b"MM\0*", "a picture"),
     (b"\x1f\x8b", "a compressed file"),
@@ -101,9 +101,9 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "a database"),
     (b"%!PS", "PostScript"),
     (b"{\\rtf", "RTF"),
-    (b"ID3", "a sound"),
-    (b"OggS", "a sound"),
-    (b"fLaC", "a sound"),
+    (b"ID3", "a sound recording"),
+    (b"OggS", "a sound recording"),
+    (b"fLaC", "a sound recording"),
 ];
 /// The first bytes of an Office document in the old format, and of an encrypted one in the new format.
 const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";

@@ -42,7 +42,7 @@ pub(crate) const CPU_SECONDS: u64 = 50;
 pub(crate) const ADDRESS_SPACE_BYTES: u64 = 1536 * MIB;
 /// The stack of the thread that reads, in bytes.
 pub(crate) const STACK_BYTES: usize = 64 * 1024 * 1024;
-/// Documents that are read at the same time.
+/// The number of documents that are read at the same time.
 pub const AT_ONCE: usize = 1;
 
 const MIB: u64 = 1024 * 1024;

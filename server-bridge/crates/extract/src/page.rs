@@ -50,11 +50,11 @@ impl Kind {
 /// A page of a document: a page of a PDF, otherwise about 12 KiB of text, cut between lines, or part of a sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Its number, from 1.
+    /// The page's number, from 1.
     pub number: u32,
-    /// The name of its sheet; empty for other documents.
+    /// The name of the page's sheet; empty for documents other than workbooks.
     pub title: String,
-    /// Its text: lines without control characters other than tab and line feed.
+    /// The page's text: lines without control characters other than tab and line feed.
     pub text: String,
 }
 
@@ -68,11 +68,11 @@ pub(crate) enum Frame {
     Page(Page),
     /// The document was read to its end.
     Done {
-        /// The number of its pages, including those without text.
+        /// The number of the document's pages, including those without text.
         pages: u32,
-        /// Pages whose text was cut at the limit.
+        /// The number of pages whose text was cut off at the limit.
         cut_pages: u32,
-        /// Pages that could not be read.
+        /// The number of pages that could not be read.
         broken_pages: u32,
     },
     /// The document could not be read.
@@ -147,7 +147,7 @@ impl<'a> Pages<'a> {
         self.put(Frame::Page(Page { number: self.number, title, text }))
     }
 
-    /// Counts a page of such a document that could not be read.
+    /// Counts a page that could not be read, of a document that has its own pages.
     pub(crate) fn broken_page(&mut self) -> Result<(), Stop> {
         self.broken_pages += 1;
         self.page("")

@@ -14,9 +14,9 @@ use crate::reader::Done;
 pub struct Plain {
     /// The document's kind.
     pub kind: Kind,
-    /// Its pages with text, in order.
+    /// The document's pages with text, in order.
     pub pages: VecDeque<Page>,
-    /// The counts of its pages.
+    /// The counts of the document's pages.
     pub done: Done,
 }
 

@@ -21,7 +21,7 @@ use crate::page::{Frame, Kind, Page};
 pub const COMMAND: &str = "extract";
 /// The program of the running server, even after an update replaced its file.
 const OWN_PROGRAM: &str = "/proc/self/exe";
-/// The signal of the limit on processor time.
+/// The signals that end a process at the limit on processor time.
 const CPU_SIGNALS: [i32; 2] = [libc::SIGXCPU, libc::SIGKILL];
 
 /// Starts readers of documents, one at a time. Cheap to clone.
@@ -40,11 +40,11 @@ impl Default for Extractor {
 /// The counts of a document that was read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// The number of its pages, including those without text.
+    /// The number of the document's pages, including those without text.
     pub pages: u32,
-    /// Pages whose text was cut off at the limit.
+    /// The number of pages whose text was cut off at the limit.
     pub cut_pages: u32,
-    /// Pages that could not be read.
+    /// The number of pages that could not be read.
     pub broken_pages: u32,
 }
 

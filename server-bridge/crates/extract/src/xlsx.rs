@@ -45,7 +45,7 @@ fn sheets(archive: &Archive<'_>) -> Result<Vec<(String, String)>, Failure> {
         if let Item::Open(element) = item
             && element.name() == "sheet"
         {
-            // The attribute is `r:id`, whose local name is `id`; `sheetId` is another one.
+            // The attribute is `r:id`, whose local name is `id`; `sheetId` is a different attribute.
             sheets.push((element.attribute("name"), element.attribute("id")));
         }
         Ok::<(), Failure>(())

@@ -1,5 +1,5 @@
-//! Recreates the words of passages that an older version of the analysis made: one document after another, in small
-//! changes, until a restarted server has none left. Until then, questions are answered from the older words.
+//! Recreates the words of passages that an older version of the analysis made, one document after another, in small changes. Until a
+//! document's words are recreated, questions are answered from its older words.
 
 use search::chunks::with_titles;
 use search::tokens;

@@ -261,7 +261,7 @@ mod tests {
         cache.add(1, seven, &[stored(2, 2, 1, [0, 1]), stored(3, 3, 1, [1, 1])]);
         cache.add(1, CollectionId(8), &[stored(9, 9, 1, [1, 1])]);
         assert_eq!((passages(&cache, 7), passages(&cache, 8)), (vec![1, 2, 3], vec![]));
-        // A search that began before goes on with what it has.
+        // A search that began before continues with the vectors that it has.
         let before = cache.entry((1, seven)).unwrap();
         cache.forget(seven, &[DocumentId(1)], None);
         cache.add(1, seven, &[stored(4, 2, 5, [0, 1])]);

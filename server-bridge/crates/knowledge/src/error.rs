@@ -1,4 +1,4 @@
-//! Errors, split by who is to blame.
+//! Errors, divided by whether the caller or the server caused them.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -6,16 +6,16 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every error for clients of knowledge.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's or the machine's fault; the store's error tells them apart.
+    /// The caller's fault or the server's; the store's error distinguishes the two.
     #[error(transparent)]
     Store(#[from] store::Error),
     /// The document has more bytes than the limit.
-    #[error("the document is too large: at most {} MiB are read; split it", crate::limits::DOCUMENT_BYTES / 1024 / 1024)]
+    #[error("the document is too large: the limit is {} MiB; split it", crate::limits::DOCUMENT_BYTES / 1024 / 1024)]
     TooLarge,
     /// The document did not arrive completely.
     #[error("the document did not arrive completely; send it again")]
     Broken,
-    /// There is no such user to share with.
+    /// No user with this name exists, so nothing can be shared with them.
     #[error("there is no user {0:?}; check the name")]
     NoUser(String),
 }

@@ -40,14 +40,14 @@ impl Point {
 pub(crate) fn fault(point: Point) {
     if std::env::var("SANDBRIDGE_FAULT").is_ok_and(|wanted| is_reached(point, &wanted)) {
         let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-        tracing::error!(?killed, point = point.name(), "the process ends here, as SANDBRIDGE_FAULT demands");
+        tracing::error!(?killed, point = point.name(), "the process ends here, as SANDBRIDGE_FAULT requests");
         loop {
             std::thread::park();
         }
     }
 }
 
-/// True if a point is the wanted one, and was reached as often as wanted. Only one point of a process is counted: the wanted one.
+/// True if a point is the wanted one, and was reached the wanted number of times. Only one point of a process is counted: the wanted one.
 #[cfg(debug_assertions)]
 fn is_reached(point: Point, wanted: &str) -> bool {
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -21,14 +21,14 @@ use crate::sync::{Trouble, path_of};
 pub(crate) struct Content {
     pub(crate) pieces: VecDeque<Bytes>,
     pub(crate) size_bytes: i64,
-    /// In Unix milliseconds; 0 for an upload.
+    /// The time of the last change, in Unix milliseconds; 0 for an upload.
     pub(crate) modified_ms: i64,
-    /// The memory that is reserved for it.
+    /// The memory that is reserved for the content.
     _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Knowledge {
-    /// Does the job of a document. Failures of the document are recorded with it; only the store's errors are returned.
+    /// Carries out the job of a document. Failures of the document are recorded with it; only the store's errors are returned.
     pub(crate) async fn index(&self, job: &IndexJob) -> store::Result<()> {
         let mut content = if job.place.is_empty() {
             self.uploaded(job).await?
@@ -57,7 +57,7 @@ impl Knowledge {
         let document = job.document_id.unwrap_or(store::DocumentId(0));
         let _turn = self.0.reading.acquire().await;
         if job.attempts > 1 {
-            // The remains of an attempt that was killed.
+            // Removes what an attempt that was killed left.
             self.0.store.sweep_versions(document).await?;
         }
         let has_remains = match self.read(job, content).await? {
@@ -236,7 +236,7 @@ impl Source {
         }
     }
 
-    /// The next pages, at least one unless the document ends; its counts with the last ones.
+    /// The next pages, at least one unless the document ends; the last ones come with the document's counts.
     async fn batch(&mut self) -> Result<(Vec<Page>, Option<Done>), Failure> {
         let (mut pages, mut bytes) = (Vec::new(), 0);
         while pages.len() < BATCH_PAGES && bytes < BATCH_BYTES {
@@ -259,7 +259,7 @@ impl Source {
     }
 }
 
-/// The remark on a document that was not read completely; empty if it was.
+/// The note on a document that was not read completely; empty if it was.
 fn note_of(done: &Done) -> String {
     // Each case has a whole sentence, because sentences are translated as a whole.
     match (done.broken_pages, done.cut_pages) {

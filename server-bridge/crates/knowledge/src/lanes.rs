@@ -31,7 +31,7 @@ impl Lanes {
         Some(lane)
     }
 
-    /// A lane's job is done.
+    /// Records that a lane's job is done.
     pub(crate) fn end(&mut self, lane: &Lane) {
         self.busy.remove(lane);
     }

@@ -4,20 +4,21 @@ use std::time::Duration;
 
 /// The largest document, in bytes.
 pub const DOCUMENT_BYTES: u64 = extract::limits::DOCUMENT_BYTES;
-/// The pieces in which an upload is stored, in bytes.
+/// The size of the pieces in which an upload is stored, in bytes.
 pub(crate) const PART_BYTES: usize = 1024 * 1024;
-/// The maximum number of pages in one transaction, and the size of the text, in bytes, at which a batch of them is
-/// complete. While one batch is stored, the next one is analysed, so that smaller batches begin earlier.
+/// The maximum number of pages in one transaction. While one batch is stored, the next one is analysed, so that smaller batches begin
+/// earlier.
 pub(crate) const BATCH_PAGES: usize = 64;
+/// The size of the text, in bytes, at which a batch of pages is complete.
 pub(crate) const BATCH_BYTES: usize = 256 * 1024;
-/// How often a job is begun before its document is given up because it kills the server.
+/// The number of times that a job is begun before its document is given up, because it seems to kill the server.
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
 pub(crate) const RETRY: Duration = Duration::from_secs(2);
 /// The pause after rewriting the database's file to remove deleted rows, as a multiple of the time that it took. Nothing else can write
 /// during the rewrite.
 pub(crate) const FORGET_PAUSES: u32 = 20;
-/// How often the folders of runners are scanned.
+/// The interval at which the folders of runners are scanned.
 pub(crate) const SYNC_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// The timeout for scanning a folder, and for reading one of its files.
 pub(crate) const SCAN_TIMEOUT: Duration = Duration::from_secs(120);
@@ -25,23 +26,24 @@ pub(crate) const SCAN_TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) const FOLDER_FILES: u32 = 10_000;
 /// The maximum number of files that are queued in one transaction.
 pub(crate) const QUEUE_BATCH: usize = 500;
-/// The number of documents from which the loss of more than half has to be confirmed; the loss of all documents always has to be.
+/// In collections of at least this many documents, losing more than half of them has to be confirmed; losing all of them always has to be.
 pub(crate) const LOSS_DOCUMENTS: usize = 10;
 
-/// The folders of runners that are worked on at once; each is of another runner.
+/// The number of folders that are worked on at once, each of a different runner.
 pub(crate) const FOLDERS_AT_ONCE: usize = 16;
 /// How much content of folders' files is in memory at once, in KiB: one file of the largest size, and some small ones.
 pub(crate) const CONTENT_KIB: u32 = 68 * 1024;
 
-/// How many passages get new words in one change, and the pause after it.
+/// The number of passages that get new words in one change.
 pub(crate) const ANALYSED_PASSAGES: u32 = 64;
+/// The pause after each change in which passages get new words.
 pub(crate) const ANALYSIS_PAUSE: Duration = Duration::from_millis(20);
 
-/// How many passages are embedded in one turn of a collection, in this process: two seconds on one processor.
+/// The number of passages that are embedded in one turn of a collection in this process: two seconds on one processor.
 pub(crate) const LOCAL_BATCH: u32 = 8;
-/// How many passages are embedded in one turn at a provider: one request.
+/// The number of passages that are embedded in one turn at a provider: one request.
 pub(crate) const REMOTE_BATCH: u32 = 64;
-/// How often the worker looks for another embedder in the settings.
+/// The interval at which the worker looks for another embedder in the settings.
 pub(crate) const EMBEDDER_POLL: Duration = Duration::from_secs(5);
 /// How long finding by meaning may take; then the search uses words alone.
 pub(crate) const MEANING_TIMEOUT: Duration = Duration::from_secs(4);
@@ -50,9 +52,9 @@ pub(crate) const CACHE_BYTES: usize = 48 * 1024 * 1024;
 /// The maximum number of passages of a collection that are remembered as refused by the embedder.
 pub(crate) const REFUSED_PASSAGES: usize = 1_000;
 
-/// The maximum number of passages of each ranking.
+/// The maximum number of passages in each ranking.
 pub(crate) const RANKED: u32 = 20;
-/// The maximum number of passages of an answer.
+/// The maximum number of passages in the result of a search.
 pub(crate) const FOUND: usize = 10;
 /// How many passages a model gets unless it asks for another number.
 pub(crate) const TOLD: usize = 5;

@@ -75,7 +75,7 @@ impl Meaning {
         Self { embedders, cache, wake: Notify::new(), progress: Mutex::default() }
     }
 
-    /// A document has other passages than before.
+    /// Records that a document has different passages than before.
     pub(crate) fn changed(&self, user: UserId, collection: CollectionId, document: DocumentId) {
         {
             let mut progress = self.progress();
@@ -102,7 +102,7 @@ impl Meaning {
         self.progress().model = Some(model);
     }
 
-    /// The model of the worker answers from now on.
+    /// Records that the worker's model answers from now on.
     pub(crate) fn complete(&self) {
         self.progress().is_served = false;
     }
@@ -166,7 +166,7 @@ impl Meaning {
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        // Each change is one assignment or one entry.
+        // Each change is a single step, so the data stays consistent if another thread panics.
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

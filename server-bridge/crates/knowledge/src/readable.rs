@@ -16,7 +16,7 @@ impl Knowledge {
         self.listed(user, self.is_of_group(root).await?).await
     }
 
-    /// The scope of a search: one collection by its number or name, or all of them. `root` is the chat of the agent that searches; `None`
+    /// The scope of a search: one collection by its id or name, or all of them. `root` is the chat of the agent that searches; `None`
     /// for people and their programs.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use crate::meaning::Meaning;
 /// Returns the sandbox of a user's runner by its name, or the reason why the runner cannot be reached.
 pub type Machines = Arc<dyn Fn(UserId, String) -> BoxFuture<'static, Result<Sandbox, String>> + Send + Sync>;
 
-/// The knowledge of all users. Cheap to clone; every clone is the same.
+/// The knowledge of all users. Cheap to clone; all clones share the same state.
 #[derive(Clone)]
 pub struct Knowledge(pub(crate) Arc<Inner>);
 
@@ -30,13 +30,13 @@ pub(crate) struct Inner {
     /// Wakes the worker.
     pub(crate) wake: Notify,
     pub(crate) meaning: Meaning,
-    /// Held while a document is parsed: one after the other.
+    /// Held while a document is parsed, so that documents are parsed one after the other.
     pub(crate) reading: Semaphore,
     /// Limits how much of the folders' contents is in memory, in KiB.
     pub(crate) contents: Arc<Semaphore>,
 }
 
-/// Finds one of these collections by its number or name.
+/// Finds one of these collections by its id or name.
 ///
 /// # Errors
 /// [`store::Error::NotFound`] if there is none.
@@ -75,7 +75,7 @@ impl Knowledge {
         Ok(views)
     }
 
-    /// A collection that the user may search, by its number or its name; of several with this name, the user's own.
+    /// A collection that the user may search, by its id or its name; of several with this name, the user's own.
     ///
     /// # Errors
     /// [`Error::Store`] if there is none.
@@ -207,7 +207,7 @@ impl Knowledge {
         Ok(KnowledgeStatus { waiting: queue.waiting, ahead: queue.ahead })
     }
 
-    /// A collection that a user may search, by its number or its name.
+    /// A collection that a user may search, by its id or its name.
     pub(crate) async fn find_collection(&self, user: UserId, key: &str) -> Result<Collection> {
         Ok(named(&self.0.store.collections(user).await?, key)?.clone())
     }

@@ -90,7 +90,7 @@ impl Knowledge {
         }
         let note = match is_whole {
             true if left_out > 0 => format!(
-                "files left out: {left_out}; your documents may have at most {} GiB together; delete some first",
+                "files left out: {left_out}; your documents can have at most {} GiB together; delete some first",
                 store::limits::DOCUMENT_BYTES_PER_USER >> 30
             ),
             true => String::new(),

@@ -36,7 +36,7 @@ pub struct Search {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Read {
-    /// The number of the document, as a passage names it.
+    /// The document's id, as a passage names it.
     document: i64,
     /// The page to begin with, from 1.
     #[serde(default)]

@@ -49,14 +49,14 @@ impl Turns {
         Some(Turn { user, collection, after: collections.places[&collection] })
     }
 
-    /// The passages of a turn up to this place are done.
+    /// Records that the passages of a turn up to this place are done.
     pub(crate) fn went_on(&mut self, turn: Turn, place: PassagePlace) {
         if let Some(collections) = self.users.get_mut(&turn.user) {
             collections.places.insert(turn.collection, place);
         }
     }
 
-    /// There is nothing left to do in a turn's collection.
+    /// Records that nothing is left to do in a turn's collection.
     pub(crate) fn ended(&mut self, turn: Turn) {
         if let Some(collections) = self.users.get_mut(&turn.user) {
             collections.places.remove(&turn.collection);

@@ -67,7 +67,7 @@ impl Knowledge {
         }
     }
 
-    /// Does the next job of a lane.
+    /// Carries out the next job of a lane.
     async fn one_of(&self, lane: &Lane) {
         let job = self.until_done("taking a job", || self.0.store.next_index_job(lane)).await;
         let Some(job) = job else { return };

@@ -1,5 +1,5 @@
-//! Passages get vectors of a scripted embedder over real connections, whatever it answers; and users find the right ones
-//! by meaning.
+//! Tests with a scripted embedder over real connections: passages get vectors, whatever the embedder answers, and users find the right
+//! passages by meaning.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
@@ -169,18 +169,18 @@ async fn what_has_the_meaning_of_a_question_is_found_and_only_by_those_who_may()
     assert!(notes.is_empty() && passages.iter().all(|(text, ..)| text != "My warranty is over."));
     let (passages, _) = world.found(&ada, "kettle warranty").await;
     assert!(passages.iter().any(|passage| *passage == ("The kettle is red.".to_owned(), true, true)));
-    // Shared, and not any more: from the next question on.
+    // Sharing a collection, and no longer sharing it, both take effect with the next question.
     world.store.share_collection(ada.id, collection, Sharing::User(eve.id), true).await.unwrap();
     assert_eq!(world.found(&eve, "保修").await.0.len(), 4);
     world.store.share_collection(ada.id, collection, Sharing::User(eve.id), false).await.unwrap();
     assert_eq!(world.found(&eve, "保修").await.0.len(), 1);
-    // Removed, and not found by its meaning either.
+    // A removed document is not found by its meaning either.
     world.knowledge.remove_document(&ada, documents[0].0).await.unwrap();
     let (passages, _) = world.found(&ada, "保修").await;
     assert!(passages.iter().all(|(text, ..)| !text.contains("guarantee")), "{passages:?}");
     world.knowledge.remove_collection(&ada, "manuals").await.unwrap();
     assert!(world.found(&ada, "保修").await.0.is_empty());
-    // The empty and the very long question.
+    // Empty and very long questions.
     for odd in ["", "  \n", &"保修 ".repeat(20_000), "🫖", "\0"] {
         world.found(&eve, odd).await;
     }
@@ -228,7 +228,7 @@ async fn whatever_an_embedder_answers_words_are_found_and_a_note_says_so() {
             let requests = world.provider.requests();
             assert!(requests <= 3, "{mood:?}: it is left alone, not asked {requests} times");
         }
-        // Vectors from better times do not help while the question has none.
+        // Vectors that were made earlier do not help while the question has none.
         let model = world.store.embedding_model("openai/m@p", 67, "m").await.unwrap();
         assert!(model.dimensions == 67);
         let begun = std::time::Instant::now();
@@ -297,7 +297,7 @@ async fn another_model_builds_beside_the_one_before_and_then_takes_its_place() {
         tokio::time::timeout(Duration::from_secs(60), wait).await.expect(name)
     };
     wait(1, "openai/m@p").await;
-    // One text is refused until the provider changes its mind, so that the new one is half done for a while.
+    // One text is refused until the provider accepts it again, so that the new model is half done for a while.
     *world.model.lock().unwrap() = Some("wide");
     let (passages, _) = world.found(&ada, "warranty").await;
     assert!(passages.iter().all(|(_, _, by_meaning)| *by_meaning), "the one before answers: {passages:?}");
@@ -305,7 +305,7 @@ async fn another_model_builds_beside_the_one_before_and_then_takes_its_place() {
     assert_eq!(models[0].dimensions, 71);
     let (passages, notes) = world.found(&ada, "warranty").await;
     assert!(passages.len() == 10 && notes.is_empty(), "{notes:?}");
-    // Without an embedder, words are left, without a complaint.
+    // Without an embedder, search uses words only, and reports no problem.
     *world.model.lock().unwrap() = None;
     let (passages, notes) = world.found(&ada, "warranty").await;
     assert!(passages.is_empty() && notes.is_empty());

@@ -15,9 +15,9 @@ use crate::recall::counts;
 
 /// A text that shares words with the new one.
 struct Sharing {
-    /// Its index in the list.
+    /// The text's index in the list.
     at: usize,
-    /// The groups of words that it shares, as bits.
+    /// The groups of words that the text shares, as bits.
     groups: u64,
     /// The sum of the weights of these groups.
     evidence: f64,

@@ -18,7 +18,7 @@
 //! | [`mod@write`] | writes and proposes memories, and supersedes those that they make untrue |
 //! | [`candidates`] | the kept memories that a new text may make untrue |
 //! | [`asked`] | whether the user asked for what a model wants to keep or forget |
-//! | [`likeness`] | whether two texts say the same |
+//! | [`likeness`] | whether two texts say the same thing |
 //! | [`recall`] | the items that match a message |
 //! | [`meaning`] | vectors of items, and the items closest in meaning to a message |
 //! | [`prompt`] | core blocks and notes in the form of a prompt |

@@ -1,8 +1,8 @@
-//! Compares texts by their words: which texts say the same, and how much of one is in another.
+//! Compares texts by their words: which texts say the same thing, and how much of one is in another.
 
 use std::collections::HashMap;
 
-/// True for texts that say the same: they have the same words in the same order, except for articles. Case, accents, punctuation and the
+/// True for texts that say the same thing: they have the same words in the same order, except for articles. Case, accents, punctuation and the
 /// difference between traditional and simplified characters do not matter. The tense of a word does, and so do numbers, names and
 /// negations: `lives in Bergen` and `lived in Bergen` are two memories.
 #[must_use]

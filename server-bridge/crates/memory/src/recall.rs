@@ -17,7 +17,7 @@ pub struct Recalled<'a> {
     pub item: &'a MemoryItem,
     /// The words of the question that the item contains.
     pub matched: Vec<String>,
-    /// True if its meaning is close to the question's.
+    /// True if the item's meaning is close to the question's.
     pub by_meaning: bool,
 }
 
@@ -82,8 +82,8 @@ pub fn is_about_past(question: &str, now_ms: i64) -> bool {
     has_any(question, PAST) || search::tokens::terms(question).iter().any(|term| is_past(&term.word))
 }
 
-/// The items that contain words of the question or are close to it in meaning, the best first. `near` lists the ids of the latter, the
-/// nearest first. The caller has left out the items that the reader may not see.
+/// The items that contain words of the question or are close to it in meaning, the best first. `near` lists the ids of the items that are
+/// close in meaning, the nearest first. The caller has left out the items that the reader may not see.
 #[must_use]
 pub fn find<'a>(question: &str, near: &[i64], items: &[&'a MemoryItem]) -> Vec<Recalled<'a>> {
     let texts: Vec<String> = items.iter().map(|item| format!("{} {}", item.name, item.text)).collect();
@@ -102,7 +102,7 @@ pub fn find<'a>(question: &str, near: &[i64], items: &[&'a MemoryItem]) -> Vec<R
         .collect()
 }
 
-/// Ranks texts again so that each part of a message finds its own: a word counts half as much for each better text that has it.
+/// Ranks texts again so that each part of a message finds the texts for it: a word counts half as much for each better text that has it.
 /// Otherwise, for a message with two questions, all texts about the first would come before the first text about the second.
 fn spread(mut ranked: Vec<Ranked>) -> Vec<Ranked> {
     let rest = ranked.split_off(ranked.len().min(SPREAD_ITEMS));

@@ -14,13 +14,13 @@ use crate::limits::CORE_MAX_CHARS;
 pub struct Write<'a> {
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// The chats that it applies to.
+    /// The chats that the memory applies to.
     pub scope: MemoryScope,
     /// The name of the machine; empty for other scopes.
     pub scope_name: &'a str,
     /// A short name; may be empty. If an item with this name exists, it is changed.
     pub name: &'a str,
-    /// The text.
+    /// The text of the memory.
     pub text: &'a str,
     /// The chat that the memory comes from.
     pub chat: Option<&'a ChatId>,
@@ -28,18 +28,18 @@ pub struct Write<'a> {
     pub message: Option<MessageId>,
     /// The ids of the items that the memory makes untrue.
     pub supersedes: &'a [i64],
-    /// The time until which it applies, in Unix milliseconds; `None` if it has no end.
+    /// The time until which the memory applies, in Unix milliseconds; `None` if it has no end.
     pub valid_to_ms: Option<i64>,
 }
 
 /// The authority by which a memory is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The user writes it directly.
+    /// The user writes the memory directly.
     Person,
-    /// The user asked a model to write it.
+    /// The user asked a model to write the memory.
     Asked,
-    /// A model proposes it: the user has to accept it.
+    /// A model proposes the memory: the user has to accept it.
     Proposes(MemorySource),
 }
 
@@ -50,14 +50,14 @@ pub enum Written {
     Kept(MemoryItem),
     /// An existing item got the new text.
     Updated(MemoryItem),
-    /// Nothing was added: this item already says the same.
+    /// Nothing was added: this item already says the same thing.
     Known(MemoryItem),
     /// The memory waits until the user accepts it.
     Proposed(MemoryItem),
 }
 
 impl Written {
-    /// The item that was written, or that already says the same.
+    /// The item that was written, or that already says the same thing.
     #[must_use]
     pub fn item(&self) -> &MemoryItem {
         match self {
@@ -66,9 +66,9 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item says the same, none is added; if an item
-/// has the same name, it gets the text. The items that the text makes untrue are superseded, in the case of a proposal once it is
-/// accepted.
+/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item already says the same thing, none is
+/// added; if an item has the same name, it gets the text. The items that the text makes untrue are superseded, in the case of a proposal
+/// once it is accepted.
 ///
 /// # Errors
 /// As for [`Store::add_memory`], [`Store::change_memory`] and [`Store::supersede_memories`]; [`store::Error::Invalid`] for a core block
@@ -163,7 +163,8 @@ fn check_replaced(items: &[MemoryItem], wanted: &Write<'_>) -> store::Result<()>
     if wanted.kind == MemoryKind::Core && !wanted.supersedes.is_empty() {
         return invalid(
             "core block",
-            "cannot replace memories; change its text, and forget those".to_owned(),
+            "cannot replace memories; change the block's text, and forget those memories separately"
+                .to_owned(),
         );
     }
     for id in wanted.supersedes {

@@ -1,6 +1,6 @@
 //! Ranks texts by the words of a question, with Okapi BM25, over texts in memory.
 //!
-//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the usual `k1` and `b`. A few thousand
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the common values of `k1` and `b`. A few thousand
 //! short texts need no index, and the ranking does not depend on the database.
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub struct Ranked {
     pub score: f64,
     /// The words of the question that the text contains, in the question's spelling.
     pub matched: Vec<String>,
-    /// The part of each of these words in the score.
+    /// The contribution of each of these words to the score.
     pub parts: Vec<f64>,
 }
 

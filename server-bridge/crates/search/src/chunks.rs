@@ -33,7 +33,7 @@ pub struct Limits {
 /// One passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its bytes in the text; never empty, and without white space at its ends.
+    /// The passage's bytes in the text; never empty, and without white space at its ends.
     pub span: Range<usize>,
     /// The headings that apply to the whole passage, the outermost first, including one with which it begins.
     pub headings: Vec<String>,
@@ -70,7 +70,8 @@ const PARTS: usize = 2;
 /// A heading ends the passage before it only if that passage has at least this fraction (one fourth) of its largest size.
 const SECTION_PARTS: usize = 4;
 
-/// How often a title is repeated before a passage that is indexed by words. `scripts/bench retrieval` measured 0.735 with it, and 0.712 without.
+/// The number of times that a title is repeated before a passage that is indexed by words. `scripts/bench retrieval` measured 0.735 with
+/// it, and 0.712 without.
 const TITLES: usize = 2;
 
 /// A quarter of a token: the size of most characters.
@@ -132,8 +133,9 @@ struct Splitter<'a> {
     /// The largest passage, in quarters of tokens.
     limit: usize,
     chunks: Vec<Chunk>,
-    /// The start of the current passage, and its size so far in quarters of a token.
+    /// The start of the current passage, as an offset in the text.
     start: usize,
+    /// The size of the current passage so far, in quarters of a token.
     size: usize,
     /// The possible cuts in the current passage, in order.
     cuts: Vec<Cut>,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// The larger this constant, the less the first places of a ranking outweigh the later ones. The constant of Cormack, Clarke and
+/// The larger this constant, the less the first places of a ranking outweigh the later ones. This is the constant of Cormack, Clarke and
 /// Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods" (SIGIR 2009).
 pub const K: f64 = 60.0;
 
@@ -28,8 +28,9 @@ pub fn hybrid<T: Clone + Eq + Hash>(by_words: &[T], by_vectors: &[T]) -> Vec<(T,
     fuse_weighted(&[(by_words, WORDS_WEIGHT), (by_vectors, 1.0)], HYBRID_K)
 }
 
-/// All items of two rankings by turns, each once: the first of one, the first of the other, the second of one, and so on. Neither ranking can displace
-/// the best items of the other. For texts of one sentence, such as memories: models confuse names there that words tell apart.
+/// All items of two rankings by turns, each once: the first of one, the first of the other, the second of one, and so on. Neither ranking
+/// can displace the best items of the other. This suits texts of one sentence, such as memories, in which models confuse names that words
+/// distinguish.
 #[must_use]
 pub fn by_turns<T: Clone + Eq + Hash>(one: &[T], other: &[T]) -> Vec<T> {
     let mut seen = HashSet::new();
@@ -38,7 +39,7 @@ pub fn by_turns<T: Clone + Eq + Hash>(one: &[T], other: &[T]) -> Vec<T> {
     by_turns.filter(|item| seen.insert((*item).clone())).cloned().collect()
 }
 
-/// The same as for [`fuse`], with a weight for each ranking, and with `k` in place of [`K`].
+/// Like [`fuse`], with a weight for each ranking, and with `k` in place of [`K`].
 fn fuse_weighted<T: Clone + Eq + Hash>(rankings: &[(&[T], f64)], k: f64) -> Vec<(T, f64)> {
     let mut fused: Vec<(T, f64)> = Vec::new();
     let mut places: HashMap<T, (usize, usize)> = HashMap::new();

@@ -13,13 +13,12 @@ pub const HEADING_CHARACTERS: usize = 160;
 /// The maximum number of dimensions of a vector: twice as many as the largest models had in 2026.
 pub const DIMENSIONS: usize = 8192;
 
-/// The longest word that is indexed, in bytes; of a longer word, its beginning of this size is indexed.
+/// The longest word that is indexed, in bytes; of a longer word, only the beginning of this size is indexed.
 pub const TOKEN_MAX_BYTES: usize = 96;
 /// The maximum number of words of one tsvector. PostgreSQL numbers at most 16,383 positions, keeps 256 of one word, and
 /// limits a tsvector to 1 MiB: 2,000 words of 96 bytes, each with a stem and as part of a longer one, stay below that.
 pub const PART_WORDS: usize = 2_000;
-/// How many words a tsvector repeats from the one before it, so that every phrase is whole in one of them: the maximum
-/// length of a term.
+/// The number of words that a tsvector repeats from the one before it, so that every phrase is complete in one of them: the maximum length of a term.
 pub const PART_OVERLAP: usize = TERM_MAX_WORDS;
 /// How much of a query is read, in bytes.
 pub const QUERY_MAX_BYTES: usize = 4 * 1024;

@@ -12,7 +12,7 @@ use crate::limits::DIMENSIONS;
 /// The largest stored number.
 const LARGEST: f32 = 127.0;
 
-/// Numbers that are multiplied at once.
+/// The number of bytes of a vector that are multiplied at once.
 const BLOCK: usize = 32;
 
 /// The reason why numbers do not form a vector, or vectors cannot be compared.
@@ -132,7 +132,7 @@ impl<K> Vectors<K> {
         Self { dimensions, keys: Vec::new(), bytes: Vec::new(), scales: Vec::new() }
     }
 
-    /// Adds one.
+    /// Adds a vector.
     ///
     /// # Errors
     /// [`Error::Dimension`].
@@ -144,7 +144,7 @@ impl<K> Vectors<K> {
         Ok(())
     }
 
-    /// Keeps only those whose key is wanted, in their order.
+    /// Keeps only the vectors whose key is wanted, in their order.
     pub fn retain(&mut self, wanted: impl Fn(&K) -> bool) {
         let mut kept = 0;
         for at in 0..self.keys.len() {
@@ -164,13 +164,13 @@ impl<K> Vectors<K> {
         self.bytes.truncate(kept * self.dimensions);
     }
 
-    /// Their keys, in the order in which they were added.
+    /// The keys of the vectors, in the order in which they were added.
     #[must_use]
     pub fn keys(&self) -> &[K] {
         &self.keys
     }
 
-    /// The memory that they take, in bytes.
+    /// The memory that the vectors take, in bytes.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.bytes.len() + self.keys.len() * (size_of::<K>() + size_of::<f32>())
@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(vectors.push((), &vector(&[1.0; 3])), Err(wrong));
         assert_eq!(vectors.nearest(&vector(&[1.0; 3]), 1, |()| true), Err(wrong));
         assert_eq!(vector(&[1.0; 2]).cosine(&vector(&[1.0; 3])), Err(wrong));
-        // As small and as large as the type has them.
+        // The smallest and the largest numbers of the type.
         assert!(
             Vector::new(&[f32::MIN_POSITIVE / 1e6, 0.0]).is_ok()
                 && Vector::new(&[f32::MAX, f32::MAX]).is_ok()

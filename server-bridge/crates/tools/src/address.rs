@@ -13,7 +13,7 @@ impl Address {
         self.0.as_str()
     }
 
-    /// Its origin: scheme, host and port.
+    /// The address's origin: scheme, host and port.
     pub(super) fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
     }
@@ -24,7 +24,7 @@ impl<'de> Deserialize<'de> for Address {
         let text = String::deserialize(deserializer)?;
         let url = Url::parse(&text).map_err(|error| {
             serde::de::Error::custom(format!(
-                "it is not a URL ({error}); write it like https://example.com/page"
+                "the address is not a URL ({error}); write an address like https://example.com/page"
             ))
         })?;
         guard::check(&url).map_err(serde::de::Error::custom)?;

@@ -50,7 +50,7 @@ struct Key {
     /// A description with the possible values.
     about: &'static str,
     read: for<'a> fn(&'a Work<'_>) -> Reading<'a>,
-    /// Changes the setting, and returns a remark about the effect.
+    /// Changes the setting, and returns a note about the effect.
     write: for<'a> fn(&'a Work<'_>, &'a str) -> Reading<'a>,
 }
 
@@ -93,7 +93,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "config";
     const DESCRIPTION: &'static str = "Shows and changes the user's settings: active_runner, language, the approval of this \
-chat and of new ones, and this chat's model. Change something only where the user asks for it.";
+chat and of new ones, and this chat's model. Change something only when the user asks for it.";
     const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
     fn access(&self) -> Access {
@@ -135,7 +135,7 @@ chat and of new ones, and this chat's model. Change something only where the use
         let is_value = !value.is_empty() && value.chars().count() <= CONFIG_VALUE_CHARS;
         if !is_value || value.chars().any(char::is_control) {
             return Err(Failure::Told(format!(
-                "a value is one line of 1 to {CONFIG_VALUE_CHARS} characters"
+                "a value must be one line of 1 to {CONFIG_VALUE_CHARS} characters"
             )));
         }
         let told = (key.write)(work, value).await?;
@@ -216,7 +216,7 @@ fn stricter(now: &str, value: &str, how: &str) -> Result<Mode, Failure> {
 
 fn models<'a>(work: &'a Work<'_>) -> Result<&'a dyn ModelChoices, Failure> {
     let models = work.services.models.get();
-    models.map(AsRef::as_ref).ok_or_else(|| Failure::Told("the models are not known here".to_owned()))
+    models.map(AsRef::as_ref).ok_or_else(|| Failure::Told("models cannot be shown or chosen here".to_owned()))
 }
 
 async fn model(work: &Work<'_>) -> Result<String, Failure> {

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     action: Kind,
     /// A part of the message's text that is in no other message.
     contains: String,
-    /// For truncate: how many characters of it to keep.
+    /// For truncate: the number of characters of the message to keep.
     #[serde(default)]
     keep_chars: Option<usize>,
     /// For replace: the text to replace, everywhere in the message.
@@ -49,7 +49,8 @@ impl TypedTool for Arguments {
     const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to remove misleading text: \
 delete a message (with an answer, the results of its calls are deleted too), delete_turn (from a message of the user to the next one), truncate, or \
 replace. The last 3 messages cannot be edited. The user still sees everything.";
-    // An undo of the turn that calls this reverts its edits, so it must be a user's own turn. Two calls at once would not see each other's edits.
+    // An undo of the turn that calls this tool reverts the edits, so the turn must be a user's own. Two calls at once would not see each
+    // other's edits.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)

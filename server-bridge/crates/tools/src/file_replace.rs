@@ -155,7 +155,10 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
             let range = captures.get_match().range();
             let references = new_string.matches('$').count();
             if references.saturating_mul(range.len()) > FILE_AFTER_BYTES {
-                return Err("the text that was found is too long to be repeated that often".to_owned());
+                return Err(
+                    "new_string refers to the found text too many times: the file would become too large"
+                        .to_owned(),
+                );
             }
             take(range, &|new| captures.expand(new_string, new))?;
         }
@@ -170,7 +173,7 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
         _ if *replace_all => {}
         count => {
             return Err(format!(
-                "old_string is there {count} times; make it longer, name lines, or set replace_all"
+                "old_string occurs {count} times; make it longer, set start_line and end_line, or set replace_all"
             ));
         }
     }
@@ -202,10 +205,10 @@ fn not_found(arguments: &Arguments, content: &str) -> String {
         return "old_string is not within these lines".to_owned();
     }
     if !regex && squeezed(content).contains(&squeezed(old_string)) {
-        return "old_string is there with different white space; Read the file and copy it exactly"
+        return "old_string is in the file with different white space; Read the file and copy it exactly"
             .to_owned();
     }
-    "old_string is not there; Read the file again".to_owned()
+    "old_string is not in the file; Read the file again".to_owned()
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         let seen = files.iter().zip(hidden).filter(|(_, is_hidden)| !is_hidden);
         seen.for_each(|(file, _)| show(file, &work.shown(&file.path), &mut text));
         if text.len() > most_bytes {
-            let text = "that is too much; make the pattern or the path narrower".to_owned();
+            let text = "the result is too large; make the pattern or the path narrower".to_owned();
             return Err(Failure::Refused { kind: "too_large", text });
         }
     }

@@ -20,7 +20,7 @@
 //! | [`worktree`] | worktrees of git repositories, for agents and sub-agents |
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
 //! | `programs` | tools for the user's programs, which have no chat |
-//! | `output` | the beginning and the end of a long output |
+//! | `output` | the beginning and the end of long output |
 //! | `change`, `edit`, `address`, `utc` | changing a file, showing a change, URLs, dates |
 //! | [`limits`] | every limit and timeout |
 

@@ -4,7 +4,7 @@
 pub const RECALL_CHARS: usize = 16_000;
 /// How long a model's command may run before it becomes a task, in seconds.
 pub const SHELL_TIMEOUT_S: u64 = 120;
-/// Limit on the time that it may request, in seconds.
+/// Limit on the time that a model may request for its command before it becomes a task, in seconds.
 pub const SHELL_TIMEOUT_MAX_S: u64 = 600;
 /// How long a cancelled command of a model may take to end before it is killed with all its processes: half of
 /// [`CANCEL_PROMISE`], and less than a runner's own grace.
@@ -19,9 +19,9 @@ const _: () = assert!(
 );
 /// How long a task may run: 24 hours.
 pub const TASK_LIFETIME_S: u64 = 24 * 60 * 60;
-/// How much of a command's output is kept for the model, in bytes: this much of the beginning and of the end each.
+/// How much of a command's output is kept for the model, in bytes: this much each of the beginning and of the end.
 pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
-/// How much of the beginning of a task's output is reported, in bytes: this much is kept by a runner in addition to the end.
+/// How much of the beginning of a task's output is reported, in bytes: a runner keeps this much in addition to the end.
 pub const TASK_HEAD_BYTES: u32 = 16_000;
 /// How much of the end of a task's output is reported, in bytes; with the beginning, 50 KB in all.
 pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
@@ -49,23 +49,23 @@ pub const GLOB_RESULTS: u32 = 500;
 pub const GREP_RESULTS: u32 = 500;
 /// Limit on the number of context lines around each match.
 pub const GREP_CONTEXT_LINES: u32 = 20;
-/// How much of a command's output a program is shown, in bytes: this much of the beginning and of the end each.
+/// How much of a command's output a program is shown, in bytes: this much each of the beginning and of the end.
 pub const PROGRAM_SIDE_BYTES: usize = 24 * 1024;
 /// The default time limit of a program's command, in seconds.
 pub const PROGRAM_EXEC_S: f64 = 120.0;
-/// Limit on the run time of such a command, in seconds; tasks may run longer.
+/// Limit on the run time of a program's command, in seconds; tasks may run longer.
 pub const PROGRAM_EXEC_MAX_S: f64 = 600.0;
 /// Limit on the time that a program's task may request, in seconds: 30 days.
 pub const PROGRAM_TASK_MAX_S: f64 = 30.0 * 24.0 * 3600.0;
 /// How much of a file, or of a task's output, a program reads at once by default, in bytes.
 pub const PROGRAM_READ_BYTES: u64 = 64 * 1024;
-/// Limit on how much of it a program reads at once, in bytes.
+/// Limit on how much of a file, or of a task's output, a program reads at once, in bytes.
 pub const PROGRAM_READ_MAX_BYTES: u64 = 512 * 1024;
-/// How long such a read waits for more output of a running task.
+/// How long a program's read waits for more output of a running task.
 pub const PROGRAM_READ_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 /// Limit on the number of names, paths or lines in a list for a program.
 pub const PROGRAM_LISTED: u32 = 1000;
-/// Limit on the size of such a list, in bytes.
+/// Limit on the size of a list for a program, in bytes.
 pub const PROGRAM_LISTED_BYTES: usize = 256 * 1024;
 /// Limit on the number of tasks in a list for a program.
 pub const PROGRAM_TASKS: u32 = 1000;
@@ -73,13 +73,13 @@ pub const PROGRAM_TASKS: u32 = 1000;
 pub const QUESTION_CHARS: usize = 4_000;
 /// Limit on the number of answers that a question offers.
 pub const QUESTION_OPTIONS: usize = 10;
-/// The longest of these answers, in characters.
+/// The longest answer that a question offers, in characters.
 pub const QUESTION_OPTION_CHARS: usize = 200;
 /// The longest text of a page, in bytes.
 pub const FETCH_TEXT_BYTES: usize = 2 * 1024 * 1024;
 /// How long a search may take.
 pub const SEARCH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
-/// The longest answer of a search provider, in bytes.
+/// The longest response of a search provider, in bytes.
 pub const SEARCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 /// How much of a result's text is shown, in characters.
 pub const SEARCH_SNIPPET_CHARS: usize = 1_000;
@@ -101,9 +101,9 @@ pub const HISTORY_SNIPPET_CHARS: usize = 150;
 pub const CONFIG_VALUE_CHARS: usize = 200;
 /// How long a git command may run that the server itself uses to manage worktrees: a checkout of a large repository takes minutes.
 pub const GIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(600);
-/// How much of the output of such a command is kept, in bytes.
+/// How much of the output of a git command for worktrees is kept, in bytes.
 pub const GIT_OUTPUT_BYTES: usize = 64 * 1024;
-/// How much of the error of such a command is quoted, in characters.
+/// How much of the error of a git command for worktrees is quoted, in characters.
 pub const GIT_ERROR_CHARS: usize = 500;
 /// Limit on the number of worktrees of one repository that are listed.
 pub const WORKTREES_LISTED: usize = 200;

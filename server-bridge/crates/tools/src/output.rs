@@ -1,18 +1,18 @@
-//! Shortens an output of any length to its beginning and its end.
+//! Shortens output of any length to its beginning and its end.
 
 /// A command's output, as far as it is shown.
 pub(crate) struct Output {
-    /// The number of bytes shown of the beginning, and of the end.
+    /// How much is shown of the beginning, and of the end, in bytes each.
     side_bytes: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
-    /// The number of bytes between the two that were dropped.
+    /// The number of bytes between the head and the tail that were dropped.
     cut_bytes: u64,
     /// The number of bytes that never arrived.
     lost_bytes: u64,
 }
 
-/// An output in the form for display.
+/// A command's output in the form for display.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// The whole output, or its beginning and end with a note between them.
@@ -24,7 +24,7 @@ pub(crate) struct Shown {
 }
 
 impl Output {
-    /// An empty output that will show this much on either side.
+    /// An `Output` without any bytes yet; at most `side_bytes` are shown of its beginning, and as many of its end.
     pub(crate) fn new(side_bytes: usize) -> Self {
         Self { side_bytes, head: Vec::new(), tail: Vec::new(), cut_bytes: 0, lost_bytes: 0 }
     }
@@ -51,7 +51,7 @@ impl Output {
         self.cut_tail();
         let left_out_bytes = self.cut_bytes.saturating_add(self.lost_bytes);
         if left_out_bytes == 0 {
-            // The output's first or last character may be incomplete.
+            // The first or last character of the output may be incomplete.
             let text = String::from_utf8_lossy(&[self.head, self.tail].concat()).into_owned();
             return Shown { text, left_out_bytes, rest_offset: 0 };
         }

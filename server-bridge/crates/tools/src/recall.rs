@@ -69,7 +69,7 @@ pub(super) fn page(text: &str, offset: usize, limit: usize) -> String {
     let total = text.chars().count();
     let end = offset.saturating_add(limit).min(total);
     if offset >= total {
-        return format!("(it has only {total} characters)");
+        return format!("(the result has only {total} characters)");
     }
     let byte = |chars| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let shown = marked_from(&text[..byte(end)], byte(offset));
@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(page("héllo", 0, 16_000), "héllo");
         assert_eq!(page("héllo", 1, 2), "él\n(characters 1 to 3 of 5)");
         assert_eq!(page("héllo", 3, usize::MAX), "lo\n(characters 3 to 5 of 5)");
-        assert_eq!(page("héllo", 5, 1), "(it has only 5 characters)");
+        assert_eq!(page("héllo", 5, 1), "(the result has only 5 characters)");
     }
 }

@@ -172,7 +172,7 @@ impl Work<'_> {
             let what = if is_there { "was created" } else { "was removed" };
             let path = visible::line(&file.path);
             return Err(Failure::Told(format!(
-                "{path} {what} since this was allowed; nothing was written: look again"
+                "{path} {what} since this was allowed; nothing was written: check it again"
             )));
         }
         Ok((file.path.clone(), None))
@@ -188,7 +188,7 @@ impl Work<'_> {
         let now = now.map_or_else(|| path::join(&cwd, ".").into_bytes(), |now| now.path.as_bytes().to_vec());
         if now != allowed.as_bytes() {
             return Err(Failure::Told(
-                "the directory leads somewhere else than when this was allowed; nothing was run: look where you are"
+                "the directory now leads somewhere else than when this was allowed; nothing was run: check the current directory"
                     .to_owned(),
             ));
         }

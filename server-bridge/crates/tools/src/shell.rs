@@ -48,16 +48,17 @@ pub const NAME: &str = "Shell";
 pub(crate) struct Arguments {
     /// The command line.
     command: String,
-    /// The number of seconds after which it becomes a task; 120 by default, 600 at most.
+    /// The number of seconds after which the command becomes a task; 120 by default, 600 at most.
     #[serde(default)]
     timeout: Option<u64>,
-    /// Whether to run it as a task from the beginning.
+    /// Whether to run the command as a task from the beginning.
     #[serde(default)]
     background: bool,
-    /// The user account of the machine to run it as, if the runner allows one other than the default; the privileged user always needs approval.
+    /// The user account of the machine to run the command as, if the runner allows one other than the default; the privileged user always
+    /// needs approval.
     #[serde(default)]
     run_as: Option<String>,
-    /// The reason for running it, in a few words for the user, who may be asked to allow it.
+    /// The reason for running the command, in a few words for the user, who may be asked to allow it.
     #[serde(default)]
     reason: Option<String>,
 }
@@ -287,7 +288,7 @@ impl Watch {
                 () = &mut ending => {
                     let ending = Ending::refused("cancelled", "cancelled by the user");
                     let _recorded = self.record.finish(work, &ending).await?;
-                    return Ok(Outcome::failed("cancelled by the user; it is being ended"));
+                    return Ok(Outcome::failed("cancelled by the user; the command is being ended"));
                 }
                 () = sleep_until(deadline), if has_started && !work.cancelled.is_cancelled() => {
                     return self.become_task(work).await;
@@ -317,7 +318,8 @@ impl Watch {
                     return Err(error.into());
                 }
                 None => {
-                    let ending = Ending::refused("protocol", "the sandbox gave no answer; run it again");
+                    let ending =
+                        Ending::refused("protocol", "the sandbox gave no answer; run the command again");
                     let _recorded = self.record.finish(work, &ending).await?;
                     return Err(Failure::Told("the command's end was not reported".to_owned()));
                 }
@@ -368,7 +370,7 @@ async fn insist(kill: impl Future<Output = ()>) {
         kill.await;
         std::future::pending().await
     };
-    // This ends only by the timeout.
+    // The wait ends only with the timeout.
     let _: Result<Infallible, Elapsed> = timeout(SHELL_CANCEL_PATIENCE, kill).await;
 }
 

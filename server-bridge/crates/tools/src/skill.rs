@@ -21,7 +21,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "Skill";
-    const DESCRIPTION: &'static str = "Reads a skill: how to do something here.";
+    const DESCRIPTION: &'static str = "Reads a skill: instructions on how to do something here.";
     const RULES: Rules = Rules::of(Access::Read);
 
     fn hint(&self) -> &str {

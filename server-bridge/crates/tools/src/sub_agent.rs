@@ -17,28 +17,30 @@ use agent::tool::{
 pub(crate) struct Arguments {
     /// The task, and everything that the sub-agent has to know: it sees nothing of this conversation.
     task: String,
-    /// Its role: one of the roles of sub-agents, if there are any.
+    /// The sub-agent's role: one of the roles of sub-agents, if there are any.
     #[serde(default)]
     role: Option<String>,
-    /// The tools it may use, by name, only ones that you have; if not given, those of its role, or else most of yours. Name
-    /// SubAgent to let it call others.
+    /// The names of the tools that the sub-agent may use, of those that you have; if not given, those of its role, or else most of yours.
+    /// Name SubAgent to let it call others.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// The tier of its model: vanguard, balance or swift; if not given, that of its role, or else the model of the user's chat.
+    /// The tier of the sub-agent's model: vanguard, balance or swift; if not given, that of its role, or else the model of the user's chat.
     #[serde(default)]
     model: Option<String>,
-    /// A name for it. Call it by the same name again within 30 minutes, and it remembers the conversation; while it works in the
+    /// A name for the sub-agent. Call it by the same name again within 30 minutes, and it remembers the conversation; while it works in the
     /// background, the task is a message that it reads before its next step.
     #[serde(default)]
     instance: Option<String>,
-    /// The machine it works on: another one of the user's, by its name. It begins in that machine's workspace. By default, it works on yours.
+    /// The machine that the sub-agent works on: another one of the user's, by its name. It begins in that machine's workspace. By default,
+    /// it works on yours.
     #[serde(default)]
     on: Option<String>,
-    /// Whether it works in its own git worktree, on a new branch that begins at your current commit. The result names a worktree that is
+    /// Whether the sub-agent works in its own git worktree, on a new branch that begins at your current commit. The result names a worktree that is
     /// kept because there is something in it; an empty one is removed.
     #[serde(default)]
     worktree: bool,
-    /// True if you do not wait for its end. You are notified when it has ended; until then task_status, task_read and task_kill work on it.
+    /// True if you do not wait for the sub-agent to end. You are notified when it has ended; until then task_status, task_read and
+    /// task_kill work on it.
     #[serde(default)]
     background: bool,
 }
@@ -48,7 +50,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with its own conversation, which works in the same place \
-(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading but has a short result, \
+(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs a lot of reading but has a short result, \
 and to do several things at once: sub-agents called in one answer work concurrently, 3 at a time; with `background`, a sub-agent works while you do something else. Tell it everything that it has to \
 know, and what its answer must contain. Sub-agents that change files of one repository at the same time each need a worktree.";
     // The sub-agent's actions ask for permission when they happen; only a worktree is made before them.

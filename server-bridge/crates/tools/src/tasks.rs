@@ -63,17 +63,17 @@ impl TypedTool for Status {
 struct TaskView {
     /// The task's id.
     id: String,
-    /// The runner where it runs.
+    /// The runner where the task runs.
     runner: Option<String>,
-    /// The command that it runs.
+    /// The command that the task runs.
     command: String,
     /// `running`, `exited`, `signaled`, `timed_out`, `cancelled`, `failed` or `lost`.
     status: String,
-    /// The exit code, if it exited.
+    /// The exit code, if the command exited.
     exit_code: Option<i32>,
-    /// The number of the signal that ended it.
+    /// The number of the signal that ended the task.
     signal: Option<i32>,
-    /// The error that ended it, if there was one.
+    /// The error that ended the task, if there was one.
     error: Option<String>,
 }
 
@@ -84,7 +84,7 @@ struct TasksView {
     tasks: Vec<TaskView>,
 }
 
-/// The part of an output to read.
+/// The part of a task's output to read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
@@ -284,7 +284,8 @@ fn check_terminal(program: Program<'_>, task: &Exec) -> Result<(), Failure> {
     if task.linger_ms.is_none() || program.is_trusted {
         return Ok(());
     }
-    let text = "a terminal is only for its user; log in, or use a key with the scope `full`".to_owned();
+    let text =
+        "a terminal can be used only by its user; log in, or use a key with the scope `full`".to_owned();
     Err(Failure::Refused { kind: "forbidden", text })
 }
 
@@ -312,7 +313,7 @@ async fn sub_agent(id: &str, work: &Work<'_>) -> Result<Option<BackgroundTurn>, 
 /// A task of this chat, by its id.
 async fn of_chat(id: &str, work: &Work<'_>) -> Result<store::Exec, Failure> {
     let found = find(work.services, work.user, work.agent()?.root, id).await.ported()?;
-    found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}; if it was copied from another chat, the tasks of that one are read and ended there")))
+    found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}; if this chat was copied from another chat, read and end that chat's tasks there")))
 }
 
 /// The tasks of a chat, the most recently started first.

@@ -187,7 +187,7 @@ pub(in crate::web) fn check_terminal(caller: &Caller, record: &execs::Exec) -> R
     if record.linger_ms.is_none() || caller.may_approve().is_some() {
         return Ok(());
     }
-    let message = "a terminal is only for its user; log in, or use a key with the scope `full`";
+    let message = "a terminal can be used only by its user; log in, or use a key with the scope `full`";
     Err(ApiError::new("forbidden", message))
 }
 

@@ -40,9 +40,9 @@ const QUOTE: &str = "\n\n[The last message of the user, word for word:]\n";
 /// How much of a conversation the model sees when it writes the summary; each extent is tried if the one before was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it, with the same beginning as the earlier requests, which a provider's cache holds.
+    /// The whole conversation, with the same beginning as the earlier requests, which a provider's cache holds.
     Whole,
-    /// All of it, with long texts cut.
+    /// The whole conversation, with long texts cut.
     Shortened,
     /// The later half of the shortened conversation.
     Half,

@@ -14,7 +14,7 @@ use crate::models::forget_foreign_thoughts;
 pub struct Item {
     /// The item's id.
     pub id: ItemId,
-    /// The turn that it belongs to.
+    /// The turn that the item belongs to.
     pub turn: TurnId,
     /// The message as the model sees it.
     pub message: Message,
@@ -40,7 +40,7 @@ pub struct LastAnswer<'a> {
 #[derive(Debug)]
 pub struct Conversation {
     request: Request,
-    /// The part of the request that is already serialised, so that each request only costs what is new in it.
+    /// The part of the request that is already serialised, so that for each request only the new part has to be serialised.
     draft: Draft,
     window_tokens: usize,
     items: Vec<Item>,

@@ -79,10 +79,12 @@ fn find(conversation: &Conversation, contains: &str, action: &Action<'_>) -> Res
     let found: Vec<usize> = (0..items.len()).filter(|at| has(&items[*at])).collect();
     let is_one_turn = |first: usize| found.iter().all(|at| turn_of(items, first).contains(at));
     match found.as_slice() {
-        [] => Err("no message contains that".to_owned()),
+        [] => Err("no message contains this text; copy it exactly from the message".to_owned()),
         [at] => Ok(*at),
         [first, ..] if matches!(action, Action::DeleteTurn) && is_one_turn(*first) => Ok(*first),
-        several => Err(format!("{} messages contain that; give a longer part of one", several.len())),
+        several => {
+            Err(format!("{} messages contain this text; give a longer part of the message", several.len()))
+        }
     }
 }
 
@@ -136,7 +138,7 @@ fn changed(message: &Message, with: impl Fn(&str) -> Result<String, String>) -> 
         Message::Assistant(said) => said.text = kept(with(&said.text)?),
     }
     if changed == *message {
-        return Err("nothing in that message would change".to_owned());
+        return Err("the edit would change nothing in the message".to_owned());
     }
     Ok(changed)
 }
@@ -158,7 +160,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
         return Err("give the text to replace".to_owned());
     }
     if new.len() > EDIT_REPLACEMENT_BYTES {
-        return Err(format!("the new text is longer than {EDIT_REPLACEMENT_BYTES} bytes"));
+        return Err(format!("the new text is longer than {EDIT_REPLACEMENT_BYTES} bytes; shorten it"));
     }
     // An edit is meant to save space, so the growth is limited.
     let most = text.len() + EDIT_REPLACEMENT_BYTES;
@@ -171,7 +173,7 @@ fn replaced(text: &str, old: &str, new: &str, is_regex: bool) -> Result<String, 
     let regex = RegexBuilder::new(old)
         .size_limit(REGEX_BYTES)
         .build()
-        .map_err(|error| format!("that is not a regular expression: {error}"))?;
+        .map_err(|error| format!("the text to replace is not a valid regular expression: {error}"))?;
     let references = new.matches('$').count();
     let (mut replaced, mut from) = (String::new(), 0);
     for captures in regex.captures_iter(text) {

@@ -117,7 +117,7 @@ fn glob(text: &str) -> String {
     format!("{}{rows}\n… the first ones:\n{}", counted(folders.len(), "folders"), beginning(text))
 }
 
-/// The beginning and the end of an output, and the lines between them that mention errors.
+/// The beginning and the end of a command's output, and the lines between them that mention errors.
 fn shell(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     if lines.len() <= 2 * OFFLOAD_SHOWN_LINES {
@@ -133,7 +133,7 @@ fn shell(text: &str) -> String {
     }
     let shown = joined(&errors[..errors.len().min(SUMMARY_ERRORS)]);
     let count = errors.len();
-    format!("{head}\n… {between} lines, {count} of them of errors:\n{shown}\n…\n{tail}")
+    format!("{head}\n… {between} lines, {count} of them with errors:\n{shown}\n…\n{tail}")
 }
 
 fn is_error(line: &str) -> bool {
@@ -226,7 +226,7 @@ mod tests {
             .map(|n| if n == 50 { "Error: no such thing\n".to_owned() } else { format!("line {n}\n") })
             .collect();
         let summary = lines("Shell", &text);
-        let expected = "line 19\n… 60 lines, 1 of them of errors:\nError: no such thing\n…\nline 80\n";
+        let expected = "line 19\n… 60 lines, 1 of them with errors:\nError: no such thing\n…\nline 80\n";
         assert!(summary.contains(expected) && summary.ends_with("line 99"), "{summary}");
         assert_eq!(line("Shell", "a\n(exit code 0)\n"), "2 lines, the last one: (exit code 0)");
         assert_eq!(lines("Shell", "a\nb"), "a\nb");

@@ -53,7 +53,7 @@ pub struct Ports {
     pub background: Arc<dyn BackgroundAgents>,
     /// The roles that sub-agents can have.
     pub library: Library,
-    /// Translates a text of the server into the language of the people who see the turn.
+    /// Translates one of the server's texts into the language of the people who see the turn.
     pub say: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
@@ -187,7 +187,7 @@ pub struct ReplyState<'a> {
     pub error: Option<&'a str>,
     /// The cost of the turn, once it has ended.
     pub cost: Option<TurnCost>,
-    /// True if it is queued because other answers are ahead of it.
+    /// True if the answer is queued because other answers are ahead of it.
     pub waits: bool,
 }
 
@@ -205,7 +205,7 @@ pub struct Card<'a> {
     pub tool: &'a str,
     /// The subject of the call, for people.
     pub hint: &'a str,
-    /// The place where it runs.
+    /// The place where the call runs.
     pub place: Option<&'a str>,
     /// The sub-agent that asks, if it is not the chat's own agent.
     pub asked_by: Option<&'a str>,
@@ -224,9 +224,9 @@ pub enum CallState<'a> {
     Runs,
     /// The call is running; this is the state of its sub-agent.
     Delegates(&'a SubAgentState),
-    /// The permission was asked for with this card, and the call ran elsewhere.
+    /// This card asked for the permission, and the call ran with another card.
     Settled(CallStatus),
-    /// The call has ended. The duration is in milliseconds, if it ran.
+    /// The call has ended; with its duration in milliseconds if it ran.
     Ended(CallStatus, &'a Outcome, Option<u64>),
 }
 
@@ -265,7 +265,7 @@ pub trait Permissions: Send + Sync {
     /// afterwards, so it is asked about again.
     fn files_change(&self) -> Asked<'_, ()>;
 
-    /// Asks the user with a message that shows the question only once this waits for the answer, so that no answer can arrive too early.
+    /// Asks the user. The message shows the question only once the wait for the answer has begun, so that no answer can arrive too early.
     fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking>;
 
     /// True if the user asked for the conversation to be compressed. Reading this resets the request.
@@ -291,7 +291,7 @@ pub trait ModelPool: Send + Sync {
 
 /// The machine on which the work is done, chosen when the turn first needs it.
 pub trait Workplace: Send + Sync {
-    /// A fresh handle of the machine.
+    /// A fresh handle to the machine.
     ///
     /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
@@ -375,7 +375,7 @@ pub struct BackgroundTask<'a> {
     pub card: MessageId,
     /// The whole task text.
     pub text: &'a str,
-    /// The other inputs of its turn.
+    /// The other inputs of the sub-agent's turn.
     pub background: &'a Background,
 }
 
@@ -383,13 +383,13 @@ pub struct BackgroundTask<'a> {
 pub struct NewSubAgent<'a> {
     /// The message that shows the call.
     pub card: MessageId,
-    /// The role that it takes, if one was named.
+    /// The role that the sub-agent takes, if one was named.
     pub role: Option<&'a str>,
-    /// The name by which it can be called again, if it has one.
+    /// The name by which the sub-agent can be called again, if it has one.
     pub instance: Option<&'a str>,
-    /// The machine that it works on, if that differs from its parent's.
+    /// The machine that the sub-agent works on, if that differs from its parent's.
     pub place: Option<&'a str>,
-    /// The names of the tools that it may use, as [`crate::tool::Toolbox::to_json`] writes them.
+    /// The names of the tools that the sub-agent may use, as [`crate::tool::Toolbox::to_json`] writes them.
     pub tools_json: &'a str,
 }
 
@@ -401,11 +401,11 @@ pub struct SubAgentTask<'a> {
     pub card: MessageId,
     /// The whole task text.
     pub text: &'a str,
-    /// True if it is to work in its own git worktree from this call on.
+    /// True if the sub-agent is to work in its own git worktree from this call on.
     pub worktree: bool,
     /// True if the sub-agent was already called for this card before a restart.
     pub goes_on: bool,
-    /// The turns above it, and the permissions it inherits.
+    /// The turns above the sub-agent's turn, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
     /// Cancelled when the user stops the sub-agent.
     pub cancelled: &'a CancellationToken,
@@ -427,7 +427,7 @@ pub enum Called {
 pub struct CalledAgent {
     /// The sub-agent that was called.
     pub agent: SubAgent,
-    /// The number of tool calls that it made for this task.
+    /// The number of tool calls that the sub-agent made for this task.
     pub steps: u32,
     /// True if the sub-agent has ended, but its parent has not been informed yet.
     pub is_over: bool,
@@ -436,9 +436,9 @@ pub struct CalledAgent {
 /// The end of a sub-agent's work on a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubAgentEnd {
-    /// The end of its turn.
+    /// The end of the sub-agent's turn.
     pub turn: TurnEnd,
-    /// What happened to its worktree, in words for its parent.
+    /// What happened to the sub-agent's worktree, in words for its parent.
     pub worktree: Option<String>,
 }
 

@@ -42,7 +42,7 @@ use run_tools::Calls;
 
 /// The inputs of a turn.
 pub struct Turn<'a> {
-    /// The interface to everything around it.
+    /// The interface to everything around the turn.
     pub ports: &'a Ports,
     /// The parts of the turn's prompt.
     pub parts: &'a PromptParts,
@@ -60,7 +60,7 @@ pub struct Turn<'a> {
     pub cancelled: &'a CancellationToken,
     /// Cancelled when the server stops.
     pub stop: &'a CancellationToken,
-    /// The turns above it, and the permissions it inherits.
+    /// The turns above this turn, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
     /// The layers that change the conversation automatically.
     pub context: ContextMode,
@@ -82,7 +82,7 @@ enum End {
     Failed(String),
     /// The model did not answer; another one may.
     NotAnswered(llm::Error),
-    /// The provider reports that the conversation is too long; with the provider's message.
+    /// The provider reports, with this message, that the conversation is too long.
     TooLong(String),
     /// The chat was deleted, or the store fails.
     Port(PortError),
@@ -226,7 +226,7 @@ impl Turn<'_> {
         let left = match self.ports.journal.begin(&chain.setup.name).await? {
             Begins::First => None,
             Begins::Again(left) => Some(*left),
-            Begins::Over => return Err(End::Failed("it was ended elsewhere".to_owned())),
+            Begins::Over => return Err(End::Failed("the turn was ended elsewhere".to_owned())),
         };
         progress.take_up(left.as_ref());
         let state = ReplyState { reasoning: &progress.reasoning, ..ReplyState::of(TurnStatus::Running) };
@@ -278,7 +278,9 @@ impl Turn<'_> {
                 self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
-        Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it continue")))
+        Err(End::Failed(format!(
+            "the model stopped after {rounds} rounds; send any message to let it continue"
+        )))
     }
 
     /// Carries out the calls that a message of the turn's user stands for, such as a call of a sub-agent. The result of the last one is
@@ -309,7 +311,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Asks the hooks about the turn as it begins, and returns their words.
+    /// Asks the hooks about the turn as it begins, and returns their rulings.
     async fn begins(&self, conversation: &Conversation) -> Result<Words, End> {
         let items = conversation.items();
         let own = items.iter().rev().filter(|item| item.turn == self.turn).map(|item| &item.message);

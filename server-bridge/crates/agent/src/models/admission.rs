@@ -22,7 +22,7 @@ pub struct Admission {
 /// A place among the answers in progress, for a turn and all sub-agents below it; freed when this is dropped. By default, it has no gates.
 #[derive(Debug, Default)]
 pub struct Place {
-    /// The gates in the order in which they are waited for: a user who waits for their own limit does not block others.
+    /// The gates, in the order in which the turn waits for them: a user who waits for their own limit does not block others.
     wanted: Vec<Arc<Gate>>,
     held: Mutex<Held>,
     /// Held by the task that takes the place again, so that only one does: two tasks that each got half of the permits would wait for each other.

@@ -62,7 +62,7 @@ pub enum NoModel {
     /// The model could not be looked up.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// No model is available; with a text for the user.
+    /// No model is available; contains a text for the user.
     #[error("{0}")]
     Told(String),
 }

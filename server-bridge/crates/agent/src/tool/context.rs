@@ -10,7 +10,7 @@ use super::{Bound, CallKey, Failure, Outcome, Question};
 
 /// The engine's services for a running call.
 pub trait Host: Send + Sync {
-    /// A fresh handle of the machine that the turn works on.
+    /// A fresh handle to the machine that the turn works on.
     ///
     /// Fails with [`Failure::Away`] if no machine can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
@@ -53,7 +53,7 @@ pub trait Host: Send + Sync {
 pub struct ToolContext<'a> {
     /// The engine's services.
     pub host: &'a dyn Host,
-    /// The user on whose behalf it runs.
+    /// The user on whose behalf the call runs.
     pub user: &'a User,
     /// The caller, acting for that user.
     pub caller: ToolCaller<'a>,
@@ -139,16 +139,16 @@ pub struct DelegationRequest<'a> {
     pub model: Option<&'a str>,
     /// The name by which the sub-agent can be called again, if it gets one.
     pub instance: Option<&'a str>,
-    /// The machine that it works on, if that differs from its parent's.
+    /// The machine that the sub-agent works on, if that differs from its parent's.
     pub on: Option<&'a str>,
-    /// True if it works in its own git worktree.
+    /// True if the sub-agent works in its own git worktree.
     pub worktree: bool,
     /// True if the call does not wait for the sub-agent to end.
     pub background: bool,
 }
 
 impl ToolContext<'_> {
-    /// A fresh handle of the machine.
+    /// A fresh handle to the machine.
     ///
     /// Fails as [`Host::sandbox`] does.
     pub async fn sandbox(&self) -> Result<Sandbox, Failure> {
@@ -161,7 +161,7 @@ impl ToolContext<'_> {
     pub fn agent(&self) -> Result<AgentTurn<'_>, Failure> {
         match self.caller {
             ToolCaller::Agent(turn) => Ok(turn),
-            ToolCaller::Program(_) => Err(Failure::Told("this works in a chat only".to_owned())),
+            ToolCaller::Program(_) => Err(Failure::Told("this tool works only in a chat".to_owned())),
         }
     }
 

@@ -46,7 +46,7 @@ pub fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
     Some(if content.len() > IMAGE_BYTES {
         Err(format!("the image has {} bytes; the maximum is {IMAGE_BYTES}", content.len()))
     } else if width == 0 || height == 0 || !is_whole {
-        Err(format!("it begins like {media_type} but is damaged"))
+        Err(format!("the file begins like {media_type} but is damaged"))
     } else if width.max(height) > IMAGE_SIDE_PIXELS {
         Err(format!(
             "the image has {width}×{height} pixels; at most {IMAGE_SIDE_PIXELS} on each side can be shown"

@@ -12,8 +12,9 @@ const UNRESOLVED: &str = "this machine's runner is an older version that does no
 /// A call's place, with the state that was found there.
 pub struct Ground {
     sandbox: Sandbox,
-    /// The chat's directory as the model named it; the next field is relative to the workspace, as the machine resolved it.
+    /// The chat's directory as the model named it.
     cwd: String,
+    /// The same directory as the machine resolved it, relative to the workspace.
     resolved_cwd: String,
     is_resolved: bool,
     user: Option<String>,

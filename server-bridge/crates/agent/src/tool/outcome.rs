@@ -47,7 +47,7 @@ pub struct ForPrograms {
 /// Bytes of a file that are not text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileBytes {
-    /// The path they were read from.
+    /// The path that the bytes were read from.
     pub path: String,
     /// The bytes.
     pub bytes: Vec<u8>,
@@ -60,13 +60,13 @@ pub struct SubAgentState {
     pub chat: ChatId,
     /// The sub-agent's role, if it has one.
     pub role: Option<String>,
-    /// The name by which it can be called again, if it has one.
+    /// The name by which the sub-agent can be called again, if it has one.
     pub instance: Option<String>,
-    /// The machine that it works on, if that differs from its parent's.
+    /// The machine that the sub-agent works on, if that differs from its parent's.
     pub place: Option<String>,
     /// The number of tool calls so far in this call.
     pub steps: u32,
-    /// The latest of these tool calls, with its subject.
+    /// The latest of the sub-agent's tool calls, with its subject.
     pub doing: String,
     /// The cost of this call, once it has ended.
     pub cost: Option<TurnCost>,

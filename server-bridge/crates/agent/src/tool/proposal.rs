@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Precedes each line of a part: no other line of the document begins like this.
+/// The prefix of each line of a part; no other line of the proposal's text begins with it.
 const QUOTE: &str = "  | ";
 
 /// The intended effect of a tool call. All texts are shown unchanged: invisible characters in them are already written out.
@@ -53,13 +53,13 @@ pub enum CardData {
     Todos(Vec<TodoItem>),
     /// The change of a file.
     Edit {
-        /// The text before; `None` for a new file.
+        /// The text before the change; `None` for a new file.
         old: Option<String>,
-        /// The text after.
+        /// The text after the change.
         new: String,
         /// The number of the first line of both texts in the file, counted from 1.
         first_line: usize,
-        /// True if the change is longer than this.
+        /// True if the change is longer than the texts shown here.
         is_cut: bool,
     },
     /// A card that the call builds or sends, as its API document; the engine only passes it on.

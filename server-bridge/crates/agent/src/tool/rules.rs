@@ -16,11 +16,11 @@ pub enum Beside {
 /// The conditions under which sub-agents get a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForSubAgents {
-    /// They get it by default.
+    /// Sub-agents get the tool by default.
     Unasked,
-    /// They get it only if it is named.
+    /// Sub-agents get the tool only if it is named.
     Named,
-    /// They never get it: it is for the agent that talks to the user.
+    /// Sub-agents never get the tool: it is for the agent that talks to the user.
     Never,
 }
 

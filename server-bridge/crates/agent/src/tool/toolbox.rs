@@ -96,7 +96,7 @@ impl Toolbox {
             own = own.those(|tool| !role.denied_tools.iter().any(|denied| denied.name == tool.name()));
         }
         if own.is_empty() {
-            return Err("that leaves the sub-agent without tools".to_owned());
+            return Err("that leaves the sub-agent without tools; name some that it can have".to_owned());
         }
         Ok(own)
     }
@@ -119,7 +119,7 @@ impl Toolbox {
         let bytes = call.arguments.len();
         if bytes > ARGUMENTS_BYTES {
             return Err(format!(
-                "the arguments have {bytes} bytes, more than the {ARGUMENTS_BYTES} that a call may have; do it in parts"
+                "the arguments have {bytes} bytes, but a call can have at most {ARGUMENTS_BYTES}; do it in parts"
             ));
         }
         let Some(tool) = self.iter().find(|tool| tool.name() == call.name) else {

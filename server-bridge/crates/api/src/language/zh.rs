@@ -178,7 +178,7 @@ const TABLE: &[Row] = &[
         "本服务器未开放此功能；请用 `sandbridge use 名称` 选择运行器",
     ),
     (
-        "no command has the id {}; `sandbridge ps` lists yours",
+        "no command has the id {}; `sandbridge ps` lists your commands",
         "没有 ID 为 {0} 的命令；`sandbridge ps` 会列出你的命令",
     ),
     ("no background task has the id {}", "没有 ID 为 {0} 的后台任务"),
@@ -224,7 +224,7 @@ const TABLE: &[Row] = &[
     ),
     ("stop what is running in this chat", "停止此会话中正在运行的命令和回答"),
     ("list this chat's background commands and sub-agents", "列出此会话的后台命令和后台子智能体"),
-    ("end one of them, with everything it started", "结束其中一项及其启动的所有进程"),
+    ("end one of these tasks, with everything it started", "结束其中一项及其启动的所有进程"),
     (
         "take back your last message and its answer, and restore the files it changed",
         "撤回你的上一条消息及其回答，并恢复被更改的文件",
@@ -294,7 +294,7 @@ const TABLE: &[Row] = &[
     ("This conversation now also continues in a new chat.", "此对话现在也可在新会话中继续。"),
     ("Nothing is remembered about you yet.", "尚未记住关于你的任何内容。"),
     ("{} is forgotten.", "已忘记 {0}。"),
-    ("There is no memory {}; /memory lists them.", "找不到记忆 {0}；/memory 会列出所有记忆。"),
+    ("There is no memory {}; /memory lists the memories.", "找不到记忆 {0}；/memory 会列出所有记忆。"),
     (
         "Write /memory, /memory add TEXT, /memory accept ID, or /memory forget ID.",
         "请输入 /memory、/memory add 内容、/memory accept 编号 或 /memory forget 编号。",
@@ -304,7 +304,10 @@ const TABLE: &[Row] = &[
     ("it would be replaced", "将被取代"),
     ("replaced by #{}", "已被 #{0} 取代"),
     ("Remembered as #{}.", "已记住，编号 #{0}。"),
-    ("There is no proposal {}; /memory lists them.", "没有编号为 {0} 的提议；/memory 会列出所有提议。"),
+    (
+        "There is no proposal {}; /memory lists the proposals.",
+        "没有编号为 {0} 的提议；/memory 会列出所有提议。",
+    ),
     ("A new chat was started.", "已新建会话。"),
     ("{} answers in this chat, {}.", "此会话由 {0} 回答（{1}）。"),
     ("which follows your default", "沿用你的默认模型"),
@@ -320,7 +323,10 @@ const TABLE: &[Row] = &[
     ),
     ("Write /tasks, or /tasks kill ID.", "请输入 /tasks，或 /tasks kill ID。"),
     ("This chat has no tasks.", "此会话没有后台任务。"),
-    ("This chat has no task {}; /tasks lists those it has.", "此会话没有任务 {0}；/tasks 会列出现有任务。"),
+    (
+        "This chat has no task {}; /tasks lists this chat's tasks.",
+        "此会话没有任务 {0}；/tasks 会列出现有任务。",
+    ),
     ("Task {} has ended.", "任务 {0} 已结束。"),
     ("Task {} was not ended: {}", "任务 {0} 未能结束：{1}"),
     ("Task {} was asked to stop, but has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),
@@ -422,15 +428,15 @@ const TABLE: &[Row] = &[
         "请输入 /undo 或 /undo force。/rewind 可以撤回多条消息。",
     ),
     (
-        "Write /rewind N for the last N messages, or /rewind #ID; --files also restores the files they changed. /rewind alone lists them.",
+        "Write /rewind N for the last N messages, or /rewind #ID; --files also restores the files they changed. /rewind alone lists the messages.",
         "请输入 /rewind N 撤回最近 N 条消息，或 /rewind #ID；加上 --files 会同时恢复文件。只输入 /rewind 会列出消息。",
     ),
     (
-        "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop there; /rewind lists them.",
+        "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop at that message; /rewind lists the messages.",
         "请输入 /fork、/fork N（不含最近 N 条消息）或 /fork #ID（只到消息 #ID）。/rewind 会列出消息。",
     ),
     (
-        "That is not an answered message of this chat; /rewind lists those.",
+        "That is not an answered message of this chat; /rewind lists the answered messages.",
         "这不是此会话中已回答的消息；/rewind 会列出已回答的消息。",
     ),
     (

@@ -180,7 +180,7 @@ async fn a_question_of_a_server_that_stopped_is_answered_in_the_next_one_with_th
         world.messenger.presses("ann", &ask, &allow);
         world.rests().await;
         let answers = world.messenger.press_answers();
-        (!answers.last().unwrap().contains("asks this again")).then_some(())
+        (!answers.last().unwrap().contains("will ask this again")).then_some(())
     })
     .await;
     let result = world.reads("ann", "result:").await;

@@ -31,7 +31,8 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
     agents.retain(|agent| agent.instance.is_some());
     let Some(argument) = argument else { return list(context, &agents).await };
     let Some((name, text)) = addressed(argument, &agents) else {
-        let text = "No sub-agent of this chat has that name; /agent lists those that you can write to.";
+        let text =
+            "No sub-agent of this chat has that name; /agent lists the sub-agents that you can write to.";
         return context.refusal("not_found", text).await;
     };
     if text.is_empty() {
@@ -54,7 +55,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
         Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),
         None => {
             let full = format!(
-                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one is not answered: send it again later."
+                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one will not be answered; send it again later."
             );
             context.notice(&full).await
         }

@@ -19,7 +19,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
         None => None,
         Some(Some(up_to)) => Some(up_to),
         Some(None) => {
-            let text = "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop there; /rewind lists them.";
+            let text = "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop at that message; /rewind lists the messages.";
             return context.refusal("invalid", text).await;
         }
     };

@@ -92,7 +92,9 @@ async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
     match accepted {
         Ok(item) => context.notice(&format!("Remembered as #{}.", item.id)).await,
         Err(store::Error::NotFound { .. }) => {
-            context.refusal("not_found", &format!("There is no proposal {id}; /memory lists them.")).await
+            context
+                .refusal("not_found", &format!("There is no proposal {id}; /memory lists the proposals."))
+                .await
         }
         Err(error @ (store::Error::Invalid { .. } | store::Error::Taken { .. })) => {
             context.refusal("invalid", &error.to_string()).await
@@ -103,7 +105,7 @@ async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
 
 async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
-    // A number can name any memory of the user; a name is only looked up among those that this chat shows.
+    // An id can name any memory of the user; a name is looked up only among the memories that this chat shows.
     let number: Option<i64> = what.trim_start_matches('#').parse().ok();
     let numbered = match number {
         Some(number) => store.holder_of_memory(user, number).await.map(|holder| Some((holder, number))),
@@ -120,11 +122,15 @@ async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     };
     if ids.is_empty() {
         return context
-            .refusal("not_found", &format!("There is no memory {what}; /memory lists them."))
+            .refusal("not_found", &format!("There is no memory {what}; /memory lists the memories."))
             .await;
     }
     match store.forget_memories(holder, &ids).await? {
-        0 => context.refusal("not_found", &format!("There is no memory {what}; /memory lists them.")).await,
+        0 => {
+            context
+                .refusal("not_found", &format!("There is no memory {what}; /memory lists the memories."))
+                .await
+        }
         _ => context.notice(&format!("{what} is forgotten.")).await,
     }
 }

@@ -141,12 +141,12 @@ impl Context<'_> {
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
-    /// Translates a text of the server into the user's language.
+    /// Translates one of the server's texts into the user's language.
     pub(crate) fn in_words(&self, text: &str) -> String {
         self.service.in_words_of(self.user.id, text)
     }
 
-    /// Answers with a notice that the message had no effect; `kind` is for programs.
+    /// Answers with a notice that the message had no effect; `kind` is the reason, for programs.
     pub(crate) async fn refusal(&self, kind: &'static str, text: &str) -> Result<Posted> {
         Ok(Posted { error: Some(kind), ..self.notice(text).await? })
     }

@@ -22,10 +22,10 @@ pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
     }
     match turns::post(service, user, &chat.id, (*said, text)).await? {
         Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),
-        // Most of a flood of messages is refused before it is stored; only messages that arrived at the same moment get here.
+        // Messages beyond the limit are normally refused before they are stored; only messages that arrived at the same moment get here.
         None => {
             let full = format!(
-                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one is not answered: send it again later."
+                "{TURNS_QUEUED} messages are already waiting for an answer in this chat. This one will not be answered; send it again later."
             );
             context.notice(&full).await
         }

@@ -10,7 +10,7 @@ pub(super) const COMMAND: Command = Command {
     word: "tasks",
     usage: &[
         ("/tasks", "list this chat's background commands and sub-agents"),
-        ("/tasks kill ID", "end one of them, with everything it started"),
+        ("/tasks kill ID", "end one of these tasks, with everything it started"),
     ],
     run: |context, argument| Box::pin(run(context, argument)),
 };
@@ -56,7 +56,7 @@ async fn kill(context: &Context<'_>, id: &str) -> Result<Posted> {
     let Some(task) = tasks::find(&context.service.services, context.user, &context.chat.id, id).await? else {
         let id: String = id.chars().take(64).collect();
         return context
-            .refusal("not_found", &format!("This chat has no task {id}; /tasks lists those it has."))
+            .refusal("not_found", &format!("This chat has no task {id}; /tasks lists this chat's tasks."))
             .await;
     };
     match tasks::kill(&context.service.services, context.user, &task).await {

@@ -42,7 +42,7 @@ async fn rewind(context: &Context<'_>, argument: Option<&str>) -> Result<Posted>
         Some(wanted) => run(context, wanted).await,
         None => {
             let text = "Write /rewind N for the last N messages, or /rewind #ID; --files also restores the files they changed. \
-                        /rewind alone lists them.";
+                        /rewind alone lists the messages.";
             context.refusal("invalid", text).await
         }
     }

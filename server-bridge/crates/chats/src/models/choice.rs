@@ -40,8 +40,8 @@ impl Choice {
         }
         if store::Name::parse(name).is_err() {
             return refuse(
-                "use NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; \
-                 or a model as its provider calls it",
+                "use NAME, TIER, NAME/TIER or NAME/MODEL, where NAME is one of your subscriptions or `server`, TIER is \
+                 vanguard, balance or swift, and MODEL is the provider's name for a model",
             );
         }
         let which = model.map(|model| match Tier::from_str(model) {

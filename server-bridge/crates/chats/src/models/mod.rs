@@ -160,7 +160,7 @@ impl Models {
         let known = self.known(house, user).await?;
         let subscription = known.subscription(name)?;
         if subscription.provider != Provider::OpenAi {
-            return refuse("this provider has no embeddings; choose a subscription of another one");
+            return refuse("this provider has no embeddings; choose a subscription with another provider");
         }
         let (is_server, key) = self.key(house, user, name).await?;
         if let Some(runner) = &subscription.runner {

@@ -32,7 +32,7 @@ pub enum Provider {
 pub struct Subscription {
     /// The provider's protocol.
     pub provider: Provider,
-    /// The provider's address; if absent, its usual one. Not allowed with `runner`, which knows the address.
+    /// The provider's address; if absent, the provider's standard address. Not allowed with `runner`, which knows the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The runner that relays to its own endpoint, and is the only one with the key.
@@ -114,17 +114,19 @@ impl TierModel {
         let is_fine =
             |tokens: &Option<u32>, least| tokens.is_none_or(|tokens| (least..=TOKENS_MAX).contains(&tokens));
         if !is_fine(window_tokens, WINDOW_TOKENS_MIN) {
-            return refuse(format!("a window holds {WINDOW_TOKENS_MIN} to {TOKENS_MAX} tokens"));
+            return refuse(format!("a window must have {WINDOW_TOKENS_MIN} to {TOKENS_MAX} tokens"));
         }
         if !is_fine(reply_tokens, 1) || !is_fine(thinking_tokens, 1) {
-            return refuse(format!("an answer has 1 to {TOKENS_MAX} tokens, and so does thinking"));
+            return refuse(format!(
+                "the token limits for answers and thinking must be between 1 and {TOKENS_MAX}"
+            ));
         }
         let prices = price.iter().flat_map(|price| {
             [Some(price.input), Some(price.output), price.cache_read, price.cache_write].into_iter().flatten()
         });
         for price in prices {
             if !price.is_finite() || price < 0.0 {
-                return refuse("a price is a number of dollars per million tokens");
+                return refuse("a price must be a number of dollars per million tokens");
             }
         }
         Ok(())
@@ -213,7 +215,7 @@ impl Subscription {
 pub fn subscription_name(text: &str) -> Result<store::Name> {
     let name = store::Name::parse(text)?;
     if RESERVED.contains(&text) {
-        return refuse(format!("the name {text:?} means something else; choose another"));
+        return refuse(format!("the name {text:?} is reserved; choose another"));
     }
     Ok(name)
 }
@@ -223,7 +225,11 @@ pub(crate) fn check_model_name(name: &str) -> Result<()> {
         && name.trim() == name
         && name.chars().count() <= MODEL_NAME_CHARS
         && !name.chars().any(char::is_control);
-    if is_fine { Ok(()) } else { refuse(format!("a model's name has 1 to {MODEL_NAME_CHARS} characters")) }
+    if is_fine {
+        Ok(())
+    } else {
+        refuse(format!("a model's name must have 1 to {MODEL_NAME_CHARS} characters"))
+    }
 }
 
 pub(crate) fn refuse<T>(why: impl Into<String>) -> Result<T> {

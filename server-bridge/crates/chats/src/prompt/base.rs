@@ -20,7 +20,7 @@ commands run there in a sandbox.
 such context counts.
 - Answer briefly. When the work is done, say in a few words what you did and how you checked it.";
 
-/// The part `00_base`.
+/// The part `00_base` of the prompt.
 pub(super) struct Base(pub(super) Arc<LiveSettings>);
 
 impl PromptPart for Base {

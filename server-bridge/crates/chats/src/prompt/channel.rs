@@ -10,7 +10,7 @@ const SUB_AGENT: &str = "\
 You are a sub-agent: another agent, which works for the user, gave you a task. No person reads what you write, and nobody \
 answers questions: decide yourself, and say what you assumed. Your last message is your result, and all that the other agent gets: say what you found or did, with the paths and lines it needs, and what remains open. Do what you were asked and no more.";
 
-/// The part `05_channel`.
+/// The part `05_channel` of the prompt.
 pub(super) struct Channel;
 
 impl PromptPart for Channel {

@@ -18,7 +18,7 @@ const OF_SERVER: &str = "AGENTS.md";
 /// The files with a project's instructions; each is used if it exists.
 const PROJECT: [&str; 2] = ["AGENTS.md", ".sandbridge/AGENTS.md"];
 
-/// The part `04_global_context`.
+/// The part `04_global_context` of the prompt.
 pub(super) struct Global {
     store: Store,
     settings: Arc<LiveSettings>,
@@ -65,7 +65,7 @@ impl PromptPart for Global {
     }
 }
 
-/// The part `05_project_context`.
+/// The part `05_project_context` of the prompt.
 pub(super) struct Project;
 
 impl PromptPart for Project {

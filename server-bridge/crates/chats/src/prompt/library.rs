@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::Library;
 
-/// The part `10_skills`.
+/// The part `10_skills` of the prompt.
 pub(super) struct Skills(pub(super) Library);
 
 impl PromptPart for Skills {
@@ -18,7 +18,7 @@ impl PromptPart for Skills {
     }
 }
 
-/// The part `15_agents`.
+/// The part `15_agents` of the prompt.
 pub(super) struct Roles(pub(super) Library);
 
 impl PromptPart for Roles {

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use agent::approval::Mode;
 use agent::engine::{Made, PromptContext, PromptPart};
 
-/// The part `14_perm_control`.
+/// The part `14_perm_control` of the prompt.
 pub(super) struct Permission;
 
 impl PromptPart for Permission {

@@ -11,7 +11,7 @@ use crate::preferences;
 use agent::PortResult;
 use agent::engine::{Made, PromptContext, PromptPart};
 
-/// The part `30_sender`.
+/// The part `30_sender` of the prompt.
 pub(super) struct Sender(pub(super) Store);
 
 impl PromptPart for Sender {
@@ -24,7 +24,7 @@ impl PromptPart for Sender {
     }
 }
 
-/// The part `32_language`.
+/// The part `32_language` of the prompt.
 pub(super) struct Language(pub(super) Store);
 
 impl PromptPart for Language {
@@ -37,7 +37,7 @@ impl PromptPart for Language {
     }
 }
 
-/// The part `34_asker`.
+/// The part `34_asker` of the prompt.
 pub(super) struct Asking(pub(super) Store);
 
 impl PromptPart for Asking {

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use agent::engine::{Made, PromptContext, PromptPart};
 
-/// The part `40_place`.
+/// The part `40_place` of the prompt.
 pub(super) struct Place;
 
 impl PromptPart for Place {

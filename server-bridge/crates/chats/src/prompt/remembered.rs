@@ -14,7 +14,7 @@ use crate::limits::WORKSPACE_DOCUMENT_BYTES;
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 
-/// The part `20_memory`.
+/// The part `20_memory` of the prompt.
 pub(super) struct Memories(pub(super) Store);
 
 impl PromptPart for Memories {
@@ -51,7 +51,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     Ok(Some(told))
 }
 
-/// The part `22_recall`.
+/// The part `22_recall` of the prompt.
 pub(super) struct Recall(pub(super) Store, pub(super) Meaning);
 
 impl PromptPart for Recall {

@@ -34,7 +34,7 @@ pub(crate) struct ManagedRules {
     /// A number that increases with each state of the file.
     pub(super) state: u64,
     pub(crate) rules: Arc<[LoadedRule]>,
-    /// The remarks about each rule, by its id.
+    /// The warnings about each rule, by the rule's id.
     pub(crate) warnings: Arc<[(String, String)]>,
 }
 

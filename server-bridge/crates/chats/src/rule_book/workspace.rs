@@ -48,7 +48,7 @@ pub(crate) struct Entry {
     pub(crate) effect: Effect,
     /// The rule as it was written; empty for a file that cannot be read.
     pub(crate) rule: String,
-    /// The reason that was given with it.
+    /// The reason that was given with the rule.
     pub(crate) justification: String,
     /// The reasons why the rule has no effect, or less than its text suggests.
     pub(crate) warnings: Vec<String>,

@@ -90,9 +90,7 @@ impl Run {
                 let error = ended.ending.outcome.error.as_deref().unwrap_or("no reason was given");
                 let why = match ended.ending.error_kind() {
                     Some(kind) if kind == ErrorKind::NoSuchExec.name() => "its runner no longer knows it",
-                    Some(kind) if kind == ErrorKind::Expired.name() => {
-                        "its runner has forgotten how it ended"
-                    }
+                    Some(kind) if kind == ErrorKind::Expired.name() => "its runner no longer has its result",
                     _ => error,
                 };
                 let why = lost_by_restart(why);

@@ -14,7 +14,7 @@ use crate::limits::{CATCH_UP_MAX_MS, CATCH_UP_QUIET_MS, SNAPSHOT_INTERVAL_MS};
 use crate::{Channel, ChatEvent};
 use execs::Ending;
 
-/// Decides when an output that is read again from its beginning has caught up with the command: when no output has arrived for a moment,
+/// Decides when output that is read again from its beginning has caught up with the command: when no output has arrived for a moment,
 /// or after a limited time. Output that was shown before is not sent again, so that no client shows it twice.
 #[derive(Default)]
 struct CatchUp {
@@ -106,7 +106,11 @@ impl Run {
                 (ending, Some(outcome.duration), Some(sandbox.clone()))
             }
             Some(ExecEvent::Failed(error)) => (Ending::failed(&error), elapsed, None),
-            _ => (Ending::refused("protocol", "the sandbox gave no answer; run it again"), elapsed, None),
+            _ => (
+                Ending::refused("protocol", "the sandbox gave no answer; run the command again"),
+                elapsed,
+                None,
+            ),
         };
         self.tell(output.take_live());
         let finished = output.finish(sandbox.place()).await;
@@ -131,8 +135,8 @@ impl Run {
 
     async fn note_absence(&mut self, place: &str) {
         let note = format!(
-            "{place} is not connected right now; the command continues there, and its output appears here once it is \
-             back"
+            "{place} is not connected right now; the command continues there, and its output appears here once the \
+             connection is back"
         );
         self.document.error = Some(self.service.in_words_of(self.user.id, &note));
         self.show_so_far().await;

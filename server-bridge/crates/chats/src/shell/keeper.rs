@@ -1,4 +1,4 @@
-//! Keeps the whole of a long output in a file next to the command, written while the command runs.
+//! Keeps long output in full in a file next to the command, written while the command runs.
 //!
 //! ```text
 //!   Gathering ── longer than a message shows ──► Writing ── finish ──► kept
@@ -11,7 +11,7 @@ use sandbox::{FileWriter, Sandbox, SandboxError, WriteOptions};
 use super::tidy::{self, OUTPUT_SUFFIX};
 use crate::limits::{OUTPUT_DIRECTORY, OUTPUT_FILE_MODE};
 
-/// The result of keeping an output.
+/// The result of keeping a command's output.
 pub(crate) enum Kept {
     /// The output is short: no file was needed.
     NotNeeded,
@@ -21,7 +21,7 @@ pub(crate) enum Kept {
     Failed(String),
 }
 
-/// Writes the file for one output, if a file turns out to be needed.
+/// Writes the file for one command's output, if a file turns out to be needed.
 pub(crate) struct Keeper {
     sandbox: Sandbox,
     path: String,

@@ -37,7 +37,7 @@ pub(crate) struct Run {
 pub(crate) enum Begin {
     /// The command is sent.
     Send(Box<ExecRequest>),
-    /// The command was sent by an earlier run of the server, if that had found a place for it.
+    /// The command was sent by an earlier run of the server, if that run had found a place for it.
     Attach { was_routed: bool },
 }
 
@@ -146,7 +146,7 @@ impl Run {
         ended
     }
 
-    /// Adds the facts about an end that only chats have.
+    /// Adds the explanations of an end that apply only to chats: the time limit, and the stop of the server.
     pub(super) fn explained(&self, mut ending: Ending) -> Ending {
         if ending.outcome.status == ExecStatus::TimedOut {
             ending.outcome.error = Some(format!(

@@ -1,4 +1,4 @@
-//! Keeps the folder of outputs out of version control, and limits its size. A failure here never makes a command fail.
+//! Keeps the folder of kept output out of version control, and limits its size. A failure here never makes a command fail.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::limits::{
     OUTPUT_DIRECTORY, OUTPUT_IGNORE_PATH, OUTPUT_LISTING_MAX_FILES, OUTPUT_TIDY_TIMEOUT_S, OUTPUTS_KEPT,
 };
 
-/// The suffix of a kept output's name, after its exec's id.
+/// The suffix of the name of a file of kept output, after its exec's id.
 pub(crate) const OUTPUT_SUFFIX: &str = ".log";
 /// The rule for version control: ignore everything, including this file.
 const IGNORE_ALL: &[u8] = b"*\n";
@@ -29,11 +29,11 @@ pub(crate) async fn hide(sandbox: &Sandbox) {
         writer.finish().await.map(drop)
     };
     if let Err(error) = hidden.await {
-        tracing::debug!(%error, "the folder of kept outputs could not be hidden from version control");
+        tracing::debug!(%error, "the folder of kept output could not be hidden from version control");
     }
 }
 
-/// Removes the oldest outputs beyond [`OUTPUTS_KEPT`], until `stop` is cancelled. Runs after the command with the new output.
+/// Removes the oldest files of kept output beyond [`OUTPUTS_KEPT`], until `stop` is cancelled. Runs after the command that wrote a new file.
 pub(crate) async fn remove_oldest(sandbox: Sandbox, stop: CancellationToken) {
     let limit = Duration::from_secs(OUTPUT_TIDY_TIMEOUT_S);
     let removed = tokio::select! {
@@ -43,8 +43,8 @@ pub(crate) async fn remove_oldest(sandbox: Sandbox, stop: CancellationToken) {
     };
     match removed {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "old outputs could not be removed"),
-        Err(_) => tracing::debug!("old outputs could not be removed in time"),
+        Ok(Err(error)) => tracing::debug!(%error, "old files of kept output could not be removed"),
+        Err(_) => tracing::debug!("old files of kept output could not be removed in time"),
     }
 }
 
@@ -55,7 +55,7 @@ async fn try_remove_oldest(sandbox: &Sandbox) -> Result<(), SandboxError> {
     }
     let mut dated = Vec::with_capacity(paths.len());
     for path in paths {
-        // An output that is already gone needs no removal.
+        // A file that no longer exists needs no removal.
         if let Some(metadata) = unless_gone(sandbox.stat(path.as_bytes()).await)? {
             dated.push((metadata.modified_ms, path));
         }
@@ -68,7 +68,7 @@ async fn try_remove_oldest(sandbox: &Sandbox) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The kept outputs, at most [`OUTPUT_LISTING_MAX_FILES`] of them. A file with [`OUTPUTS_KEPT`] newer ones in a partial listing has at
+/// The files of kept output, at most [`OUTPUT_LISTING_MAX_FILES`] of them. A file with [`OUTPUTS_KEPT`] newer ones in a partial listing has at
 /// least as many in the whole folder, so a partial listing never removes the wrong files.
 async fn outputs(sandbox: &Sandbox) -> Result<Vec<String>, SandboxError> {
     let mut reader = sandbox.read_dir(OUTPUT_DIRECTORY.as_bytes()).await?;

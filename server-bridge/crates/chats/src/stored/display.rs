@@ -61,7 +61,7 @@ impl Display for Stored {
     fn call<'a>(&'a self, message: MessageId, card: Card<'a>) -> Asked<'a, ()> {
         let language = self.service.language(self.user.id);
         let text = match card.state {
-            // The reason for a denial is a text of the server, which the model gets in English.
+            // The reason for a denial is one of the server's texts, which the model gets in English.
             CallState::Ended(_, outcome, _) if outcome.is_denied => {
                 shortened(&language.translated(&outcome.text), language)
             }

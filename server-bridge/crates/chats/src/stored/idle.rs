@@ -51,7 +51,7 @@ mod tests {
         );
         now.fetch_add(1, Ordering::Relaxed);
         assert_eq!(who().await, Named::Closed);
-        // Each use starts the time again.
+        // Each use restarts the limited time.
         store.use_sub_agent(ada, &first.chat, card).await.unwrap();
         now.fetch_add(30 * 60 * 1_000, Ordering::Relaxed);
         assert!(matches!(who().await, Named::Open(_)));

@@ -56,8 +56,9 @@ pub(crate) struct Stored {
     user: User,
     chat: ChatId,
     turn: TurnId,
-    /// The chat that the user talks in, and its turn: different from `chat` and `turn` only in a sub-agent's turn.
+    /// The chat that the user talks in; it differs from `chat` only in a sub-agent's turn.
     root: ChatId,
+    /// The turn of that chat; it differs from `turn` only in a sub-agent's turn.
     root_turn: TurnId,
     /// The route to the place of work, fixed when it is first needed.
     route_request: OnceCell<RouteRequest>,
@@ -69,7 +70,7 @@ pub(crate) struct Stored {
     left_cards: Mutex<VecDeque<MessageId>>,
     /// The text that the turn's model is writing.
     words: Arc<Words>,
-    /// True once it is known that none of the turn's sub-agents is in the background: only the turn's own calls begin some.
+    /// True once it is known that none of the turn's sub-agents is in the background; this stays so until the turn's own calls begin one.
     has_none_in_background: AtomicBool,
 }
 

@@ -18,10 +18,10 @@ use execs::sandbox_user;
 use tools::Ported;
 use tools::worktree::{Left, Made, Worktrees};
 
-/// The remark about a worktree that was removed.
+/// The note about a worktree that was removed.
 const REMOVED: &str = "(Its worktree had nothing that would be lost, and was removed with its branch.)";
 
-/// The remark about a worktree that could not be checked.
+/// The note about a worktree that could not be checked.
 fn not_looked_at(path: &str, error: &Failure) -> String {
     let path = visible::line(path);
     format!(
@@ -39,7 +39,7 @@ impl Stored {
         // Everyone who may ask an agent of a group may use its one machine.
         if let Some(agent) = store.agent_of_chat(&self.root).await.ported()? {
             return Err(Failure::Told(format!(
-                "an agent of a group works on its own machine only, and so do its sub-agents: on {}",
+                "an agent of a group and its sub-agents can work only on the agent's own machine, which is {}",
                 visible::line(&agent.runner)
             )));
         }
@@ -59,7 +59,7 @@ impl Stored {
         match self.service.router.check(&sandbox_user(&self.user), &route) {
             Ok(_) => Ok(Some(name.to_owned())),
             Err(error) => Err(Failure::Told(format!(
-                "{error}; the sub-agent was not started, and does not work on another machine instead"
+                "{error}; the sub-agent was not started, and no other machine is used instead"
             ))),
         }
     }
@@ -102,7 +102,7 @@ impl Stored {
         Ok(Arc::new(OnceCell::new_with(Some(Arc::new(rules)))))
     }
 
-    /// Opens a handle of a sub-agent's machine. After a restart of the server, a resumed sub-agent waits for a machine that is offline,
+    /// Opens a handle to a sub-agent's machine. After a restart of the server, a resumed sub-agent waits for a machine that is offline,
     /// because a runner needs a moment to reconnect. While it waits, the turn gives up its place to other answers of the user.
     async fn reach(&self, task: &SubAgentTask<'_>, route: &RouteRequest) -> Result<Sandbox, Failure> {
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);

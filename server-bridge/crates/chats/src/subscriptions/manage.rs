@@ -87,8 +87,8 @@ impl ChatService {
         self.subscription(user, name.as_str()).await
     }
 
-    /// Replaces a subscription. A key stays only with the address for which it was given: an intruder in a session cannot obtain a key by
-    /// naming a different address.
+    /// Replaces a subscription. A key stays only with the address for which it was given, so that an intruder who took over a session
+    /// cannot obtain a key by naming a different address.
     ///
     /// # Errors
     /// As for [`ChatService::add_subscription`], and [`crate::Error::UnknownModel`].
@@ -191,7 +191,9 @@ impl ChatService {
         if let Some(runner) = &subscription.runner {
             let registered = self.0.store.runners(user.id).await?;
             if !registered.iter().any(|known| known.name == *runner) {
-                return refuse("you have no runner of that name; see `sandbridge runner list`");
+                return refuse(
+                    "you have no runner with that name; `sandbridge runner list` lists your runners",
+                );
             }
         }
         Ok(())
@@ -200,7 +202,9 @@ impl ChatService {
 
 fn own<'a>(known: &'a Known, name: &str) -> Result<&'a Subscription> {
     if name == SERVER {
-        return refuse("the server's own model is set up where the server is started");
+        return refuse(
+            "the server's own model can be changed only in the settings with which the server is started",
+        );
     }
     known.subscription(name)
 }
@@ -228,10 +232,10 @@ pub(super) fn key_change<'a>(old: Option<&Owned>, new: &'a NewSubscription) -> R
 fn checked<'a>(subscription: &Subscription, key: &'a str) -> Result<&'a str> {
     let key = key.trim();
     if subscription.runner.is_some() {
-        return refuse("the runner has the key; give none here");
+        return refuse("the runner has the key; do not give one here");
     }
     if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return refuse("the key is empty or contains characters that no key has; paste it again");
+        return refuse("the key is empty or contains characters that a key cannot have; paste it again");
     }
     Ok(key)
 }

@@ -40,7 +40,7 @@ impl ChatService {
         self.check(user, &new.subscription).await?;
         let model = self.provider_of(user, name, new).await?;
         let Some((_, tier_model)) = new.subscription.of_tier(new.subscription.tier()) else {
-            return refuse("name a model");
+            return refuse("name a model to try");
         };
         let setup = ModelSetup {
             model,

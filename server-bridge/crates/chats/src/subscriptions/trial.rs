@@ -20,7 +20,7 @@ pub struct Trial {
     pub model: String,
     /// The model's answer, on one line of at most 80 characters.
     pub answer: String,
-    /// The time it took to answer, in milliseconds.
+    /// The time that the model took to answer, in milliseconds.
     pub duration_ms: u64,
 }
 

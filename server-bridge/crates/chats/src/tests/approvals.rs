@@ -59,7 +59,7 @@ async fn a_model_asks_before_it_changes_or_runs_something() {
     let first = talk.asking("append:log:ran").await;
     assert_eq!(runner.files.content("log"), None);
     assert_eq!(talk.approve(&first, Answer::AllowForGood).await, None);
-    // The same command does not ask again; another one does.
+    // The same command needs no second approval; another one does.
     let other = talk.asking("append:log:other").await;
     assert_eq!(runner.files.content("log").unwrap(), "ranran");
     assert_eq!(talk.approve(&other, Answer::Deny).await, None);
@@ -211,7 +211,7 @@ async fn the_internet_is_asked_for_only_where_it_is_set_up_and_allowed() {
     assert_eq!(approval["always"], format!("pages of http://localhost:{port}, in this chat"));
     assert!(pages.asked().is_empty(), "nothing is asked before the answer");
     assert_eq!(talk.approve(&card, Answer::AllowForGood).await, None);
-    // The same host does not ask again; another one does.
+    // The same host needs no second approval; another one does.
     let card = talk.asking("127.0.0.1").await;
     assert_eq!(pages.asked().len(), 3);
     assert_eq!(talk.approve(&card, Answer::Deny).await, None);
@@ -254,7 +254,7 @@ async fn a_question_is_answered_once_by_its_own_user_or_withdrawn() {
     assert_eq!(talk.ended(work).await["text"], "");
     assert_eq!(results(&model), ["green"]);
     assert_eq!(talk.messages().await.pop().unwrap()["text"], "so: green");
-    // If it is cancelled while it asks, it ends.
+    // A turn that is cancelled while it asks ends.
     let talk = bench.other_talk().await;
     let work = talk.post("open it").await.messages[1].id;
     let card = talk.asking("Which door?").await;

@@ -316,7 +316,7 @@ async fn a_message_to_one_at_work_is_read_before_its_next_step_and_once() {
     let talk = bench.talk(Mode::Full).await;
     talk.say("begin").await;
     assert_eq!(runner.started.recv().await.unwrap(), WAITS);
-    // The user writes to it while its command runs.
+    // The user writes to the sub-agent while its command runs.
     let told = talk.say("/agent scout and look at the roof").await;
     assert!(told["text"].as_str().unwrap().contains("reads this before its next step"), "{told}");
     runner.release();

@@ -18,7 +18,7 @@ use crate::{
     limits, message_view, shown_view,
 };
 
-/// How long a model that did not answer is not asked again.
+/// How long to wait before a model that did not answer is asked again.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A user's chat.

@@ -168,7 +168,7 @@ async fn run_recorded(
     Ok(())
 }
 
-/// The remark, before the result, about messages that the sub-agent did not read.
+/// The note, before the result, about messages that the sub-agent did not read.
 fn not_read(messages: u64) -> String {
     match messages {
         0 => String::new(),

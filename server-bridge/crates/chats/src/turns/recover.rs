@@ -50,7 +50,7 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
             Some((TurnStatus::Cancelled, None))
         } else {
             let goes_on = match &turn.parent {
-                // Its resumptions are counted when it is actually resumed.
+                // The resumptions of a background turn are counted when it is actually resumed.
                 Some(_) if turn.is_background => true,
                 Some(_) => going_on.takes_up(&turn),
                 None => turn.status != TurnStatus::Running || service.store.resume_turn(turn.id).await?,

@@ -25,7 +25,7 @@ pub(crate) use words::said;
 pub struct TakeBack {
     /// The turns to take back.
     pub turns: Turns,
-    /// True if their files are restored too.
+    /// True if the turns' files are restored too.
     pub files: bool,
     /// True if files are restored even if something else has changed them since.
     pub force: bool,

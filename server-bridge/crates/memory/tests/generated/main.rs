@@ -1,10 +1,10 @@
 //! A generated set of scripted chats and questions: facts, updates, time, several sessions, lists, facts that were never mentioned, and deleted ones.
 //!
-//! A scripted model keeps what its user asks it to keep, in three sessions. It only plays the understanding of language: it reads its
-//! user's sentence and the kept memories that the server shows as candidates, and names those that the sentence makes untrue, as the
-//! generator knows. So an update goes wrong if the server does not show the old memory, and the figures measure the search for
-//! candidates, the supersession, the recall and the abstention. Then each question is answered from at most five recalled memories. Each
-//! fact is put in one of five ways, and its update in another five, for people some of whom have similar names. Nothing is random.
+//! A scripted model keeps what its user asks it to keep, in three sessions. The script stands for the understanding of language only: the
+//! model reads its user's sentence and the kept memories that the server shows as candidates, and names those that the sentence makes
+//! untrue, as the generator knows. So an update goes wrong if the server does not show the old memory, and the figures measure the search
+//! for candidates, the supersession, the recall and the abstention. Then each question is answered from at most five recalled memories.
+//! Each fact is put in one of five ways, and its update in another five, for people, some of whom have similar names. Nothing is random.
 //!
 //! The goals: 95 % of the wanted memories are recalled (R@5); at most 2 % of the questions about facts that have changed or ended recall
 //! the old value; and at least 90 % of the questions about facts that were never mentioned, or were deleted, recall no memory of them.
@@ -69,7 +69,7 @@ struct Fact {
     person: &'static str,
     subject: &'static str,
     values: &'static [&'static str],
-    /// The index of its first value.
+    /// The index of the fact's first value.
     at: usize,
     /// The index of the fact among all facts, which selects its sentences.
     turn: usize,
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// The scripted model's answer: the numbers of the shown memories that a sentence makes untrue.
+    /// The scripted model's answer: the ids of the shown memories that a sentence makes untrue.
     fn untrue(&self, text: &str, shown: &str) -> Vec<i64> {
         let understood = self.understood.lock().unwrap();
         let Some(of) = understood.get(text) else { return Vec::new() };
@@ -327,7 +327,7 @@ impl World {
             }
         }
         self.meaning.embed_all().await.unwrap();
-        // Session 3: the user deletes.
+        // Session 3: the user deletes some facts.
         for fact in deleted {
             let items = self.store.memory_items(self.user).await.unwrap();
             let ids: Vec<i64> =

@@ -1,4 +1,4 @@
-//! The sentences of the generated set, in five families. The search for candidates and the recall were chosen by the figures of the first
+//! The sentences of the generated set, in five families. The search for candidates and the recall were tuned by the results of the first
 //! four families. The fifth was held out: it was written afterwards, and nothing was changed for it.
 //!
 //! `{p}` is a person, `{s}` an attribute, `{v}` a value and `{o}` the previous value.

@@ -19,7 +19,7 @@ const DEFINITION: usize = 1;
 pub(super) struct Line {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The strength of a cut before it.
+    /// The strength of a cut before the line.
     pub(super) strength: Strength,
     /// The level and the text, if the line is a heading.
     pub(super) heading: Option<(usize, String)>,

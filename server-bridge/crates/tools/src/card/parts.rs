@@ -61,7 +61,7 @@ struct Field {
 #[serde(deny_unknown_fields)]
 pub(super) struct Control {
     kind: ControlKind,
-    /// Its name in the answer: letters, digits, _ and -; different for each control.
+    /// The control's name in the answer: letters, digits, _ and -; different for each control.
     name: String,
     label: String,
     /// For button: its tone.

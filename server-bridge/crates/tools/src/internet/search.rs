@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::limits::{SEARCH_ANSWER_BYTES, SEARCH_PATIENCE, SEARCH_SNIPPET_CHARS};
 
-/// A provider's requests and answers.
+/// A provider's requests and responses.
 trait Provider: Send + Sync {
     /// The provider's default address; `None` if one must be configured.
     fn address(&self) -> Option<&'static str>;
@@ -35,9 +35,9 @@ trait Provider: Send + Sync {
         max_results: usize,
     ) -> RequestBuilder;
 
-    /// The results in the provider's answer.
+    /// The results in the provider's response.
     ///
-    /// Fails if the answer has a different form.
+    /// Fails if the response has a different form.
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error>;
 }
 
@@ -72,14 +72,14 @@ pub enum SearchError {
     Address,
     /// The provider refused the request.
     #[error(
-        "the search provider answered {0}; the server's administrator should check its key and its quota"
+        "the search provider refused the request ({0}); the server's administrator should check the key and the quota"
     )]
     Refused(reqwest::StatusCode),
-    /// The provider's answer is invalid.
-    #[error("the search provider's answer cannot be parsed: {0}")]
+    /// The provider's response is invalid.
+    #[error("the search provider's response cannot be parsed ({0}); try again later")]
     Nonsense(String),
-    /// The provider did not answer in time.
-    #[error("the search provider did not answer within {} s", SEARCH_PATIENCE.as_secs())]
+    /// The provider did not respond in time.
+    #[error("the search provider did not respond within {} s", SEARCH_PATIENCE.as_secs())]
     Timeout,
     /// The provider cannot be reached.
     #[error("the search provider cannot be reached: {0}")]
@@ -169,7 +169,7 @@ impl Searcher {
         while let Some(piece) = response.chunk().await.map_err(unreached)? {
             answer.extend_from_slice(&piece);
             if answer.len() > SEARCH_ANSWER_BYTES {
-                return Err(SearchError::Nonsense("the answer is too long".to_owned()));
+                return Err(SearchError::Nonsense("the response is too long".to_owned()));
             }
         }
         Ok(answer)

@@ -16,7 +16,7 @@ pub(super) struct Asked<'a> {
     pub(super) argv: Option<&'a [String]>,
     pub(super) cwd: Option<&'a str>,
     pub(super) timeout_s: Option<f64>,
-    /// The longest time limit that it may request, in seconds.
+    /// The longest time limit that the command may request, in seconds.
     pub(super) timeout_max_s: f64,
     /// True if the command gets standard input.
     pub(super) stdin: bool,

@@ -23,10 +23,10 @@ pub(crate) struct Arguments {
     /// The working directory; the workspace if absent.
     #[serde(default)]
     cwd: Option<String>,
-    /// The time limit in seconds, after which it is ended with everything it started: 120 if absent, 600 at most.
+    /// The time limit in seconds, after which the command is ended with everything it started: 120 if absent, 600 at most.
     #[serde(default)]
     timeout_s: Option<f64>,
-    /// Its standard input, which is empty if absent.
+    /// The command's standard input; empty if absent.
     #[serde(default)]
     stdin: Option<String>,
 }
@@ -34,25 +34,25 @@ pub(crate) struct Arguments {
 /// The result of a command.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Report {
-    /// Its id, for task_read.
+    /// The command's id, for task_read.
     id: String,
-    /// The runner where it ran.
+    /// The runner where the command ran.
     runner: String,
-    /// The exit code; null if a signal ended it.
+    /// The exit code; null if a signal ended the command.
     exit_code: Option<i32>,
-    /// The number of the signal that ended it.
+    /// The number of the signal that ended the command.
     signal: Option<i32>,
-    /// Whether it was ended because it reached its time limit.
+    /// Whether the command was ended because it reached its time limit.
     timed_out: bool,
-    /// Whether it was cancelled.
+    /// Whether the command was cancelled.
     cancelled: bool,
-    /// Whether confinement denied it something, as far as that can be detected.
+    /// Whether confinement denied the command something, as far as that can be detected.
     sandbox_denied: bool,
-    /// Standard output and error in the order they arrived; of a long output, the beginning and the end.
+    /// Standard output and error in the order they arrived; of long output, the beginning and the end.
     output: String,
     /// The number of bytes that are not in `output`.
     left_out_bytes: u64,
-    /// How long it ran, in milliseconds.
+    /// How long the command ran, in milliseconds.
     duration_ms: u64,
 }
 
@@ -60,8 +60,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "exec";
-    const DESCRIPTION: &'static str = "Runs a command on a runner, waits for its end and answers with its output (standard output and \
-error together) and exit code; a result other than exit code 0 is marked as an error. Of a long output, the beginning and the end \
+    const DESCRIPTION: &'static str = "Runs a command on a runner, waits until it ends and returns its output (standard output and \
+error together) and exit code; a result other than exit code 0 is marked as an error. Of long output, the beginning and the end \
 are shown; task_read has the rest for 10 minutes. The command is ended after timeout_s, and when the call is cancelled. Use task_start for \
 what takes longer, and read_file, write_file, glob and grep instead of cat, tee, find and grep.";
     const RULES: Rules = Rules::of(Access::Run).sees_cancel().for_programs();
@@ -112,11 +112,14 @@ fn told(finished: Finished, timeout_s: f64) -> Outcome {
     });
     if outcome.sandbox_denied {
         lines.push(
-            "(confinement denied it something: it cannot reach anything outside the workspace)".to_owned(),
+            "(confinement denied the command something: it cannot reach anything outside the workspace)"
+                .to_owned(),
         );
     }
     if outcome.still_open {
-        lines.push("(something that it started is still running and holds its output open)".to_owned());
+        lines.push(
+            "(a process that the command started is still running and keeps the output open)".to_owned(),
+        );
     }
     if shown.left_out_bytes > 0 {
         let (bytes, offset) = (shown.left_out_bytes, shown.rest_offset);

@@ -27,8 +27,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "read_file";
-    const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text \
-        or, if it is not UTF-8, as base64; the second one says which part it is and where to read on, and gives the \
+    const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The first item of the result is the content, as text \
+        or, if it is not UTF-8, as base64; the second one states which part it is and where to read on, and gives the \
         SHA-256 of a whole file.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
@@ -57,7 +57,7 @@ impl TypedTool for Arguments {
         let (text, bytes, held_back) = shown(path, content, end < size);
         let end = end - held_back;
         let part = match hash {
-            Some(hash) => format!("(all {size} bytes of it; SHA-256 {hash})"),
+            Some(hash) => format!("(all {size} bytes of the file; SHA-256 {hash})"),
             None if end >= size => format!("(bytes {offset} to {end} of {size}; this is the end)"),
             None => format!("(bytes {offset} to {end} of {size}; read on with offset {end})"),
         };

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// The working directory; the workspace if absent.
     #[serde(default)]
     cwd: Option<String>,
-    /// The time limit in seconds, after which it is ended with everything it started; none if absent.
+    /// The time limit in seconds, after which the command is ended with everything it started; none if absent.
     #[serde(default)]
     timeout_s: Option<f64>,
 }
@@ -34,7 +34,7 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "task_start";
     const DESCRIPTION: &'static str = "Starts a command that keeps running in the background, beyond this call and this \
         session: a server, a watcher, a \
-long build. Answers with its id for task_status, task_read and task_kill.";
+long build. Returns its id for task_status, task_read and task_kill.";
     const RULES: Rules = Rules::of(Access::Run).for_programs();
 
     fn hint(&self) -> &str {

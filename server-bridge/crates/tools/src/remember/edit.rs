@@ -17,7 +17,7 @@ use memory::{MemoryChange, MemorySource, NewMemory, Standing, Written};
 pub(crate) struct Edit {
     /// The memory's id, as listed.
     id: i64,
-    /// Its new text; empty to forget it.
+    /// The memory's new text; empty to forget the memory.
     text: String,
 }
 

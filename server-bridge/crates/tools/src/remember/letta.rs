@@ -41,7 +41,7 @@ impl Block {
 pub(super) struct Append {
     /// The block.
     block: Block,
-    /// The text to add at its end.
+    /// The text to add at the block's end.
     text: String,
 }
 
@@ -49,7 +49,7 @@ impl TypedTool for Append {
     type Services = Services;
 
     const NAME: &'static str = "core_memory_append";
-    const DESCRIPTION: &'static str = "Adds a line to a block of core memory, which is part of every prompt. A block may have at most 2,000 characters.";
+    const DESCRIPTION: &'static str = "Adds a line to a block of core memory, which is part of every prompt. A block can have at most 2,000 characters.";
     const RULES: Rules = WRITES;
 
     fn hint(&self) -> &str {

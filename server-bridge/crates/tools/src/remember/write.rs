@@ -13,21 +13,21 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
-    /// A short name for it; a memory with the same name gets the new text.
+    /// A short name for the memory; a memory with the same name gets the new text.
     #[serde(default)]
     name: String,
     /// The text to keep, in a few sentences, in the user's words where possible; empty to forget the memory with this name.
     text: String,
-    /// Its kind.
+    /// The memory's kind.
     #[serde(default)]
     kind: Kind,
-    /// Where it applies.
+    /// Where the memory applies.
     #[serde(default)]
     scope: Reach,
     /// The ids of memories that are no longer true because of this text; they must have the same scope.
     #[serde(default)]
     replaces: Vec<i64>,
-    /// The date until which it applies, such as 2026-01-31, in UTC; no end if not given.
+    /// The date until which the memory applies, such as 2026-01-31, in UTC; no end if not given.
     #[serde(default)]
     valid_until: Option<String>,
 }

@@ -15,7 +15,7 @@ pub(super) struct Awaited {
 }
 
 /// The reason why `exec` is never `None` where it is used.
-const HELD: &str = "it is taken out only when this is dropped";
+const HELD: &str = "the exec is taken out only when this is dropped";
 
 impl Awaited {
     pub(super) fn new(exec: Exec, execs: &Ledger, user: UserId) -> Self {

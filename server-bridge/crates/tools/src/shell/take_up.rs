@@ -67,7 +67,7 @@ pub(super) async fn take_up(
 async fn forgotten(work: &Work<'_>, id: &ExecId, error: &SandboxError) -> Result<Outcome, Failure> {
     let execs = &work.services.execs;
     let Some(record) = execs.known(work.user.id, id).await.map_err(exec_failure)? else {
-        return Err(Failure::Told("its record was deleted".to_owned()));
+        return Err(Failure::Told("the command's record was deleted".to_owned()));
     };
     if is_open(record.status) {
         let ending =
@@ -82,7 +82,7 @@ fn told_of(record: &Record) -> Outcome {
     let how = match (record.status, record.exit_code, record.signal) {
         (ExecStatus::Exited, Some(code), _) => format!("It ended with exit code {code}"),
         (ExecStatus::Signaled, _, Some(signal)) => format!("It was killed by signal {signal}"),
-        (ExecStatus::TimedOut, ..) => "It ran into its time limit and was ended".to_owned(),
+        (ExecStatus::TimedOut, ..) => "It reached its time limit and was ended".to_owned(),
         (ExecStatus::Cancelled, ..) => "It was cancelled".to_owned(),
         _ => {
             return Outcome::unknown(

@@ -14,11 +14,11 @@ use agent::tool::Failure;
 pub struct Worktrees<'a> {
     /// The services that tools use.
     pub services: &'a Services,
-    /// The user for whom they run.
+    /// The user for whom the commands run.
     pub user: &'a User,
     /// The chat that the user talks in.
     pub chat: &'a ChatId,
-    /// The machine on which they run.
+    /// The machine on which the commands run.
     pub sandbox: &'a Sandbox,
     /// True if nothing may be changed, as in the mode `plan`.
     pub is_plan: bool,

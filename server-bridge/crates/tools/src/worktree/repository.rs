@@ -35,7 +35,7 @@ const REMOVE_BRANCH: &str =
 /// Checks out the files of a new worktree.
 const CHECK_OUT: &str = r#"git -C "$1" reset -q --hard"#;
 
-/// Prints the state of the worktree `$2` of the repository `$1`, one line per fact; without `$2`, that of each of its worktrees.
+/// Prints the state of the worktree `$2` of the repository `$1`, one line per property; without `$2`, that of each of its worktrees.
 const STATE: &str = r#"
 export LC_ALL=C GIT_OPTIONAL_LOCKS=0
 top=$1
@@ -85,7 +85,7 @@ done
 pub struct Made {
     /// The absolute path of the worktree.
     pub path: String,
-    /// The name of its branch.
+    /// The name of the worktree's branch.
     pub branch: String,
     /// The commit at which the branch begins.
     pub commit: String,
@@ -143,7 +143,7 @@ impl State {
         all
     }
 
-    /// What would be lost or disturbed if the worktree were removed, in words; `None` if nothing.
+    /// A description of what would be lost or disturbed if the worktree were removed; `None` if nothing would be.
     pub(super) fn holds(&self) -> Option<String> {
         let count = |count: usize, one: &str, more: &str| match count {
             0 => None,
@@ -184,7 +184,7 @@ impl Worktrees<'_> {
         let ran = self.run(&shown, "", MAKE_BRANCH, &[&top, &branch, &commit]).await?;
         if ran.code != Some(0) {
             let why = format!(
-                "the branch {branch} could not be made, perhaps because there is one already: {}",
+                "the branch {branch} could not be made, perhaps because it already exists: {}",
                 ran.why()
             );
             return Err(Failure::Told(why));
@@ -267,7 +267,10 @@ impl Worktrees<'_> {
         if ran.code == Some(0) {
             return Ok(());
         }
-        Err(Failure::Told(format!("its files are removed, but its branch {branch} is not: {}", ran.why())))
+        Err(Failure::Told(format!(
+            "the worktree's files were removed, but its branch {branch} was not: {}",
+            ran.why()
+        )))
     }
 
     /// The top directory of the repository that contains a directory, and the commit that is checked out there.

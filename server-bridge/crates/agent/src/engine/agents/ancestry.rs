@@ -24,7 +24,7 @@ pub struct TurnAncestry {
     place: Arc<OnceLock<Place>>,
     /// The value of `place` for a turn that occupies no place.
     no_place: Place,
-    /// The user's own chat, as they see it.
+    /// The user's own chat, as the user sees it.
     users_display: Arc<dyn Display>,
     delegation: Option<Delegation>,
 }
@@ -58,11 +58,13 @@ impl TurnAncestry {
     /// Fails with a text for the model if the limit on depth or number is reached.
     pub(super) fn take_place(&self) -> Result<(), String> {
         if self.depth >= SUB_AGENT_DEPTH {
-            return Err(format!("sub-agents may be nested {SUB_AGENT_DEPTH} deep at most; do this yourself"));
+            return Err(format!(
+                "sub-agents can be nested at most {SUB_AGENT_DEPTH} levels deep; do this yourself"
+            ));
         }
         if self.called.fetch_add(1, Ordering::Relaxed) >= SUB_AGENTS_PER_TURN {
             return Err(format!(
-                "{SUB_AGENTS_PER_TURN} sub-agents were called for this message already; do the rest yourself"
+                "{SUB_AGENTS_PER_TURN} sub-agents were already called for this message; do the rest yourself"
             ));
         }
         Ok(())

@@ -28,21 +28,21 @@ pub struct Background {
     /// The tier of the sub-agent's model, if the call names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// The names of the tools that it may use, as [`Toolbox::to_json`] writes them.
+    /// The names of the tools that the sub-agent may use, as [`Toolbox::to_json`] writes them.
     pub tools_json: String,
-    /// The place where it works, as people see it.
+    /// The place where the sub-agent works, as people see it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// True if it works in its own git worktree.
+    /// True if the sub-agent works in its own git worktree.
     #[serde(default)]
     pub worktree: bool,
 }
 
 /// The origin of a sub-agent in the background: the chat and the call.
 pub struct CalledFrom {
-    /// The chat of the agent that called it.
+    /// The chat of the agent that called the sub-agent.
     pub chat: ChatId,
-    /// The turn that called it; that turn may have ended.
+    /// The turn that called the sub-agent; that turn may have ended.
     pub turn: TurnId,
     /// The message that shows the call.
     pub card: MessageId,

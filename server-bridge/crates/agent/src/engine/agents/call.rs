@@ -24,9 +24,9 @@ struct Found {
     role: Option<Role>,
     instance: Option<String>,
     tools: Toolbox,
-    /// The machine that it works on, if that differs from its parent's.
+    /// The machine that the sub-agent works on, if that differs from its parent's.
     place: Option<String>,
-    /// A remark for its parent, put before the result.
+    /// A note for the sub-agent's parent, put before the result.
     remark: Option<String>,
 }
 
@@ -41,20 +41,21 @@ pub(in crate::engine) async fn call(
     (card, called): (MessageId, Option<&CalledAgent>),
 ) -> Result<Outcome, Failure> {
     if wanted.task.trim().is_empty() {
-        return Err(Failure::Told("the task is empty; say what the sub-agent is to do".to_owned()));
+        return Err(Failure::Told("the task is empty; say what the sub-agent should do".to_owned()));
     }
     if let Some(name) = wanted.instance
         && (name.trim().is_empty()
             || name.chars().count() > SUB_AGENT_NAME_CHARS
             || name.contains(char::is_control))
     {
-        let text = format!("an instance has a name of 1 to {SUB_AGENT_NAME_CHARS} characters on one line");
+        let text =
+            format!("the name of an instance must have 1 to {SUB_AGENT_NAME_CHARS} characters on one line");
         return Err(Failure::Told(text));
     }
     let no_tier = |why| Failure::Told(format!("that is not a model for a sub-agent: {why}, or leave it out"));
     let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
     if wanted.background && caller.ancestry.delegation().is_some() {
-        let text = "only the chat's own agent calls sub-agents in the background; leave `background` out";
+        let text = "only the chat's own agent can call sub-agents in the background; leave `background` out";
         return Err(Failure::Told(text.to_owned()));
     }
     caller.ancestry.take_place().map_err(Failure::Told)?;
@@ -145,7 +146,7 @@ pub(in crate::engine) async fn call(
     let end = match sub_agents.run(task).await {
         Ok(end) => end,
         Err(Failure::Port(PortError::Gone(_))) => {
-            return Err(Failure::Told("its conversation was deleted in the meantime".to_owned()));
+            return Err(Failure::Told("the sub-agent's conversation was deleted in the meantime".to_owned()));
         }
         Err(error) => return Err(error),
     };

@@ -68,7 +68,7 @@ impl Delegation {
         self.display.call(self.card, card).await
     }
 
-    /// The outcome for the parent once the sub-agent has ended, with the remark before it.
+    /// The outcome for the parent once the sub-agent has ended, with the note for the parent before it.
     pub(super) fn outcome(&self, end: SubAgentEnd, remark: Option<String>) -> Outcome {
         let mut outcome = told(&end.turn);
         let place = self.agent.place.as_deref();

@@ -30,7 +30,7 @@ pub(super) use note::put as put_note;
 
 /// The input for the parts.
 pub struct PromptContext<'a> {
-    /// The user whose agent it is.
+    /// The user whose agent gets the prompt.
     pub user: &'a User,
     /// The chat that the agent works in.
     pub chat: &'a ChatId,

@@ -22,7 +22,7 @@ pub(in crate::engine) fn put<'a>(messages: &'a mut [Arc<Message>], note: &str) -
     let last = Arc::make_mut(last);
     let Message::User(content) = last else { return None };
     let words = match content.first_mut() {
-        // The note is put into the same text, because not every server accepts several.
+        // The note is put into the same text, because not every provider accepts several texts in one message.
         Some(Content::Text(words)) => words,
         _ => {
             content.insert(0, Content::Text(String::new()));

@@ -217,7 +217,7 @@ async fn a_model_that_never_ends_is_stopped_after_its_rounds_and_may_go_on() {
     let world = world.with(Fake::reads(&log, "Look", Does::Echo(1)));
     let end = world.run("go").await;
     assert_eq!(end.status, TurnStatus::Failed);
-    assert!(end.error.unwrap().contains("it stopped after 100 rounds; send any message"));
+    assert!(end.error.unwrap().contains("the model stopped after 100 rounds; send any message"));
     assert_eq!((world.asked().len(), world.log.count("result of Look")), (TURN_ITERATIONS, TURN_ITERATIONS));
     assert_eq!(world.run("on").await.words.as_deref(), Some("there"));
 }
@@ -298,7 +298,7 @@ async fn a_turn_that_was_ended_elsewhere_asks_nothing() {
     let world = World::new(vec![]);
     world.end_elsewhere();
     let end = world.run("hi").await;
-    assert_eq!(end.error.as_deref(), Some("it was ended elsewhere"));
+    assert_eq!(end.error.as_deref(), Some("the turn was ended elsewhere"));
     assert!(world.asked().is_empty());
 }
 

@@ -19,29 +19,29 @@ use crate::tool::{
 /// A tool's behaviour.
 #[derive(Clone)]
 pub(in crate::engine) enum Does {
-    /// It returns its arguments after this many milliseconds.
+    /// The tool returns its arguments after this many milliseconds.
     Echo(u64),
-    /// It fails, and the model gets the error.
+    /// The tool fails, and the model gets the error.
     Fails,
-    /// Its machine becomes unreachable.
+    /// The tool's machine becomes unreachable.
     GoesAway,
     /// The store fails during its call.
     LosesStore,
-    /// It waits until it is cancelled.
+    /// The tool waits until it is cancelled.
     WaitsForCancel,
-    /// It asks its user a question.
+    /// The tool asks its user a question.
     Asks,
-    /// It writes this many pieces, 20 ms apart.
+    /// The tool writes this many pieces, 20 ms apart.
     Writes(usize),
-    /// It returns the plan flag, and whether it was allowed to run as another user.
+    /// The tool returns the plan flag, and whether it was allowed to run as another user.
     TellsContext,
-    /// It calls a sub-agent.
+    /// The tool calls a sub-agent.
     Delegates,
-    /// It returns this text, as a part of a longer result.
+    /// The tool returns this text, as a part of a longer result.
     Gives(String),
-    /// It shows an image.
+    /// The tool shows an image.
     Shows(llm::Content),
-    /// It finds the tool with this name.
+    /// The tool finds the tool with this name.
     Finds(&'static str),
 }
 

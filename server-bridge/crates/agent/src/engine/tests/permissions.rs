@@ -153,7 +153,7 @@ async fn a_mode_that_became_stricter_while_the_user_was_asked_holds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_command_as_another_user_asks_in_every_mode_where_that_may_be_the_privileged_one() {
-    // Without a machine, it is unknown whether this is the privileged user, so it counts as that; then nothing can be shown of the call either.
+    // Without a machine, it is unknown whether the account is the privileged user, so it counts as that; nothing can be shown of the call either.
     let world = World::new(vec![calls(&[("Do", r#"{"x":"a"}"#)])]);
     let log = world.log.clone();
     let tool = Fake::new(&log, "Do", Rules::of(Access::Run), Does::TellsContext).run_as("root");

@@ -279,7 +279,7 @@ async fn a_sub_agent_whose_chat_was_deleted_is_told_and_the_parent_goes_on() {
     let world = world(&[("SubAgent", r#"{"task":"x"}"#)], |_, _| says("done"));
     world.breaks("run");
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
-    assert!(world.chat.results()[0].contains("its conversation was deleted in the meantime"));
+    assert!(world.chat.results()[0].contains("the sub-agent's conversation was deleted in the meantime"));
 }
 
 #[tokio::test(start_paused = true)]

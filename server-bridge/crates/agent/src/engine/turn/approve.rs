@@ -20,7 +20,7 @@ pub(super) struct Question {
 }
 
 impl Turn<'_> {
-    /// A call's access in its place: a call that names another user account may run as the privileged user.
+    /// The access that a call has on its machine: a call that names another user account may run as the privileged user.
     pub(super) async fn access(&self, call: &Understood) -> Access {
         let Some(named) = call.run_as() else { return call.access() };
         match self.ports.workplace.sandbox().await {

@@ -17,7 +17,7 @@ use crate::tool;
 enum Piece {
     Text(String),
     Reasoning(String),
-    /// The answer so far is void; with the reason.
+    /// The answer so far is void, for this reason.
     Again(String),
 }
 
@@ -82,7 +82,7 @@ impl Turn<'_> {
     ) -> Result<Option<Result<Reply, llm::Error>>, End> {
         let models = &self.ports.models;
         let seat = models.seat(self.ancestry.slots(setup.kind));
-        // Bounded by the maximum size of an answer.
+        // The maximum size of an answer bounds this channel.
         let (sender, mut pieces) = mpsc::unbounded_channel();
         let mut asking = pin!(llm::call(&setup.model, request, draft, models.patience(), &seat, |news| {
             let piece = match news {

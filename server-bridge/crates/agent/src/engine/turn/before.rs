@@ -12,34 +12,34 @@ use crate::context::{Conversation, NO_RESULT};
 use crate::engine::ports::{Called, CalledAgent};
 use crate::tool::{Beside, CallKey, Outcome, Understood};
 
-/// The reason that the user reads in the question about such a call.
+/// The reason that the user reads in the question about a call that may already have taken effect.
 const IN_DOUBT: &str = "the server was restarted during this call, and it is not known whether it took effect; allow it only if it can safely be done twice";
 
 /// How far an earlier run of the server got with a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// It did nothing that could have had an effect.
+    /// The earlier run did nothing that could have had an effect.
     Nothing,
-    /// It began something that the call's tool can find again.
+    /// The earlier run began something that the call's tool can find again.
     Something,
-    /// It called this sub-agent, whose work continues.
+    /// The earlier run called this sub-agent, whose work continues.
     Called(Box<CalledAgent>),
     /// It is unknown whether the call took effect.
     Unknown,
 }
 
-/// The reason why the user is asked about such a call, followed by the reason that a hook gives.
+/// The reason why the user is asked about a call that may already have taken effect, followed by the reason that a hook gives.
 pub(super) fn in_doubt(asks: Option<String>) -> String {
     asks.map_or_else(|| IN_DOUBT.to_owned(), |why| format!("{IN_DOUBT}; {why}"))
 }
 
-/// The result of such a call that is not made again; `denied` has the reason.
+/// The result of a call that may already have taken effect and is not made again; `denied` has the reason.
 pub(super) fn not_again(denied: Outcome) -> Outcome {
     Outcome { text: format!("{NO_RESULT} It is not done again now: {}", denied.text), ..denied }
 }
 
 impl Turn<'_> {
-    /// True if the user is asked about such a call.
+    /// True if the user is asked about a call that may already have taken effect.
     pub(super) async fn asks_in_doubt(&self, understood: &Result<Understood, String>) -> Result<bool, End> {
         let Ok(call) = understood else { return Ok(false) };
         let access = self.access(call).await;

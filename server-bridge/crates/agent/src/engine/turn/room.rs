@@ -102,7 +102,9 @@ impl Turn<'_> {
     ) -> Result<(), End> {
         if !self.context.compresses() {
             let mode = self.context;
-            let what = format!("this server's context mode is {mode}, so it is not compressed automatically");
+            let what = format!(
+                "this server's context mode is {mode}, so the conversation is not compressed automatically"
+            );
             return Err(End::Failed(format!(
                 "{why}, and {what}; send /compress, or begin a new chat with /new"
             )));

@@ -42,8 +42,9 @@ pub(super) struct Begun {
     is_in_doubt: bool,
     /// The sub-agent that was called for this call before a restart.
     called: Option<Box<CalledAgent>>,
-    /// The tool's name and the call's subject, in the form that people see.
+    /// The tool's name, in the form that people see.
     name: String,
+    /// The call's subject, in the form that people see.
     hint: String,
     understood: Result<Understood, String>,
     place: Option<String>,
@@ -54,7 +55,7 @@ pub(super) struct Begun {
     /// The effect that the call would have, if the user was to be asked.
     looked: Looked,
     verdict: Verdict,
-    /// The reason why a hook or a rule denies it.
+    /// The reason why a hook or a rule denies the call.
     denied: Option<String>,
     /// The notes of hooks for the model, which are added to the result.
     notes: Vec<String>,
@@ -232,7 +233,7 @@ impl Turn<'_> {
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
         let mut words = self.hooked_call(&mut call, &mut understood, away).await;
         if is_in_doubt {
-            // Permission for calls like this one is no permission for the same call to take effect twice.
+            // Permission for calls like this one does not permit the same call to take effect twice.
             words.asks = Some(in_doubt(words.asks.take()));
         }
         let place = self.ports.workplace.name().await?;

@@ -98,7 +98,7 @@ pub(super) const TABLE: &[Row] = &[
     ("The file was not sent: {}", "文件未能发送：{0*}"),
     ("this messenger cannot receive files", "此平台不能接收文件"),
     ("the chat's machine did not answer in time", "会话所在的机器未及时响应"),
-    ("{} has more than {} MiB, the most that can be sent", "{0} 超过 {1} MiB 的发送上限"),
+    ("{} is larger than {} MiB, the limit for sending a file", "{0} 超过 {1} MiB 的发送上限"),
     (
         "/send FILE  send a file from this chat's workspace to this conversation",
         "/send 文件名  把此会话工作区中的文件发送到当前对话",

@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the rule", "规则"),
     ("the rule {} is refused: {}", "规则 {0} 无效：{1*}"),
     (
-        "there is no rule {} of yours; see `sandbridge rule list`",
+        "you have no rule {}; `sandbridge rule list` lists your rules",
         "你没有编号为 {0} 的规则；请用 `sandbridge rule list` 查看",
     ),
     ("name a tool, such as Shell", "请填写工具名，例如 Shell"),

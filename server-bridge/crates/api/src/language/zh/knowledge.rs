@@ -16,16 +16,13 @@ pub(super) const TABLE: &[Row] = &[
         "no text found: the document is empty; add one with text",
         "没有找到文本：文档是空的；请添加有文本的文档",
     ),
+    ("the document is too large: the limit is {} MiB; split it", "文档太大：最多读取 {0} MiB；请拆分文档"),
     (
-        "the document is too large: at most {} MiB are read; split it",
-        "文档太大：最多读取 {0} MiB；请拆分文档",
-    ),
-    (
-        "the document is too large: at most {} pages and {} MiB of text are read; split it",
+        "the document is too large: the limit is {} pages and {} MiB of text; split it",
         "文档太大：最多读取 {0} 页和 {1} MiB 文本；请拆分文档",
     ),
     (
-        "the document is too large: at most {} cells are read; split it",
+        "the document is too large: the limit is {} cells; split it",
         "文档太大：最多读取 {0} 个单元格；请拆分文档",
     ),
     (
@@ -55,11 +52,11 @@ pub(super) const TABLE: &[Row] = &[
         "旧格式的 Office 文档（请另存为 .docx 或 .xlsx）",
     ),
     ("a picture", "图片"),
-    ("a picture, a sound or a film", "图片、音频或视频"),
+    ("a picture, a sound recording or a video", "图片、音频或视频"),
     ("a compressed file", "压缩文件"),
     ("a program", "程序"),
     ("a database", "数据库"),
-    ("a sound", "音频"),
+    ("a sound recording", "音频"),
     ("documents cannot be read on this server: {}", "本服务器无法读取文档：{0}"),
     ("the document did not arrive completely; send it again", "文档未能完整上传；请重新上传"),
     (
@@ -109,7 +106,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("reading a file took too long", "读取文件的时间过长"),
     (
-        "files left out: {}; your documents may have at most {} GiB together; delete some first",
+        "files left out: {}; your documents can have at most {} GiB together; delete some first",
         "有 {0} 个文件未索引：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
     // Refusals of the store.

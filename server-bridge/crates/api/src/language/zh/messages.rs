@@ -13,7 +13,7 @@ pub(super) const TABLE: &[Row] = &[
     ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),
     ("write to a sub-agent; its answer appears here", "给子智能体发消息；回答会显示在此会话中"),
     (
-        "No sub-agent of this chat has that name; /agent lists those that you can write to.",
+        "No sub-agent of this chat has that name; /agent lists the sub-agents that you can write to.",
         "此会话没有叫这个名称的子智能体；/agent 会列出可以对话的子智能体。",
     ),
     (
@@ -44,11 +44,14 @@ pub(super) const TABLE: &[Row] = &[
         "此会话已有 {0} 条消息在等待回答；请在其中一条得到回答后重新发送",
     ),
     (
-        "{} messages are already waiting for an answer in this chat. This one is not answered: send it again later.",
+        "{} messages are already waiting for an answer in this chat. This one will not be answered; send it again later.",
         "此会话已有 {0} 条消息在等待回答。这一条不会得到回答：请在其中一条得到回答后重新发送。",
     ),
-    ("a message has at most {} attachments", "一条消息最多 {0} 个附件"),
-    ("an attachment has at most {} MiB; upload it as a file instead", "附件最大 {0} MiB；请改为上传文件"),
+    ("a message can have at most {} attachments", "一条消息最多 {0} 个附件"),
+    (
+        "an attachment can have at most {} MiB; upload it as a file instead",
+        "附件最大 {0} MiB；请改为上传文件",
+    ),
     (
         "a command takes no attachments; send them in a separate message",
         "命令不能带附件；请将附件单独作为一条消息发送",
@@ -62,14 +65,14 @@ pub(super) const TABLE: &[Row] = &[
     ("“{}” has to be filled in", "“{0}”必须填写"),
     ("“{}” can have at most {} bytes", "“{0}”最多 {1} 字节"),
     ("“{}” does not offer this option", "“{0}”没有这个选项"),
-    ("this card asks no question", "这张卡片不需要回答"),
+    ("this card does not ask a question", "这张卡片不需要回答"),
     ("this card was answered already; the first answer counts", "这张卡片已回答过；以首次回答为准"),
     ("this card has no such button", "这张卡片没有这个按钮"),
     ("this card has no such field", "这张卡片没有这个输入项"),
-    ("this question no longer waits for an answer", "这个问题已不再等待回答"),
+    ("this question is no longer waiting for an answer", "这个问题已不再等待回答"),
     (
         "this was answered already ({}, from {}); the first answer counts",
         "已有回答（{0*}，来源：{1*}）；以首次回答为准",
     ),
-    ("an answer has at most {} bytes; shorten it", "回答最多 {0} 字节；请缩短"),
+    ("an answer can have at most {} bytes; shorten it", "回答最多 {0} 字节；请缩短"),
 ];

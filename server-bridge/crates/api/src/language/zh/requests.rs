@@ -144,17 +144,17 @@ pub(super) const TABLE: &[Row] = &[
         "只有已登录的程序可以请求此内容；请用 `sandbridge login` 登录",
     ),
     ("was not written by the user, and needs a send_id", "不是用户本人写的，因此需要 send_id"),
-    ("name a model", "请指定模型"),
+    ("name a model to try", "请指定模型"),
     ("use vanguard, balance or swift", "请使用 vanguard、balance 或 swift"),
     ("use openai or ollama", "请使用 openai 或 ollama"),
-    ("this is not a setting of the embedder", "这不是嵌入模型的有效设置"),
+    ("this is not a valid setting for the embedder", "这不是嵌入模型的有效设置"),
     ("the server's object store is unavailable; try again in a moment", "服务器的对象存储不可用；请稍后重试"),
     (
         "this value is in the server's object store, but is not available there; an administrator can find the reason in the server's log",
         "此内容保存在服务器的对象存储中，目前无法获取；管理员可在服务器日志中查看原因",
     ),
     (
-        "cannot replace memories; change its text, and forget those",
+        "cannot replace memories; change the block's text, and forget those memories separately",
         "不能取代记忆；请修改其文本，并忘记那些记忆",
     ),
     (

@@ -26,7 +26,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{}` never matches: the home directory of a machine's user is not known here; write the whole path",
         "`{0}` 永远不会匹配：服务器不知道机器用户的主目录；请写完整路径",
     ),
-    ("there is no effect {}; use deny, ask or allow", "没有名为 {0} 的效果；请使用 deny、ask 或 allow"),
+    ("{} is not an effect; use deny, ask or allow", "没有名为 {0} 的效果；请使用 deny、ask 或 allow"),
     ("a rule's id must be a number", "规则的编号必须是数字"),
     // Remarks on a rule that is kept.
     ("it has no effect: {}", "不起作用：{0*}"),

@@ -43,25 +43,30 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("name a model for the tier vanguard, balance or swift", "请为 vanguard、balance 或 swift 级别指定模型"),
     ("use openai or anthropic", "请使用 openai 或 anthropic"),
-    ("a window holds {} to {} tokens", "上下文窗口须为 {0} 至 {1} 个 token"),
-    ("an answer has 1 to {} tokens, and so does thinking", "回答须为 1 至 {0} 个 token，思考也是如此"),
-    ("a price is a number of dollars per million tokens", "价格须为数字（美元/百万 token）"),
+    ("a window must have {} to {} tokens", "上下文窗口须为 {0} 至 {1} 个 token"),
+    (
+        "the token limits for answers and thinking must be between 1 and {}",
+        "回答须为 1 至 {0} 个 token，思考也是如此",
+    ),
+    ("a price must be a number of dollars per million tokens", "价格须为数字（美元/百万 token）"),
     (
         "give a runner or an address, not both: a runner knows its endpoint's address",
         "请只给出运行器和地址中的一个：运行器知道其端点的地址",
     ),
-    ("the name {} means something else; choose another", "名称 {0} 另有含义；请换一个"),
-    ("a model's name has 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
-    ("the server's own model is set up where the server is started", "服务器自带的模型在启动服务器时设置"),
-    ("the address has changed, so give the key again", "地址已更改；请重新输入密钥"),
-    ("the runner has the key; give none here", "密钥在运行器上；请勿在此输入"),
+    ("a model's name must have 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
     (
-        "the key is empty or contains characters that no key has; paste it again",
+        "the server's own model can be changed only in the settings with which the server is started",
+        "服务器自带的模型在启动服务器时设置",
+    ),
+    ("the address has changed, so give the key again", "地址已更改；请重新输入密钥"),
+    ("the runner has the key; do not give one here", "密钥在运行器上；请勿在此输入"),
+    (
+        "the key is empty or contains characters that a key cannot have; paste it again",
         "密钥为空或包含无效字符；请重新粘贴",
     ),
     ("no list of its models within {} s", "{0} 秒内没有收到模型列表"),
     (
-        "use NAME, TIER, NAME/TIER or NAME/MODEL: a subscription of yours or `server`; vanguard, balance or swift; or a model as its provider calls it",
+        "use NAME, TIER, NAME/TIER or NAME/MODEL, where NAME is one of your subscriptions or `server`, TIER is vanguard, balance or swift, and MODEL is the provider's name for a model",
         "请使用 名称、级别、名称/级别 或 名称/模型：名称是你的订阅或 `server`；级别是 vanguard、balance 或 swift；模型是提供商使用的模型名称",
     ),
     ("give the subscription a name", "请为订阅命名"),
@@ -83,21 +88,21 @@ pub(super) const TABLE: &[Row] = &[
     ("it contains characters that no key has; paste it again", "包含无效字符；请重新粘贴"),
     ("the instructions are longer than 32 KiB; shorten them", "指令超过 32 KiB；请缩短"),
     (
-        "that is not a language; write its name on one line, like German",
+        "that is not the name of a language; write a name on one line, such as German",
         "这不是一种语言；请在一行内写出语言名称，例如“德语”",
     ),
     ("this approval was already revoked, or its chat was deleted", "此批准已撤销，或其会话已删除"),
     (
-        "there is no memory with this number; `sandbridge memory list` shows them",
+        "there is no memory with this id; `sandbridge memory list` lists your memories",
         "没有这个编号的记忆；`sandbridge memory list` 会列出所有记忆",
     ),
-    ("write the words of the memories to forget", "请写出要忘记的记忆所含的词语"),
+    ("write some words of the memories to forget", "请写出要忘记的记忆所含的词语"),
     (
         "you have no agent {} in a group; `sandbridge group list` shows your groups",
         "你在群组中没有智能体 {0}；`sandbridge group list` 会列出你的群组",
     ),
     (
-        "several of your agents are called {}; name one by its number: {}",
+        "several of your agents are called {}; name one by its id: {}",
         "你有多个名为 {0} 的智能体；请用编号指明其中一个：{1}",
     ),
     ("the context mode {}", "上下文模式{0}"),
@@ -114,10 +119,10 @@ pub(super) const TABLE: &[Row] = &[
         "选择嵌入模型的用户已不是管理员；请重新选择嵌入模型",
     ),
     (
-        "this provider has no embeddings; choose a subscription of another one",
+        "this provider has no embeddings; choose a subscription with another provider",
         "该提供商没有嵌入模型；请选择其他提供商的订阅",
     ),
-    ("{}; until then, search goes by words alone", "{0}；在此之前仅按词语搜索"),
+    ("{}; until this is fixed, search uses words only", "{0}；在此之前仅按词语搜索"),
     (
         "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
         "内置嵌入模型的文件 {0} 尚未安装；请运行 scripts/build 安装，或选择其他嵌入模型",
@@ -134,7 +139,7 @@ pub(super) const TABLE: &[Row] = &[
         "the embedder returned an unusable vector ({}); choose another model",
         "嵌入模型返回了无法使用的向量（{0}）；请选择其他模型",
     ),
-    ("the number of answers at once must be from 1 to {}", "并行回答数必须为 1 至 {0}"),
+    ("the number of concurrent answers must be between 1 and {}", "并行回答数必须为 1 至 {0}"),
     (
         "{} cannot be the file of the base prompt; name a file in the server's home directory that ends in .md, such as prompt.md",
         "{0} 不能作为基础提示词文件；请指定服务器主目录中以 .md 结尾的文件，例如 prompt.md",
@@ -144,7 +149,7 @@ pub(super) const TABLE: &[Row] = &[
         "服务器主目录中没有文件 {0}；请将其放入，或选择其他文件",
     ),
     (
-        "{} in the server's home directory is not a regular file; put the text of the base prompt there",
+        "{} in the server's home directory is not a regular file; replace it with a text file that contains the base prompt",
         "服务器主目录中的 {0} 不是普通文件；请将基础提示词放在其中",
     ),
     (
@@ -246,11 +251,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the search", "搜索"),
     ("the subscription", "订阅"),
     (
-        "another message was sent with this send_id before; choose another one",
+        "another message was already sent with this send_id; choose another send_id",
         "此 send_id 已用于另一条消息；请换一个",
     ),
     (
-        "an attachment is a path that an upload to this chat returned, alone or with its place: PATH on PLACE",
+        "an attachment must be a path that an upload to this chat returned, written as PATH or as PATH on PLACE",
         "附件必须是上传到此会话后返回的路径，或该路径及其位置：PATH on PLACE",
     ),
     ("there is no such file; reload the page", "没有这个文件；请重新加载页面"),

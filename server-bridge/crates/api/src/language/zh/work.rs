@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("This chat is in plan mode: nothing is changed", "此会话处于计划模式（plan）：不做任何更改"),
     (
-        "the server was restarted, and asks this again when it resumes the answer; answer it then",
+        "the server was restarted and will ask this again once it resumes its work; answer then",
         "服务器已重启，回答继续后会再次询问；请届时再回答",
     ),
     (
@@ -120,9 +120,9 @@ pub(super) const TABLE: &[Row] = &[
         "回答期间服务器已停止；已完成的操作会保留，停止前 5 秒之内的文字可能缺失。发送任意消息即可继续。",
     ),
     ("the server could not store the conversation; its log says why", "服务器无法保存对话；原因见服务器日志"),
-    ("it was ended elsewhere", "已在别处结束"),
+    ("the turn was ended elsewhere", "已在别处结束"),
     (
-        "it stopped after {} rounds; send any message to let it continue",
+        "the model stopped after {} rounds; send any message to let it continue",
         "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the conversation fills the model's window", "对话已占满模型的上下文窗口"),
     (
-        "this server's context mode is {}, so it is not compressed automatically",
+        "this server's context mode is {}, so the conversation is not compressed automatically",
         "本服务器的上下文模式为 {0}，因此不会自动压缩",
     ),
     (
@@ -180,12 +180,12 @@ pub(super) const TABLE: &[Row] = &[
     ("{} did not come back within {} min", "{0} 在 {1} 分钟内没有重新连接"),
     ("no reason was given", "没有给出原因"),
     ("its runner no longer knows it", "运行器已没有此命令的记录"),
-    ("its runner has forgotten how it ended", "运行器已不再保留其结果"),
+    ("its runner no longer has its result", "运行器已不再保留其结果"),
     (
-        "{} is not connected right now; the command continues there, and its output appears here once it is back",
+        "{} is not connected right now; the command continues there, and its output appears here once the connection is back",
         "{0} 当前未连接；命令仍在该机器上运行，重新连接后输出会在此继续",
     ),
-    ("the sandbox gave no answer; run it again", "沙箱没有响应；请重新运行"),
+    ("the sandbox gave no answer; run the command again", "沙箱没有响应；请重新运行"),
     ("the runner did not report how the command ended; run it again", "运行器没有报告命令的结果；请重新运行"),
     ("its runner did not reconnect", "运行器没有重新连接"),
     (
@@ -197,7 +197,7 @@ pub(super) const TABLE: &[Row] = &[
     ("your session has ended; the command was cancelled", "登录已过期；命令已取消"),
     ("the server is stopping; the command was cancelled", "服务器正在停止；命令已取消"),
     (
-        "a terminal is only for its user; log in, or use a key with the scope `full`",
+        "a terminal can be used only by its user; log in, or use a key with the scope `full`",
         "终端仅供其所属用户使用；请登录，或使用权限为 `full` 的密钥",
     ),
     ("the command has ended and reads no more input", "命令已结束，不再读取输入"),
@@ -320,7 +320,7 @@ pub(super) const TABLE: &[Row] = &[
         "你没有运行器 {0}；请查看 `sandbridge runner list`，或用 `sandbridge runner add` 添加",
     ),
     (
-        "you have no runner of that name; see `sandbridge runner list`",
+        "you have no runner with that name; `sandbridge runner list` lists your runners",
         "没有这个名称的运行器；请查看 `sandbridge runner list`",
     ),
     (

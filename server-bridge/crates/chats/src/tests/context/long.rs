@@ -22,8 +22,9 @@ const FACT_EVERY: u64 = 5;
 #[derive(Default)]
 struct Seen {
     last: String,
-    /// The bytes that requests share with the one before, and all bytes; requests right after a compression are left out.
+    /// The number of bytes that requests share with the one before; requests right after a compression are left out.
     shared: u64,
+    /// The number of bytes of these requests in all.
     asked: u64,
     requests: u64,
     compressions: u64,

@@ -9,7 +9,7 @@ use crate::limits::{CELLS, DOCUMENT_BYTES, ENTRIES, PAGES, TEXT_BYTES, UNPACKED_
 #[serde(rename_all = "snake_case", tag = "reason", content = "detail")]
 pub enum Failure {
     /// It needs a password.
-    #[error("the document is encrypted: save it without a password and add it again")]
+    #[error("the document needs a password: save it without one and add it again")]
     Encrypted,
     /// Its pages have no text.
     #[error("no text found: it seems to be scanned; add a version with recognised text")]

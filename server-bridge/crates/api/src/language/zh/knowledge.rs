@@ -5,8 +5,8 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     (
-        "the document is encrypted: save it without a password and add it again",
-        "文档已加密：请去掉密码后重新添加",
+        "the document needs a password: save it without one and add it again",
+        "文档需要密码：请去掉密码后重新添加",
     ),
     (
         "no text found: it seems to be scanned; add a version with recognised text",

@@ -112,6 +112,10 @@ pub(super) const TABLE: &[Row] = &[
         "files left out: {}; your documents may have at most {} GiB together; delete some first",
         "有 {0} 个文件未索引：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
+    (
+        "files that are too large and left out: {}, such as {}; at most {} MiB of a file are read; split them",
+        "有 {0} 个文件过大，未索引，例如 {1}；每个文件最多读取 {2} MiB；请拆分这些文件",
+    ),
     // Refusals of the store.
     ("collection", "文档集"),
     ("document", "文档"),

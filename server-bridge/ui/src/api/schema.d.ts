@@ -5680,7 +5680,7 @@ export interface components {
         MemoryScope: "user" | "project" | "agent";
         /** @description How the caller's agents remember. */
         MemorySettingsView: {
-            /** @description True if the swift model proposes memories from chats that have ended, with one call for each chat. */
+            /** @description True if the swift model proposes memories from chats, with one or two calls for each of them. */
             from_chats: boolean;
             /** @description The mode. */
             mode: components["schemas"]["MemoryMode"];

@@ -3993,6 +3993,8 @@ export interface components {
              * @description The number of documents that wait to be indexed.
              */
             waiting: number;
+            /** @description Why these wait, if the server cannot store their index now, for example since its disk is full; empty for nothing. */
+            waiting_note: string;
         };
         /** @description A way to write a slash command. */
         CommandView: {

@@ -1,5 +1,4 @@
 //! Passages get vectors of a scripted embedder over real connections, whatever it answers; and what is found by them, by whom.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

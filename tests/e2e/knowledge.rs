@@ -149,6 +149,9 @@ fn a_folder_of_a_runner_is_synced_and_missing_files_need_confirmation() {
     let before = documents(&world.alice, "docs");
     put(&docs, "part3/note.md", "# Note\n\nNow it is zzchangedzz, and longer.");
     fs::remove_file(docs.join("part4/note.md")).unwrap();
+    // One grew to 500 MB, without taking room on the disk: what was indexed of it stays.
+    let grown = fs::OpenOptions::new().write(true).open(docs.join("part5/note.md")).unwrap();
+    grown.set_len(500 << 20).unwrap();
     put(&docs, "new.txt", "zznewzz");
     run(&world.alice, &["sync", "docs"]);
     eventually("the change is found", PATIENCE, || {
@@ -158,6 +161,9 @@ fn a_folder_of_a_runner_is_synced_and_missing_files_need_confirmation() {
     });
     let after = indexed(&world.alice, "docs");
     assert_eq!(after.len(), 12);
+    assert_eq!(found(&world.alice, "zz5zz").len(), 1);
+    let told = run(&world.alice, &["show", "docs"]);
+    assert!(told.contains("too large and left out: 1, such as part5/note.md; at most 64 MiB"), "{told}");
     let same = after.iter().filter(|document| before.contains(document)).count();
     assert_eq!(same, 10, "only changed files were indexed again: {after:?}");
     assert!(found(&world.alice, "zz4zz").is_empty() && found(&world.alice, "zz3zz").is_empty());

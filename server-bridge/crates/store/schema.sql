@@ -482,7 +482,7 @@ CREATE TABLE memory_revisions (
 CREATE TABLE memorised_chats (
     chat_id TEXT NOT NULL PRIMARY KEY REFERENCES chats (id) ON DELETE CASCADE,
     at_ms   BIGINT NOT NULL
-);
+, is_over BOOLEAN NOT NULL DEFAULT TRUE);
 
 CREATE TABLE collections (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,

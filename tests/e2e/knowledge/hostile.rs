@@ -146,7 +146,7 @@ fn of_pdf() -> Vec<File> {
                 &["<</Type/Catalog/Pages 2 0 R>>".to_owned(), "<</Type/Pages/Count 0/Kids[]>>".to_owned()],
                 encrypt,
             ),
-            Some("it has no pages"),
+            Some("encrypted"),
         ),
         file("cut.pdf", whole[..whole.len() / 2].to_vec(), Some("cross reference table")),
         file("head.pdf", "%PDF-1.7", Some("file header")),
@@ -338,7 +338,7 @@ fn told(reason: &str) -> String {
     match reason {
         "scanned" => "it seems to be scanned; add a version with recognised text".to_owned(),
         "empty" => "no text found: the document is empty; add one with text".to_owned(),
-        "encrypted" => "the document is encrypted: save it without a password".to_owned(),
+        "encrypted" => "the document needs a password: save it without one".to_owned(),
         "bomb" => "the document unpacks to more than 512 MiB or 10000 files; split it".to_owned(),
         "too_much_text" => {
             "the document is too large: the limit is 20000 pages and 32 MiB of text; split it".to_owned()

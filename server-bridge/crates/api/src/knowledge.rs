@@ -65,6 +65,10 @@ pub struct CollectionView {
     pub documents: i64,
     /// The number of documents that wait to be indexed.
     pub waiting: i64,
+    /// Why these wait, if the server cannot store their index now, for example since its disk is full; empty for nothing.
+    #[serde(default, serialize_with = "crate::language::text")]
+    #[schema(required)]
+    pub waiting_note: String,
     /// The number of documents that cannot be indexed.
     pub failed: i64,
     /// Why some of its passages can be found only by their words, not by their meaning; empty if none are affected.

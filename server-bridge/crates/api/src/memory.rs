@@ -224,7 +224,7 @@ pub struct MemorySettingsView {
     #[serde(default)]
     #[schema(required)]
     pub mode: MemoryMode,
-    /// True if the swift model proposes memories from chats that have ended, with one call for each chat.
+    /// True if the swift model proposes memories from chats, with one or two calls for each of them.
     #[serde(default)]
     #[schema(required)]
     pub from_chats: bool,

@@ -1,5 +1,6 @@
-//! Proposals from a chat that ended, was summarised or is idle. Once for each chat, the swift model is asked which facts in the user's
-//! own messages are worth remembering, and which kept memories they make untrue.
+//! Proposals from a chat: the swift model is asked which facts in the user's own messages are worth remembering, and which kept memories they make
+//! untrue. That happens once while the chat goes on, when it is summarised or one of its sub-agents has ended; and once when it is over or idle,
+//! for what its user wrote since.
 //!
 //! The model reads only the user's own text, and the kept memories that are nearest to it; it reads no recalled memories, tool results or
 //! answers. Its findings are only proposed. This runs in the background, for users who turned it on.
@@ -63,14 +64,16 @@ impl Found {
     }
 }
 
-/// Proposes memories from a chat in the background, if its user turned that on and the chat was not read for this before.
-pub(crate) fn soon(house: &Arc<House>, user: &User, chat: &ChatId) {
+/// Proposes memories from a chat in the background, if its user turned that on and the chat was not read on such an occasion before: while it
+/// goes on, or when it `is_over`.
+pub(crate) fn soon(house: &Arc<House>, user: &User, chat: &ChatId, is_over: bool) {
     let (house, user, chat) = (Arc::clone(house), user.clone(), chat.clone());
     let tasks = house.tasks.clone();
     tasks.spawn(async move {
         let stop = house.stops.of(user.id);
-        if let Some(Err(error)) = stop.run_until_cancelled(look_through(&house, &user, &chat)).await {
-            tracing::info!(%error, %chat, "no memories could be proposed from a chat");
+        if let Some(Err(error)) = stop.run_until_cancelled(look_through(&house, &user, &chat, is_over)).await
+        {
+            tracing::info!(%error, %chat, "nothing was proposed from a chat");
         }
     });
 }
@@ -84,21 +87,23 @@ impl ChatService {
         let store = &self.0.store;
         let since_ms = store.now_ms() - MEMORISE_IDLE_MS;
         for (user, chat) in store.idle_chats(memory::mode::MEMORISES, since_ms, MEMORISE_CHATS).await? {
-            soon(&self.0, &user, &chat);
+            soon(&self.0, &user, &chat, true);
         }
         Ok(())
     }
 }
 
-async fn look_through(house: &House, user: &User, chat: &ChatId) -> Result<()> {
+async fn look_through(house: &House, user: &User, chat: &ChatId, is_over: bool) -> Result<()> {
     let store = &house.store;
     if !memory::mode::memorises(store, user.id).await? {
         return Ok(());
     }
     let Some(turn) = store.last_begun_turn(user.id, chat).await? else { return Ok(()) };
     let Some(setup) = house.models.swift_of_chat(house, user, chat).await? else { return Ok(()) };
-    let texts = store.own_words(user.id, chat, MEMORISE_MESSAGES).await?;
-    if texts.is_empty() || !store.claim_memorising(user.id, chat).await? {
+    let Some(after_ms) = store.memorised_until(user.id, chat, is_over).await? else { return Ok(()) };
+    let now_ms = store.now_ms();
+    let texts = store.own_words(user.id, chat, after_ms, MEMORISE_MESSAGES).await?;
+    if texts.is_empty() || !store.claim_memorising(user.id, chat, is_over, now_ms).await? {
         return Ok(());
     }
     let near: Vec<&str> = texts.iter().map(String::as_str).collect();

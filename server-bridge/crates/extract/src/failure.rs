@@ -8,8 +8,8 @@ use crate::limits::{CELLS, DOCUMENT_BYTES, ENTRIES, PAGES, TEXT_BYTES, UNPACKED_
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "reason", content = "detail")]
 pub enum Failure {
-    /// The document needs a password.
-    #[error("the document is encrypted: save it without a password and add it again")]
+    /// It needs a password.
+    #[error("the document needs a password: save it without one and add it again")]
     Encrypted,
     /// The document's pages have no text.
     #[error("no text found: it seems to be scanned; add a version with recognised text")]

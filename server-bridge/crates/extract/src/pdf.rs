@@ -51,7 +51,7 @@ pub(crate) fn read(bytes: Vec<u8>, pages: &mut Pages<'_>) -> Result<(), Stop> {
 
 fn open(bytes: &[u8]) -> Result<Document, Failure> {
     let opened = catch_unwind(|| Document::load_mem(bytes));
-    let mut document = match opened {
+    let document = match opened {
         Ok(Ok(document)) => document,
         Ok(Err(pdf_extract::Error::Decryption(_) | pdf_extract::Error::InvalidPassword)) => {
             return Err(Failure::Encrypted);
@@ -59,12 +59,10 @@ fn open(bytes: &[u8]) -> Result<Document, Failure> {
         Ok(Err(error)) => return Err(Failure::broken(error)),
         Err(_) => return Err(Failure::broken("its objects are invalid")),
     };
-    if document.is_encrypted() {
-        // Many files are encrypted with an empty password, only to restrict printing or copying.
-        let decrypted = catch_unwind(AssertUnwindSafe(|| document.decrypt("")));
-        if !matches!(decrypted, Ok(Ok(()))) {
-            return Err(Failure::Encrypted);
-        }
+    // Many files are encrypted with an empty password, only to restrict printing or copying: the library decrypts these as it loads them, and
+    // removes the entry. Of all others it loads no objects.
+    if document.trailer.get(b"Encrypt").is_ok() {
+        return Err(Failure::Encrypted);
     }
     Ok(document)
 }
@@ -169,5 +167,62 @@ impl Write for Bounded {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pdf_extract::{EncryptionState, EncryptionVersion, Object, Permissions, Stream, dictionary};
+
+    use super::*;
+
+    /// A PDF with a page of text, which this password opens. Its entry for the encryption is an object of its own, or part of the trailer.
+    fn locked(password: &str, is_in_trailer: bool) -> Vec<u8> {
+        let mut document = Document::with_version("1.5");
+        let content = Stream::new(dictionary! {}, b"BT /F 12 Tf 50 700 Td (Plain words) Tj ET".to_vec());
+        let content = document.add_object(content);
+        let font = document
+            .add_object(dictionary! { "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Helvetica" });
+        let pages = document.new_object_id();
+        let page = document.add_object(dictionary! {
+            "Type" => "Page",
+            "Parent" => pages,
+            "MediaBox" => vec![0.into(), 0.into(), 600.into(), 800.into()],
+            "Resources" => dictionary! { "Font" => dictionary! { "F" => font } },
+            "Contents" => content,
+        });
+        let all = dictionary! { "Type" => "Pages", "Count" => 1, "Kids" => vec![page.into()] };
+        document.objects.insert(pages, Object::Dictionary(all));
+        let catalog = document.add_object(dictionary! { "Type" => "Catalog", "Pages" => pages });
+        document.trailer.set("Root", catalog);
+        document.trailer.set("ID", vec![Object::string_literal("one"), Object::string_literal("one")]);
+        let version = EncryptionVersion::V2 {
+            document: &document,
+            owner_password: "of the owner",
+            user_password: password,
+            key_length: 128,
+            permissions: Permissions::all(),
+        };
+        let state = EncryptionState::try_from(version).unwrap();
+        document.encrypt(&state).unwrap();
+        if is_in_trailer {
+            let id = document.trailer.get(b"Encrypt").unwrap().as_reference().unwrap();
+            let entry = document.objects.remove(&id).unwrap();
+            document.trailer.set("Encrypt", entry);
+        }
+        let mut bytes = Vec::new();
+        document.save_to(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn an_encrypted_pdf_is_read_if_it_opens_without_a_password_and_else_says_that_it_needs_one() {
+        let open_to_all = open(&locked("", false)).unwrap();
+        assert!(open_to_all.extract_text(&[1]).unwrap().contains("Plain words"));
+        for is_in_trailer in [false, true] {
+            let refused = open(&locked("secret", is_in_trailer)).err().unwrap();
+            assert_eq!(refused, Failure::Encrypted, "in the trailer: {is_in_trailer}");
+            assert!(refused.to_string().contains("needs a password"), "{refused}");
+        }
     }
 }

@@ -16,6 +16,7 @@
 //! | `upload` | receives the content of a document |
 //! | `worker` | the worker: runs the jobs of several lanes, and scans folders regularly |
 //! | `lanes` | the lane whose turn it is |
+//! | `standstill` | why documents wait although it is their turn |
 //! | `index` | turns a document into pages and passages |
 //! | `analysis` | recreates the words of documents that an older version indexed |
 //! | `sync` | scans a runner's folder |
@@ -48,6 +49,7 @@ mod meaning;
 pub mod prompt;
 mod readable;
 mod service;
+mod standstill;
 mod sync;
 pub mod tools;
 mod turns;

@@ -15,6 +15,8 @@ pub(crate) const BATCH_BYTES: usize = 256 * 1024;
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
 pub(crate) const RETRY: Duration = Duration::from_secs(2);
+/// The same while the database's disk is full: a document is read again for each attempt.
+pub(crate) const FULL_RETRY: Duration = Duration::from_secs(10);
 /// The pause after rewriting the database's file to remove deleted rows, as a multiple of the time that it took. Nothing else can write
 /// during the rewrite.
 pub(crate) const FORGET_PAUSES: u32 = 20;

@@ -15,6 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::error::{Error, Result};
 use crate::limits::{CONTENT_KIB, LISTED, PAGES_AT_ONCE};
 use crate::meaning::Meaning;
+use crate::standstill::Standstill;
 
 /// Returns the sandbox of a user's runner by its name, or the reason why the runner cannot be reached.
 pub type Machines = Arc<dyn Fn(UserId, String) -> BoxFuture<'static, Result<Sandbox, String>> + Send + Sync>;
@@ -30,7 +31,8 @@ pub(crate) struct Inner {
     /// Wakes the worker.
     pub(crate) wake: Notify,
     pub(crate) meaning: Meaning,
-    /// Held while a document is parsed, so that documents are parsed one after the other.
+    pub(crate) standstill: Standstill,
+    /// Documents are read one after the other.
     pub(crate) reading: Semaphore,
     /// Limits how much of the folders' contents is in memory, in KiB.
     pub(crate) contents: Arc<Semaphore>,
@@ -57,6 +59,7 @@ impl Knowledge {
             machines,
             wake: Notify::new(),
             meaning: Meaning::new(embedders),
+            standstill: Standstill::default(),
             reading: Semaphore::new(1),
             contents: Arc::new(Semaphore::new(CONTENT_KIB as usize)),
         }))
@@ -218,6 +221,7 @@ impl Knowledge {
             if is_own { self.0.store.collection_readers(user.id, collection.id).await? } else { Vec::new() };
         let is_folder = !collection.place.is_empty();
         let search_note = self.0.meaning.note(&self.0.store, collection.id).await?;
+        let waiting_note = if collection.waiting > 0 { self.0.standstill.why() } else { String::new() };
         Ok(CollectionView {
             id: collection.id.0,
             name: collection.name,
@@ -232,6 +236,7 @@ impl Knowledge {
             synced_at_ms: collection.synced_at_ms,
             documents: collection.documents,
             waiting: collection.waiting,
+            waiting_note,
             failed: collection.failed,
             search_note,
         })

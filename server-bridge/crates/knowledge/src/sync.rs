@@ -60,7 +60,7 @@ impl Knowledge {
             Ok(sandbox) => scan(&sandbox, &job.path).await,
             Err(why) => Err(Trouble::Away(why)),
         };
-        let (files, is_whole) = match scanned {
+        let Scanned { files, too_large, is_whole } = match scanned {
             Ok(found) => found,
             Err(Trouble::Away(why)) => return self.end(job, SyncState::Offline, &why).await,
             Err(Trouble::Refused(why)) => {
@@ -71,7 +71,7 @@ impl Knowledge {
             }
         };
         let known = self.0.store.folder_documents(job.user_id, job.collection_id).await?;
-        let plan = plan(&known, files);
+        let plan = plan(&known, files, &too_large);
         if is_loss(known.len(), plan.missing.len()) && is_whole && !job.accepts_missing {
             let note = format!(
                 "documents missing from the folder: {} of {}; they are kept until you confirm that they are gone \
@@ -93,7 +93,13 @@ impl Knowledge {
                 "files left out: {left_out}; your documents can have at most {} GiB together; delete some first",
                 store::limits::DOCUMENT_BYTES_PER_USER >> 30
             ),
-            true => String::new(),
+            true => too_large.first().map_or_else(String::new, |first| {
+                format!(
+                    "files that are too large and left out: {}, such as {first}; at most {} MiB of a file are read; split them",
+                    too_large.len(),
+                    DOCUMENT_BYTES / 1024 / 1024
+                )
+            }),
             false => format!(
                 "the folder has more than {FOLDER_FILES} files; the newest are indexed, and no document is removed"
             ),
@@ -111,35 +117,56 @@ impl Knowledge {
     }
 }
 
-/// The files of a folder, and true if these are all of them.
-async fn scan(sandbox: &sandbox::Sandbox, folder: &str) -> Result<(Vec<FileSeen>, bool), Trouble> {
+/// The files of a folder.
+#[derive(Default)]
+struct Scanned {
+    /// Those that are read.
+    files: Vec<FileSeen>,
+    /// The names of those that have more bytes than the limit. What was indexed of them before stays.
+    too_large: Vec<String>,
+    /// True if these are all of them.
+    is_whole: bool,
+}
+
+/// The files of a folder.
+async fn scan(sandbox: &sandbox::Sandbox, folder: &str) -> Result<Scanned, Trouble> {
     let path = folder.as_bytes().to_vec();
     // A search in a folder that does not exist finds nothing, so its existence is checked first.
     sandbox.read_dir(&path).await?.next_batch().await.transpose()?;
     let prefix = path_of(folder, "");
     let query = GlobQuery { pattern: "**".to_owned(), path, ignored: false, max_results: FOLDER_FILES };
     let mut found = sandbox.glob(query).await?;
-    let mut files = Vec::new();
+    let mut scanned = Scanned::default();
     while let Some(batch) = found.next_batch().await {
         for entry in batch?.entries {
             let below = entry.path.strip_prefix(prefix.as_slice()).unwrap_or(&entry.path);
             let below = below.strip_prefix(b"./").unwrap_or(below);
             let Ok(name) = std::str::from_utf8(below) else { continue };
             // Files beyond the requested number are ignored.
-            if files.len() >= usize::try_from(FOLDER_FILES).unwrap_or(usize::MAX) {
-                return Ok((files, false));
+            let count = scanned.files.len() + scanned.too_large.len();
+            if count >= usize::try_from(FOLDER_FILES).unwrap_or(usize::MAX) {
+                return Ok(scanned);
             }
             if name.len() > store::limits::DOCUMENT_NAME_MAX_BYTES {
                 continue;
             }
-            if entry.kind == FileKind::File && entry.size_bytes <= DOCUMENT_BYTES && is_wanted(name) {
-                let size_bytes = i64::try_from(entry.size_bytes).unwrap_or(i64::MAX);
-                files.push(FileSeen { name: name.to_owned(), size_bytes, modified_ms: entry.modified_ms });
+            if entry.kind != FileKind::File || !is_wanted(name) {
+                continue;
             }
+            if entry.size_bytes > DOCUMENT_BYTES {
+                scanned.too_large.push(name.to_owned());
+                continue;
+            }
+            let size_bytes = i64::try_from(entry.size_bytes).unwrap_or(i64::MAX);
+            scanned.files.push(FileSeen {
+                name: name.to_owned(),
+                size_bytes,
+                modified_ms: entry.modified_ms,
+            });
         }
     }
-    let is_whole = found.done().is_some_and(|done| done.truncated.is_none());
-    Ok((files, is_whole))
+    scanned.is_whole = found.done().is_some_and(|done| done.truncated.is_none());
+    Ok(scanned)
 }
 
 /// False for hidden files, which hold settings and secrets, and for files without text.
@@ -149,8 +176,11 @@ fn is_wanted(name: &str) -> bool {
     !is_hidden && !LEFT_OUT.contains(&ending.as_str()) && !name.chars().any(char::is_control)
 }
 
-fn plan(known: &[Document], files: Vec<FileSeen>) -> Plan {
+fn plan(known: &[Document], files: Vec<FileSeen>, too_large: &[String]) -> Plan {
     let mut by_name: HashMap<&str, &Document> = known.iter().map(|one| (one.name.as_str(), one)).collect();
+    for name in too_large {
+        by_name.remove(name.as_str());
+    }
     let mut plan = Plan::default();
     for file in files {
         let is_same = by_name.remove(file.name.as_str()).is_some_and(|one| {
@@ -205,10 +235,11 @@ mod tests {
             document(3, "waits", DocumentState::Waiting),
             document(4, "broken", DocumentState::Failed),
             document(5, "gone", DocumentState::Ready),
+            document(6, "grown", DocumentState::Ready),
         ];
         let files =
             vec![file("same", 5), file("changed", 6), file("waits", 5), file("broken", 5), file("new", 5)];
-        let plan = plan(&known, files);
+        let plan = plan(&known, files, &["grown".to_owned(), "film".to_owned()]);
         let names: Vec<_> = plan.changed.iter().map(|file| file.name.as_str()).collect();
         assert_eq!((names, plan.missing), (vec!["changed", "waits", "new"], vec![DocumentId(5)]));
     }

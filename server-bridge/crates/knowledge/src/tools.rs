@@ -75,7 +75,8 @@ impl TypedTool for Search {
         let mut text = format!("{QUOTED}{notes}");
         for passage in found.passages {
             let headings = passage.headings.join(" > ");
-            let of = if headings.is_empty() { String::new() } else { format!(", under {headings:?}") };
+            let sheet = sheet(&passage.page_title);
+            let of = if headings.is_empty() { sheet } else { format!("{sheet}, under {headings:?}") };
             text.push_str(&format!(
                 "\n\n{} {:?} of {:?}, page {}{of} (found by {}):\n{}",
                 passage.citation,
@@ -137,7 +138,7 @@ impl TypedTool for Read {
                 text.push_str(&format!("\n\n(more follows: read again from page {})", page.page));
                 return Ok(Outcome::part(text));
             }
-            text.push_str(&format!("\n\npage {} {cite}:\n{shown}", page.page));
+            text.push_str(&format!("\n\npage {}{} {cite}:\n{shown}", page.page, sheet(&page.title)));
         }
         Ok(Outcome::done(text))
     }
@@ -146,6 +147,11 @@ impl TypedTool for Read {
 /// The chat of the agent that calls a tool; `None` for a program.
 fn root<'a>(context: &'a ToolContext<'a>) -> Option<&'a ChatId> {
     context.agent().ok().map(|turn| turn.root)
+}
+
+/// The remark that names the sheet of a workbook's page; empty for other documents.
+fn sheet(title: &str) -> String {
+    if title.is_empty() { String::new() } else { format!(", sheet {title:?}") }
 }
 
 /// The rankings that a passage was found in.

@@ -30,9 +30,11 @@ impl Knowledge {
         let collection = self.find_collection(user.id, key).await?.id;
         let job = self.0.store.begin_upload(user.id, collection).await?;
         let done = self.arrive(user, collection, job, name, content).await;
-        if done.is_err() {
-            // The content that arrived is dropped. If the server is killed here, it removes the content when it starts.
-            self.0.store.drop_job(job).await?;
+        // The content that arrived is dropped. If the server is killed here, or the store fails, the next start removes it.
+        if done.is_err()
+            && let Err(error) = self.0.store.drop_job(job).await
+        {
+            tracing::warn!(%error, job = job.0, "an upload that failed stays in the database until the next start");
         }
         done
     }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::faults::{Point, fault};
 use crate::lanes::Lanes;
-use crate::limits::{ATTEMPTS, FORGET_PAUSES, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
+use crate::limits::{ATTEMPTS, FORGET_PAUSES, FULL_RETRY, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
 use crate::service::Knowledge;
 
 impl Knowledge {
@@ -71,10 +71,21 @@ impl Knowledge {
     async fn one_of(&self, lane: &Lane) {
         let job = self.until_done("taking a job", || self.0.store.next_index_job(lane)).await;
         let Some(job) = job else { return };
-        if let Err(error) = self.job(&job).await {
-            tracing::error!(%error, job = job.id.0, "a document could not be indexed; trying again");
-            sleep(RETRY).await;
+        let Err(error) = self.job(&job).await else { return self.0.standstill.end() };
+        tracing::error!(%error, job = job.id.0, "a document could not be indexed; it is tried again");
+        self.0.standstill.begin(&error);
+        if let Err(error) = self.put_back(&job).await {
+            tracing::warn!(%error, job = job.id.0, "what is stored of that document stays until the next attempt");
         }
+        sleep(if error.is_full() { FULL_RETRY } else { RETRY }).await;
+    }
+
+    /// Removes what a failed job stored, which makes room on a full disk, and does not count the attempt: the store failed, not the document.
+    async fn put_back(&self, job: &IndexJob) -> store::Result<()> {
+        if let Some(document) = job.document_id {
+            self.0.store.sweep_versions(document).await?;
+        }
+        self.0.store.forgive_attempts(job.id).await
     }
 
     async fn job(&self, job: &IndexJob) -> store::Result<()> {
@@ -137,6 +148,7 @@ impl Knowledge {
                 Ok(done) => return done,
                 Err(error) => {
                     tracing::error!(%error, what, "the store failed; trying again");
+                    self.0.standstill.begin(&error);
                     sleep(RETRY).await;
                 }
             }

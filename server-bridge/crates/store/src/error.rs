@@ -11,6 +11,10 @@ use crate::limits::SEARCH_TIMEOUT;
 const SQLITE_INTERRUPT: &str = "9";
 /// PostgreSQL's code for a cancelled statement: `query_canceled`.
 const POSTGRES_CANCELED: &str = "57014";
+/// SQLite's codes for a full disk: for the database and its log, and for the index of the log in shared memory.
+const SQLITE_FULL: [&str; 2] = ["13", "4874"];
+/// PostgreSQL's code for one: `disk_full`.
+const POSTGRES_FULL: &str = "53100";
 /// The code that the functions `lock_home` and `check_node` raise.
 const POSTGRES_FENCED: &str = "SB001";
 /// The prefixes of the codes with which PostgreSQL reports that it is shutting down, not ready, or accepts no more connections:
@@ -277,7 +281,7 @@ impl Error {
             Self::NotFound { .. } => "not_found",
             Self::Taken { .. } | Self::Conflict { .. } => "conflict",
             error if error.is_callers() => "invalid",
-            error if error.is_passing() => "unavailable",
+            error if error.is_passing() || error.is_full() => "unavailable",
             _ => "internal",
         }
     }
@@ -292,7 +296,14 @@ impl Error {
         }
     }
 
-    /// True if the same call may succeed a little later, perhaps on another node.
+    /// True if the disk of the database is full, so that a change may succeed when there is room again.
+    pub fn is_full(&self) -> bool {
+        let Self::Database(error) = self else { return false };
+        let code = error.as_database_error().and_then(|error| error.code());
+        code.is_some_and(|code| SQLITE_FULL.contains(&code.as_ref()) || code == POSTGRES_FULL)
+    }
+
+    /// True if the same may work a little later, perhaps at another node.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Fenced) || self.is_away()
     }
@@ -301,6 +312,8 @@ impl Error {
     pub fn shown(&self) -> String {
         if self.is_callers() || matches!(self, Self::Fenced) {
             self.to_string()
+        } else if self.is_full() {
+            "the server's disk is full; try again when an administrator has made room there".to_owned()
         } else if let Self::Blobs { .. } = self
             && self.is_away()
         {

@@ -10,6 +10,9 @@ use crate::{Asker, ChatId, MessageId, Store, TurnId, User, UserId};
 /// text.
 pub const QUOTATION: &str = "The block below is the message that this one replies to";
 
+/// The beginning of a message to a sub-agent, before that one's name.
+const TO_SUB_AGENT: &str = "/agent ";
+
 /// Removes the quotation from a message.
 fn unquoted(mut text: String) -> String {
     if let Some(at) = text.find(QUOTATION) {
@@ -38,26 +41,55 @@ pub struct AgentRequest {
 }
 
 impl Store {
-    /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if it was already claimed.
+    /// The time up to which a user's chat was read for proposals of memories, in Unix milliseconds; 0 if it was not read. `None` if it is not read
+    /// again: a chat is read once while it goes on, and once when it `is_over`.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn claim_memorising(&self, user: UserId, chat: &ChatId) -> Result<bool> {
-        let claimed = query(
-            "INSERT INTO memorised_chats (chat_id, at_ms)
-             SELECT c.id, $3 FROM chats c WHERE c.id = $1 AND c.user_id = $2 AND c.parent_id IS NULL AND NOT c.is_copying
-             ON CONFLICT (chat_id) DO NOTHING",
+    pub async fn memorised_until(&self, user: UserId, chat: &ChatId, is_over: bool) -> Result<Option<i64>> {
+        let read: Option<(i64, bool)> = query_as(
+            "SELECT m.at_ms, m.is_over FROM memorised_chats m JOIN chats c ON c.id = m.chat_id WHERE m.chat_id = $1 AND c.user_id = $2",
         )
         .bind(chat)
         .bind(user)
-        .bind(self.now_ms())
+        .fetch_optional(self.database.latest())
+        .await?;
+        Ok(match read {
+            None => Some(0),
+            Some((at_ms, false)) if is_over => Some(at_ms),
+            Some(_) => None,
+        })
+    }
+
+    /// Claims a user's chat for proposals of memories from what its user wrote up to `at_ms`; returns false if it is not read on this occasion: see
+    /// [`Store::memorised_until`].
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn claim_memorising(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        is_over: bool,
+        at_ms: i64,
+    ) -> Result<bool> {
+        let claimed = query(
+            "INSERT INTO memorised_chats (chat_id, at_ms, is_over)
+             SELECT c.id, $3, $4 FROM chats c WHERE c.id = $1 AND c.user_id = $2 AND c.parent_id IS NULL AND NOT c.is_copying
+             ON CONFLICT (chat_id) DO UPDATE SET at_ms = excluded.at_ms, is_over = excluded.is_over
+               WHERE excluded.is_over AND NOT memorised_chats.is_over",
+        )
+        .bind(chat)
+        .bind(user)
+        .bind(at_ms)
+        .bind(is_over)
         .execute(self.database.writer(Scope::User(user)))
         .await?;
         Ok(claimed.rows_affected() == 1)
     }
 
-    /// The unclaimed chats, each with its user, in which the user wrote something and that have not changed since `since_ms`, of users whose setting
-    /// `setting` is `on`; at most `limit`.
+    /// Chats in which their users wrote something that was not read yet, that have not changed since `since_ms` and are not claimed as over, of
+    /// users whose setting `setting` is `on`; with these users, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -65,9 +97,10 @@ impl Store {
         let found: Vec<(UserId, ChatId)> = query_as(concat!(
             "SELECT c.user_id, c.id FROM chats c JOIN settings s ON s.user_id = c.user_id AND s.name = $1 AND s.value = 'on'
              WHERE c.updated_at_ms < $2 AND c.parent_id IS NULL AND NOT c.is_copying
-               AND NOT EXISTS (SELECT 1 FROM memorised_chats m WHERE m.chat_id = c.id)
+               AND NOT EXISTS (SELECT 1 FROM memorised_chats m WHERE m.chat_id = c.id AND m.is_over)
                AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id)
-               AND EXISTS (SELECT 1 FROM messages m WHERE m.chat_id = c.id AND ",
+               AND EXISTS (SELECT 1 FROM messages m WHERE m.chat_id = c.id
+                 AND m.created_at_ms > COALESCE((SELECT r.at_ms FROM memorised_chats r WHERE r.chat_id = c.id), 0) AND ",
             is_own!(),
             ") AND ",
             at_home!("c.user_id", "$4"),
@@ -84,23 +117,38 @@ impl Store {
         Ok(found.into_iter().filter_map(user_of).collect())
     }
 
-    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, messages that others wrote in the
-    /// user's name, and quotations.
+    /// The latest messages that a user wrote in a chat after `after_ms`, in Unix milliseconds; at most `limit`, the oldest first. Without commands,
+    /// messages that others wrote in the user's name, and quotations; of a message to a sub-agent, with that one's name.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn own_words(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<String>> {
+    pub async fn own_words(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        after_ms: i64,
+        limit: u32,
+    ) -> Result<Vec<String>> {
         let texts: Vec<String> = query_scalar(concat!(
             "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.chat_id = $1 AND c.user_id = $2 AND ",
             is_own!(),
-            " AND NOT m.undone AND m.text NOT LIKE '!%' AND m.text NOT LIKE '/%' ORDER BY m.id DESC LIMIT $3"
+            " AND NOT m.undone AND m.text NOT LIKE '!%' AND (m.text NOT LIKE '/%' OR m.text LIKE '/agent %')
+               AND m.created_at_ms > $4 ORDER BY m.id DESC LIMIT $3"
         ))
         .bind(chat)
         .bind(user)
         .bind(rows(limit))
+        .bind(after_ms)
         .fetch_all(self.database.reader())
         .await?;
-        Ok(texts.into_iter().rev().map(unquoted).filter(|text| !text.is_empty()).collect())
+        let own = |text: String| {
+            let text = unquoted(text);
+            match text.strip_prefix(TO_SUB_AGENT) {
+                Some(to_sub_agent) => to_sub_agent.to_owned(),
+                None => text,
+            }
+        };
+        Ok(texts.into_iter().rev().map(own).filter(|text| !text.is_empty()).collect())
     }
 
     /// The memory text in the prompt of a user's chat: the one that is stored for the chat, or `now`, which is then stored.

@@ -3990,6 +3990,8 @@ export interface components {
              * @description The number of documents that wait to be indexed.
              */
             waiting: number;
+            /** @description Why these wait, if the server cannot store their index now, for example since its disk is full; empty for nothing. */
+            waiting_note: string;
         };
         /** @description A way to write a slash command. */
         CommandView: {
@@ -5677,7 +5679,7 @@ export interface components {
         MemoryScope: "user" | "project" | "agent";
         /** @description The caller's settings for memories. */
         MemorySettingsView: {
-            /** @description True if the swift model proposes memories from chats that have ended, with one call for each chat. */
+            /** @description True if the swift model proposes memories from chats, with one or two calls for each of them. */
             from_chats: boolean;
             /** @description The way in which memories become part of prompts. */
             mode: components["schemas"]["MemoryMode"];

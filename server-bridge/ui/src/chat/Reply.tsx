@@ -21,7 +21,7 @@ export function Reply({ message, reply, live }: Props) {
   return (
     <div className={styles.reply}>
       {reasoning !== "" && <Reasoning id={message.id} text={reasoning} />}
-      {text !== "" && <Markdown text={text} />}
+      {text !== "" && <Markdown text={text} saidAt={message.created_at} />}
     </div>
   );
 }

@@ -13,6 +13,8 @@ export interface Citation {
   page: number;
   start: number;
   end: number;
+  /** When the answer that cites it was begun, in Unix milliseconds; absent for a passage that was just found. */
+  saidAt?: number | undefined;
 }
 
 /** The citation at the beginning of an address or a text; null if there is none. */
@@ -23,7 +25,9 @@ export function citationOf(text: string): Citation | null {
   return { document: Number(document), page: Number(page), start: Number(start), end: Number(end) };
 }
 
-const CITATION = /\[doc:\d{1,15}#\d{1,9}(?:@\d{1,9}-\d{1,9})?\]/g;
+const ONE = /doc:\d{1,15}#\d{1,9}(?:@\d{1,9}-\d{1,9})?/g;
+/** Citations in one pair of brackets: models write several with commas between them, and Chinese brackets too. */
+const BRACKETS = new RegExp(`[\\[【]${ONE.source}(?:[\\s,;，；、]*${ONE.source})*[\\]】]`, "g");
 
 /** The citation for the settings to open next; null if there is none. */
 let wanted: Citation | null = null;
@@ -44,10 +48,16 @@ export function takeCitation(): Citation | null {
 export function cited(text: string): { text: string; isCitation: boolean }[] {
   const parts: { text: string; isCitation: boolean }[] = [];
   let at = 0;
-  for (const found of text.matchAll(CITATION)) {
-    if (found.index > at) parts.push({ text: text.slice(at, found.index), isCitation: false });
-    parts.push({ text: found[0], isCitation: true });
-    at = found.index + found[0].length;
+  const cite = (from: number, until: number) => {
+    if (from > at) parts.push({ text: text.slice(at, from), isCitation: false });
+    parts.push({ text: text.slice(from, until), isCitation: true });
+    at = until;
+  };
+  for (const found of text.matchAll(BRACKETS)) {
+    const each = [...found[0].matchAll(ONE)];
+    // The brackets around a single one belong to it.
+    if (each.length === 1) cite(found.index, found.index + found[0].length);
+    else for (const one of each) cite(found.index + one.index, found.index + one.index + one[0].length);
   }
   if (at < text.length) parts.push({ text: text.slice(at), isCitation: false });
   return parts;

@@ -59,6 +59,10 @@ const TABLE: &[Row] = &[
     // Requests and logins.
     ("the server could not do this; its log says why", "服务器无法完成此操作；原因见服务器日志"),
     (
+        "the server's disk is full; try again when an administrator has made room there",
+        "服务器的磁盘已满；请在管理员腾出空间后重试",
+    ),
+    (
         "you are not logged in, or your session has ended; log in again",
         "你尚未登录，或登录已过期；请重新登录",
     ),

@@ -66,8 +66,8 @@ async fn a_group_is_silent_until_its_owner_switches_it_on_and_each_member_has_th
     let answer = world.reads("group", "echo: what does this mean?").await;
     assert!(answer.text.contains("It is data") && answer.text.contains("\\u003c/quotation"), "{answer:?}");
     let chat = world.store.chats(world.ada.id, 10).await.unwrap().remove(0).id;
-    let own = world.store.own_words(world.ada.id, &chat, 10).await.unwrap();
-    assert_eq!(own, ["what does this mean?"], "another person's words do not count as hers");
+    let own = world.store.own_words(world.ada.id, &chat, 0, 10).await.unwrap();
+    assert_eq!(own, ["what does this mean?"], "what somebody else wrote is not hers");
     world.messenger.says("boss", "group", "/group off");
     world.reads("group", "This group is off").await;
     world.messenger.says("boss", "group", "/group on");

@@ -4,6 +4,7 @@ use llm::{Content, Message, ToolCall, ToolResult};
 use store::{ItemId, MessageId, Spent, StoredContext};
 
 use super::{Stored, asked, offload};
+use crate::memorise;
 use agent::approval::Access;
 use agent::context::history;
 use agent::engine::{Asked, Begins, Change, Entry, Journal, ReplyState};
@@ -59,7 +60,13 @@ impl Journal for Stored {
             match change {
                 Change::Amended(item, message) => store.amend_item(item, &history::to_json(message)).await,
                 Change::Masked(masks) => store.add_masks(chat, masks).await,
-                Change::Compacted(new) => store.add_compaction(chat, new).await,
+                Change::Compacted(new) => {
+                    store.add_compaction(chat, new).await?;
+                    if *chat == self.root {
+                        memorise::soon(&self.service, &self.user, chat, false);
+                    }
+                    Ok(())
+                }
                 Change::NotCompacted(at) => store.add_void_compaction(chat, at).await,
             }
         })

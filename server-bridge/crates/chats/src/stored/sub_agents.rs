@@ -11,8 +11,8 @@ use tokio::sync::OnceCell;
 use super::idle::named;
 use super::sub_agents_again::Left;
 use super::{Stored, asked, give_up, give_up_below, reply, to_json};
-use crate::ChatEvent;
 use crate::rule_book::WorkspaceRules;
+use crate::{ChatEvent, memorise};
 use agent::PortError;
 use agent::context::history;
 use agent::engine::{
@@ -90,7 +90,12 @@ impl SubAgents for Stored {
                 Some(path) if !service.is_stopping(user.id) => Some(self.leave_worktree(&path, &route).await),
                 Some(_) | None => None,
             };
-            Ok(SubAgentEnd { turn: end.ported()?, worktree })
+            let turn = end.ported()?;
+            // What the user wrote before it; nothing that the sub-agent read or answered.
+            if self.chat == self.root && !service.is_stopping(user.id) {
+                memorise::soon(service, user, &self.root, false);
+            }
+            Ok(SubAgentEnd { turn, worktree })
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::house::House;
 use crate::pictures;
 use crate::queue::{Job, Waiting, Worker};
 use crate::stored::{Stored, attend_all, give_up_below, reply, to_json};
-use crate::{ChatEvent, Result, memorise, titles};
+use crate::{ChatEvent, Result, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::tool::Toolbox;
@@ -129,10 +129,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     background::begin_left(service, user, chat).await;
                 }
                 Job::Tell => background::tell_logged(service, user, chat).await,
-                Job::Compress => {
-                    compress(service, user, chat, (cancelled, &stop)).await;
-                    memorise::soon(service, user, chat);
-                }
+                Job::Compress => compress(service, user, chat, (cancelled, &stop)).await,
             }
         }
     }));

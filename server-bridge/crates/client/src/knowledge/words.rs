@@ -32,6 +32,9 @@ pub(super) fn whole(about: &CollectionView, list: &DocumentList) -> String {
     if let Some(folder) = folder(about) {
         lines.push(format!("folder: {folder}, {}", sync(about)));
     }
+    if !about.waiting_note.is_empty() {
+        lines.push(format!("waiting: {}", one_line(&about.waiting_note)));
+    }
     if !about.search_note.is_empty() {
         lines.push(format!("note: {}", one_line(&about.search_note)));
     }
@@ -96,8 +99,12 @@ pub(super) fn found(found: &Found) -> String {
             true => String::new(),
             false => format!("; contains {}", one_line(&passage.matched.join(", "))),
         };
+        let sheet = match passage.page_title.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", one_line(&passage.page_title)),
+        };
         parts.push(format!(
-            "{}, page {} of {} {}\n  {}\n  ({why}{matched})",
+            "{}, page {}{sheet} of {} {}\n  {}\n  ({why}{matched})",
             one_line(&passage.document),
             passage.page,
             one_line(&passage.collection),

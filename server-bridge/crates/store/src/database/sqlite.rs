@@ -14,9 +14,10 @@ use std::time::Duration;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, ConnectOptions, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Sqlite};
 use tokio::time::{Instant, sleep};
 
 use super::Database;
@@ -91,7 +92,8 @@ fn pool(connections: u32) -> SqlitePoolOptions {
 async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     let deadline = Instant::now() + Duration::from_millis(BUSY_TIMEOUT_MS);
     loop {
-        match pool(1).connect_with(options.clone()).await {
+        let writer = pool(1).after_release(|connection, _| Box::pin(is_usable(connection)));
+        match writer.connect_with(options.clone()).await {
             Err(error) if is_busy(&error) && Instant::now() < deadline => {
                 sleep(Duration::from_millis(OPEN_RETRY_MS)).await;
             }
@@ -100,7 +102,17 @@ async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     }
 }
 
-/// True if another connection blocks the operation. SQLite's extended codes contain the plain one, 5, in their low byte.
+/// True if a connection may be used again after a transaction. On a full disk SQLite rolls a transaction back by itself; then the driver's own
+/// rollback fails, and it begins no other transaction on that connection, which therefore has to be replaced.
+async fn is_usable(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    if connection.is_in_transaction() {
+        // Waits for the rollback of a transaction that was given up.
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
+}
+
+/// True if another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
 fn is_busy(error: &sqlx::Error) -> bool {
     const SQLITE_BUSY: u32 = 5;
     let code = error.as_database_error().and_then(|database| database.code()?.parse::<u32>().ok());
@@ -190,7 +202,6 @@ fn restrict(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sqlx::Connection;
 
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.sql");
 

@@ -248,6 +248,16 @@ impl Store {
         Ok(Some(job))
     }
 
+    /// Counts the attempts of a job from the first one again, after one that failed for a reason other than its document.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn forgive_attempts(&self, job: JobId) -> Result<()> {
+        let forgiven = query("UPDATE index_jobs SET attempts = 1 WHERE id = $1").bind(job);
+        forgiven.execute(self.database.writer(Scope::Alone)).await?;
+        Ok(())
+    }
+
     /// The piece `part` of a job's content, counted from 0; `None` after the last one.
     ///
     /// # Errors

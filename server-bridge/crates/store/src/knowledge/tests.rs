@@ -177,6 +177,12 @@ async fn versions(store: Store) {
     assert_eq!(found(&store, ada, "new third").await, ["the new text"]);
     let again = index(&store).await;
     assert_eq!((again.id, again.attempts), (half.id, 2));
+    // An attempt that failed through no fault of the document.
+    for _ in 0..2 {
+        store.forgive_attempts(half.id).await.unwrap();
+        let lane = &store.index_lanes().await.unwrap()[0];
+        assert_eq!(store.next_index_job(lane).await.unwrap().unwrap().attempts, 2);
+    }
     assert!(store.publish(&again, &published("h3")).await.unwrap());
     assert_eq!(found(&store, ada, "new third").await, ["a third text"], "neither lost nor doubled");
     assert_eq!(next(&store).await, None, "an upload that did not arrive in full is removed");

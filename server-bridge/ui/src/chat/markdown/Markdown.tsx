@@ -1,4 +1,4 @@
-import { type ComponentPropsWithoutRef, lazy, memo, Suspense, useMemo } from "react";
+import { type ComponentPropsWithoutRef, lazy, memo, Suspense, useContext, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
@@ -6,7 +6,7 @@ import { blocksOf, isOpenCode } from "./blocks";
 import { openPanel } from "../../panels/open";
 import { citationOf, wantCitation } from "../../lib/citation";
 import { showSettings } from "../../lib/location";
-import { CITED, citations } from "./citations";
+import { CITED, citations, SaidAt } from "./citations";
 import { CodeBlock, DrawnBlock } from "./CodeBlock";
 import { pathOf, safeAddress } from "./links";
 import { honestMath, mayHaveMath, withDollars } from "./math";
@@ -15,14 +15,16 @@ import "./markdown.css";
 
 const Formula = lazy(() => import("./Formula"));
 
-/** A model's text as Markdown. HTML in it is not rendered; while it grows, only its last block is parsed again. */
-export function Markdown({ text }: { text: string }) {
+/** A model's text as Markdown, which was begun at `saidAt`. Nothing in it is HTML; while it grows, only its last block is parsed again. */
+export function Markdown({ text, saidAt }: { text: string; saidAt?: number }) {
   const blocks = useMemo(() => blocksOf(text), [text]);
   return (
     <div className="markdown">
-      {blocks.map((block) => (
-        <Part key={block.at} text={block.text} />
-      ))}
+      <SaidAt value={saidAt}>
+        {blocks.map((block) => (
+          <Part key={block.at} text={block.text} />
+        ))}
+      </SaidAt>
     </div>
   );
 }
@@ -46,11 +48,12 @@ const Part = memo(function Part({ text }: { text: string }) {
 });
 
 function Link({ href, children }: ComponentPropsWithoutRef<"a">) {
+  const saidAt = useContext(SaidAt);
   if (!href) return <span>{children}</span>;
   const citation = href.startsWith(CITED) ? citationOf(href) : null;
   if (citation !== null) {
     const open = () => {
-      wantCitation(citation);
+      wantCitation({ ...citation, saidAt });
       showSettings("knowledge");
     };
     return (

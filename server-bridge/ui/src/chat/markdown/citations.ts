@@ -1,11 +1,15 @@
 /** Turns citations of documents in a model's text into links that open the cited passage. */
 import type { Nodes, PhrasingContent } from "mdast";
+import { createContext } from "react";
 import { cited } from "../../lib/citation";
 
 /** The prefix of a link to a citation. A model may write such a link itself: it can only open documents that the user may read. */
 export const CITED = "sandbridge-citation:";
 
-/** The remark plugin that replaces citations in the Markdown tree. */
+/** When the text was begun, in Unix milliseconds: what it cites may have changed since. */
+export const SaidAt = createContext<number | undefined>(undefined);
+
+/** A plugin that changes the Markdown tree. */
 export function citations() {
   return (tree: Nodes) => replaceIn(tree);
 }

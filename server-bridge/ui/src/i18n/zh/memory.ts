@@ -18,7 +18,7 @@ export const memory: Room<"settings">["memory"] = {
   fromChats: "根据你的会话提议记忆",
   on: "开启",
   off: "关闭",
-  fromChatsHint: "快速模型会对每个会话读取一次你的消息，并提议要记住的内容；这可能产生费用。",
+  fromChatsHint: "快速模型会读取每个会话中你的消息（调用一到两次），并提议要记住的内容；这可能产生费用。",
   proposals: "智能体的提议",
   aboutProposals: "提议在你接受之前不会被使用。",
   kept: "已记住",

@@ -47,6 +47,7 @@ export function CollectionCard({ collection, onChanged, onRemove }: Props) {
         {isBusy && ` · ${t("knowledge.waiting", { count: collection.waiting })}`}
         {collection.failed > 0 && ` · ${t("knowledge.failed", { count: collection.failed })}`}
       </p>
+      {collection.waiting_note !== "" && <p className="caution">{plainly(collection.waiting_note)}</p>}
       {isFolder && (
         <p className={collection.sync_state === "synced" ? "hint" : "caution"}>
           {t(`knowledge.sync.${collection.sync_state ?? "never"}`)} {plainly(collection.sync_note)}

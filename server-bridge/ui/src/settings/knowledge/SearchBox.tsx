@@ -71,7 +71,10 @@ export function SearchBox() {
             <li key={passage.citation} className={styles.card}>
               <header>
                 <h4>{plainly(passage.document)}</h4>
-                <span className="hint">{t("knowledge.place", { collection: plainly(passage.collection), page: passage.page })}</span>
+                <span className="hint">
+                  {t("knowledge.place", { collection: plainly(passage.collection), page: passage.page })}
+                  {passage.page_title !== "" && ` · ${plainly(passage.page_title)}`}
+                </span>
               </header>
               {passage.headings.length > 0 && <p className="hint">{passage.headings.map(plainly).join(" › ")}</p>}
               <p className={styles.asWritten}>{passage.text}</p>
@@ -94,13 +97,20 @@ export function SearchBox() {
 function Page({ opened: { citation, document }, onClose }: { opened: Opened; onClose: () => void }) {
   const { t } = useTranslation("settings");
   const page = document.pages.find((one) => one.page === citation.page);
+  const { state, updated_at_ms: updatedAt } = document.document;
+  // While it waits or cannot be read, the version before is shown.
+  const hasChanged = citation.saidAt !== undefined && state === "ready" && updatedAt > citation.saidAt;
   const [before, cited, after] = around(page?.text ?? "", citation.start, citation.end);
   return (
     <article className={`${styles.card} ${styles.stack}`} aria-label={plainly(document.document.name)}>
       <header>
         <h4>{plainly(document.document.name)}</h4>
-        <span className="hint">{t("knowledge.place", { collection: plainly(document.collection), page: citation.page })}</span>
+        <span className="hint">
+          {t("knowledge.place", { collection: plainly(document.collection), page: citation.page })}
+          {page !== undefined && page.title !== "" && ` · ${plainly(page.title)}`}
+        </span>
       </header>
+      {hasChanged && <p className="caution">{t("knowledge.changed")}</p>}
       {page === undefined ? (
         <p className={styles.nothing}>{t("knowledge.noText")}</p>
       ) : (

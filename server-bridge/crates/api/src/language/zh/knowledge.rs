@@ -5,8 +5,8 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     (
-        "the document is encrypted: save it without a password and add it again",
-        "文档已加密：请去掉密码后重新添加",
+        "the document needs a password: save it without one and add it again",
+        "文档需要密码：请去掉密码后重新添加",
     ),
     (
         "no text found: it seems to be scanned; add a version with recognised text",
@@ -108,6 +108,10 @@ pub(super) const TABLE: &[Row] = &[
     (
         "files left out: {}; your documents can have at most {} GiB together; delete some first",
         "有 {0} 个文件未索引：你的文档总大小不能超过 {1} GiB；请先删除一些",
+    ),
+    (
+        "files that are too large and left out: {}, such as {}; at most {} MiB of a file are read; split them",
+        "有 {0} 个文件过大，未索引，例如 {1}；每个文件最多读取 {2} MiB；请拆分这些文件",
     ),
     // Refusals of the store.
     ("collection", "文档集"),

@@ -1,6 +1,4 @@
-//! Tests with a scripted embedder over real connections: passages get vectors, whatever the embedder answers, and users find the right
-//! passages by meaning.
-#![allow(clippy::unwrap_used)]
+//! Passages get vectors of a scripted embedder over real connections, whatever it answers; and what is found by them, by whom.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

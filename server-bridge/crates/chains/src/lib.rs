@@ -29,7 +29,7 @@ pub mod text;
 mod tests;
 
 pub use check::check;
-pub use next::{Call, CallState, End, Gate, Next, Run, Spent, next, replies};
+pub use next::{Call, CallState, End, Gate, Next, Room, Run, Spent, next, replies};
 
 /// Why a definition is refused, for people, with what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::Budgets;
 use crate::error::{Error, Result};
 use crate::handing::Carrier;
 use crate::obstacle::Obstacle;
@@ -25,6 +26,8 @@ pub(crate) struct Inner {
     pub(crate) tell: Tell,
     /// Wakes the worker.
     pub(crate) wake: Arc<Notify>,
+    /// What requests of agents may use of the budgets of runs.
+    pub(crate) budgets: Budgets,
     /// Hands files over.
     pub(crate) carrier: Carrier,
     /// Changes whenever the worker changed something.

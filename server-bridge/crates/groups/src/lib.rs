@@ -22,6 +22,9 @@
 //! | `calls` | one call, from asking to the answer |
 //! | `ask` | the text that an agent is asked with |
 //! | `runs` | chains and their runs |
+//! | `budget` | the room in the budgets of runs, beside the requests to models that are under way |
+//! | `spending` | the requests of turns that work for a run, held against its budget |
+//! | `chain_text` | chains that are being written |
 //! | `files` | the files of a call: what it gets from the step before, and what it has to give |
 //! | `handing` | files that go from one machine to another |
 //! | `chain_templates` | chains to begin with |
@@ -42,6 +45,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod ask;
+mod budget;
 mod calls;
 mod chain_file;
 mod chain_templates;
@@ -63,6 +67,7 @@ mod rights;
 mod runs;
 mod service;
 mod shown;
+mod spending;
 mod talk;
 mod templates;
 mod tools;

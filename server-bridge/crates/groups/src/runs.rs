@@ -11,6 +11,7 @@ use store::{ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOf
 
 use crate::chain_templates;
 use crate::error::{Error, Result};
+use crate::budget::USED_UP;
 use crate::house::Inner;
 use crate::known::{Known, unreadable};
 use crate::limits::RUNS_LISTED;
@@ -353,3 +354,11 @@ fn question(known: &Known, step: usize, kind: &GateKind) -> String {
         }
     }
 }
+        _ if newest.is_some_and(|call| call.reason == USED_UP) => {
+            let (tokens, cost) = known.spent();
+            format!(
+                "The budget was used up during step {number} (@{agent}): {tokens} tokens, ${}.{:02}. May the run use the budget once more, and do the step again?",
+                cost / 1_000_000,
+                cost % 1_000_000 / 10_000
+            )
+        }

@@ -97,6 +97,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the files of step {} could not be passed on: {}", "第 {0} 步的文件无法传递：{1*}"),
     ("@{} was removed from the group", "@{0} 已被移出群组"),
     (
+        "The budget was used up during step {} (@{}): {} tokens, ${}.{}. May the run use the budget once more, and do the step again?",
+        "第 {0} 步（@{1}）进行中预算已用完：{2} 个 token，${3}.{4}。是否再追加同样的预算并重做这一步？",
+    ),
+    (
         "@{} has moved to another machine or folder since the files arrived; try again",
         "文件送达之后，@{0} 换了机器或文件夹；请重试",
     ),

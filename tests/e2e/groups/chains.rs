@@ -31,7 +31,8 @@ fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_
     };
     // Makes the coder set a chain for this person; returns its result, and how often its owner was asked.
     let set = |person: &Person, name: &str, steps: &str, is_allowed: bool| {
-        let call = ("Chain", json!({"action": "set", "name": name, "steps": steps}));
+        let replace = steps.contains("2. ");
+        let call = ("Chain", json!({"action": "set", "name": name, "steps": steps, "replace": replace}));
         let posted = team.post(person, &format!("@coder go\n{}", wish(&[call])));
         let (asked, ended) = answering(&team, &alice, &posted["calls"][0]["id"], is_allowed);
         assert_eq!(ended["state"], "done", "{ended}");
@@ -52,6 +53,7 @@ fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_
     for (name, steps, why) in [
         ("story", "1. @nobody: begin", "step 1: there is no agent @nobody"),
         ("story", "begin", "Error"),
+        ("story", "1. @coder: other", "there is already a chain story in this group"),
         ("", first, "Error"),
         ("a/b", first, "Error"),
     ] {

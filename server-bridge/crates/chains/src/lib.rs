@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`mod@next`] | what a run does next |
 //! | [`text`] | a chain as text, both ways |
+//! | [`handles`] | the agents of its steps |
 //! | [`mod@check`] | the check of a definition |
 //! | [`prompt`] | the text that a step's agent gets |
 //! | [`limits`] | limits, with their units |
@@ -20,6 +21,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod check;
+pub mod handles;
 pub mod limits;
 pub mod next;
 pub mod prompt;

@@ -49,6 +49,7 @@ mod budget;
 mod calls;
 mod chain_file;
 mod chain_templates;
+mod chain_text;
 mod discussion;
 mod documents;
 mod error;

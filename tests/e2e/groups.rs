@@ -129,7 +129,7 @@ impl Team {
 
     /// Starts a run of a chain with these steps.
     pub(crate) fn begin(&self, steps: &str) -> Value {
-        let set = ["group", "chain", "set", &self.group, "story", "-"];
+        let set = ["group", "chain", "set", &self.group, "story", "-", "--replace"];
         let put = self.world.alice.with_stdin(&set, steps.as_bytes());
         assert_eq!(put.code, 0, "{put:?}");
         self.alice(&["chain", "run", &self.group, "story", "a story about rain"])["id"].clone()
@@ -290,6 +290,7 @@ fn outsiders_learn_nothing_of_a_group_and_readers_only_read() {
             put("/agents/coder/grants/eve", json!({"mode": "own"})),
             put("/lead", json!({"agent": null})),
             put("/chains/x", json!({"text": "1. @coder: x"})),
+            send("/chain-text", json!({"text": "1. @coder: x"})),
             send("/entries", json!({"text": "@coder do it"})),
             send("/chains/x/runs", json!({"request": "x"})),
             client.call("DELETE", &of("/people/bob")).status,
@@ -297,7 +298,7 @@ fn outsiders_learn_nothing_of_a_group_and_readers_only_read() {
             client.call("DELETE", &of("/chains/x")).status,
             client.call("DELETE", &of("")).status,
         ];
-        assert_eq!(answers, [expected; 12]);
+        assert_eq!(answers, [expected; 13]);
     };
     everything(404);
     for path in ["", "/entries", "/calls", "/chains", "/runs", "/runs/1"] {
@@ -398,6 +399,66 @@ fn a_chain_needs_the_right_to_ask_each_of_its_agents() {
     assert_eq!(gate["replies"], json!(["redo", "edit", "stop"]));
     team.answer(&team.world.alice, &gate, &["stop"]);
     team.until_run(&run, "stopped");
+}
+
+#[test]
+fn a_chain_is_replaced_only_by_who_says_so_and_one_that_is_being_written_is_shown_in_both_forms() {
+    let team = Team::new(echo);
+    let (alice, first, second) =
+        (&team.world.alice, "1. @coder: begin\n", "1. @coder: begin\n2. @Coder: end\n");
+    let set = |text: &str, more: &[&str]| {
+        let set = [&["group", "chain", "set", &team.group, "story", "-"], more].concat();
+        alice.with_stdin(&set, text.as_bytes())
+    };
+    assert_eq!(set(first, &[]).code, 0);
+    assert_eq!(set(first, &[]).code, 0, "the same again replaces nothing");
+    let refused = set(second, &[]);
+    assert!(
+        refused.code != 0
+            && refused.stderr.contains("there is already a chain story in this group")
+            && refused.stderr.contains("--replace"),
+        "{refused:?}"
+    );
+    assert_eq!(set(second, &["--replace"]).code, 0);
+    let client = Client::login(&team.world.server, "alice");
+    let of = |what: &str| format!("/groups/{}{what}", team.group);
+    let put = |body: Value| client.send("PUT", &of("/chains/story"), body.to_string().as_bytes());
+    let read_at = client.call("GET", &of("/chains")).json()[0]["updated_at"].clone();
+    let changed = put(json!({"text": first, "changed_at": read_at}));
+    assert_eq!(changed.status, 200);
+    assert!(changed.json()["updated_at"].as_i64() > read_at.as_i64());
+    for (body, why) in [
+        (json!({"text": second}), "there is already a chain story"),
+        (json!({"text": second, "changed_at": read_at}), "was changed or removed meanwhile"),
+    ] {
+        let refused = put(body);
+        assert_eq!((refused.status, refused.kind().as_str()), (409, "conflict"));
+        assert!(refused.json()["error"]["message"].as_str().unwrap().contains(why));
+    }
+    assert_eq!(put(json!({"text": second, "dry_run": true})).status, 200, "it would be stored by nobody");
+    let shown = client.call("GET", &of("/chains")).json();
+    assert_eq!(shown[0]["text"], first);
+
+    let text = |body: Value| client.send("POST", &of("/chain-text"), body.to_string().as_bytes()).json();
+    let nothing = json!({"chain": {"steps": []}, "text": "", "agents": [], "strangers": []});
+    for blank in [
+        json!({"chain": {}}),
+        json!({"text": " \n"}),
+        json!({"chain": {"steps": [{"agent": "", "instruction": ""}]}}),
+    ] {
+        assert_eq!(text(blank), nothing);
+    }
+    let others = "1. @Coder: ask @nobody\n2. @poet: write\n3. @story-writer: end\n";
+    let read = text(json!({"text": others}));
+    assert_eq!(
+        (&read["text"], &read["agents"], &read["strangers"]),
+        (&json!(others), &json!(["Coder", "poet", "story-writer"]), &json!(["poet", "story-writer"]))
+    );
+    team.alice(&["add-agent", &team.group, "rust-poet", "--on", "laptop"]);
+    let fitted = text(json!({"text": others, "fit": true}));
+    assert_eq!(fitted["text"], "1. @coder: ask @nobody\n2. @rust-poet: write\n3. @story-writer: end\n");
+    assert_eq!(fitted["strangers"], json!(["story-writer"]));
+    assert_eq!(text(json!({"text": "begin"}))["error"]["kind"], "invalid");
 }
 
 #[test]

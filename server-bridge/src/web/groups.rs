@@ -1,6 +1,8 @@
 //! Groups: people and agents in one log, and chains.
 
-use api::chain::{ChainPut, ChainRunView, ChainStart, ChainTemplate, ChainView, GateAnswer};
+use api::chain::{
+    ChainPut, ChainRunView, ChainStart, ChainTemplate, ChainText, ChainTextAsk, ChainView, GateAnswer,
+};
 use api::group::{
     GroupAgentPut, GroupCall, GroupEntries, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost, GroupPosted,
     GroupPut, GroupView,
@@ -41,6 +43,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(cancel_call))
         .add(Access::Full, route!(chain_templates))
         .add(Access::Full, route!(chains))
+        .add(Access::Session, route!(chain_text))
         .add(Access::Session, route!(put_chain))
         .add(Access::Session, route!(remove_chain))
         .add(Access::Full, route!(begin_run))
@@ -254,8 +257,20 @@ pub async fn chains(
     Ok(Json(state.groups.chains(&caller.user, group).await?))
 }
 
-/// Add a chain, or change the one with this name; runs that have begun keep the old steps. With `dry_run` it is only checked. Needs a session, and the access of an editor.
-#[utoipa::path(put, path = "/api/v1/groups/{group}/chains/{name}", tag = "groups", params(("group" = i64, Path), ("name" = String, Path)), request_body = ChainPut, responses((status = 200, body = ChainView), (status = 400), (status = 403), (status = 404)))]
+/// A chain that is being written, in both forms, with the agents of its steps; nothing is checked or stored. Needs a session, and the access of an editor.
+#[utoipa::path(post, path = "/api/v1/groups/{group}/chain-text", tag = "groups", params(("group" = i64, Path)), request_body = ChainTextAsk, responses((status = 200, body = ChainText), (status = 400), (status = 403), (status = 404)))]
+pub async fn chain_text(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(group): Path<i64>,
+    extract::Json(ask): extract::Json<ChainTextAsk>,
+) -> Result<Json<ChainText>, ApiError> {
+    Ok(Json(state.groups.chain_text(&caller.user, group, ask).await?))
+}
+
+/// Add a chain, or change the one with this name; runs that have begun keep the old steps. A new one needs a free name; a change names the `updated_at` that it
+/// is made from, or `replace`. With `dry_run` it is only checked. Needs a session, and the access of an editor.
+#[utoipa::path(put, path = "/api/v1/groups/{group}/chains/{name}", tag = "groups", params(("group" = i64, Path), ("name" = String, Path)), request_body = ChainPut, responses((status = 200, body = ChainView), (status = 400), (status = 403), (status = 404), (status = 409)))]
 pub async fn put_chain(
     State(state): State<AppState>,
     caller: Caller,

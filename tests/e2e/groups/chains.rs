@@ -31,7 +31,8 @@ fn an_agent_sets_a_chain_with_the_askers_rights_and_its_owners_approval() {
     };
     // Makes the coder set a chain for this person; returns the result, and how many times the agent's owner was asked.
     let set = |person: &Person, name: &str, steps: &str, is_allowed: bool| {
-        let call = ("Chain", json!({"action": "set", "name": name, "steps": steps}));
+        let replace = steps.contains("2. ");
+        let call = ("Chain", json!({"action": "set", "name": name, "steps": steps, "replace": replace}));
         let posted = team.post(person, &format!("@coder go\n{}", wish(&[call])));
         let (asked, ended) = answering(&team, &alice, &posted["calls"][0]["id"], is_allowed);
         assert_eq!(ended["state"], "done", "{ended}");
@@ -52,6 +53,7 @@ fn an_agent_sets_a_chain_with_the_askers_rights_and_its_owners_approval() {
     for (name, steps, why) in [
         ("story", "1. @nobody: begin", "step 1: there is no agent @nobody"),
         ("story", "begin", "Error"),
+        ("story", "1. @coder: other", "there is already a chain story in this group"),
         ("", first, "Error"),
         ("a/b", first, "Error"),
     ] {

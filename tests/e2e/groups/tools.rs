@@ -410,7 +410,7 @@ fn an_agent_runs_a_chain_and_stopping_the_agent_stops_the_run() {
     });
     team.of(&team.bob, &["grant", &team.group, "writer", "alice"]);
     let set = |steps: &str| {
-        let set = ["group", "chain", "set", &team.group, "story", "-"];
+        let set = ["group", "chain", "set", &team.group, "story", "-", "--replace"];
         assert_eq!(team.world.alice.with_stdin(&set, steps.as_bytes()).code, 0);
     };
     set("1. @writer: write it\n");

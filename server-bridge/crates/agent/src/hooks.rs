@@ -11,11 +11,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
-use llm::ToolCall;
+use llm::{ToolCall, Usage};
 use records::{ChatId, TurnId, TurnStatus, User};
 use serde_json::{Map, Value};
 
 use crate::approval::Access;
+use crate::models::ModelSetup;
 use crate::tool::Outcome;
 
 /// The turn that reached a place.
@@ -162,7 +163,57 @@ impl Words {
     }
 }
 
-/// The way in which the session of a chat ends.
+/// A request to a model that a turn is about to make, with the most that it may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// Tokens, read and written: an estimate that errs on the high side, and the longest answer.
+    pub tokens: u64,
+    /// Their cost, in millionths of a US dollar; 0 if the price is not known.
+    pub cost_micros: u64,
+    /// The answers that the turn has had; `None` for a request beside its conversation, such as one for a summary.
+    pub answers: Option<usize>,
+}
+
+impl Wish {
+    /// A request of about `input_tokens` to a model, whose answer has at most `reply_tokens`; `answers` as in the field.
+    pub fn of(setup: &ModelSetup, input_tokens: usize, reply_tokens: u32, answers: Option<usize>) -> Self {
+        let usage = Usage {
+            input_tokens: u64::try_from(input_tokens).unwrap_or(u64::MAX),
+            output_tokens: u64::from(reply_tokens),
+            ..Usage::default()
+        };
+        let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+        Self { tokens, cost_micros: setup.price.cost_micros(usage), answers }
+    }
+}
+
+/// What hooks hold for a request. It is released when this is dropped, which is when the use of the request is on record, or there is none.
+#[derive(Default)]
+pub struct Hold {
+    held: Vec<Box<dyn Send>>,
+    /// Notes for the model, with this request.
+    pub notes: Vec<String>,
+}
+
+impl Hold {
+    /// Something that is released when it is dropped.
+    pub fn of(held: impl Send + 'static) -> Self {
+        Self { held: vec![Box::new(held)], notes: Vec::new() }
+    }
+
+    /// The same, with a note for the model.
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    fn add(&mut self, other: Self) {
+        self.held.extend(other.held);
+        self.notes.extend(other.notes);
+    }
+}
+
+/// How the session of a chat ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
     /// The user began another chat.
@@ -176,8 +227,14 @@ pub trait Hook: Send + Sync + 'static {
     /// Handles a turn at a place, and returns its rulings. A hook limits its own time, because the turn waits for it.
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words>;
 
-    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for this before it deletes the
-    /// chat, so longer work should run in the background.
+    /// Holds what a request of a turn to a model may use, or fails with the reason why the turn may make none; most hooks hold nothing. It may wait
+    /// until requests of other turns have ended: a cancel does not wait for it.
+    fn holds<'a>(&'a self, _turn: HookedTurn<'a>, _wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
+        Box::pin(std::future::ready(Ok(Hold::default())))
+    }
+
+    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for it, and deletes the chat afterwards: what
+    /// takes longer runs in the background.
     fn session_ends<'a>(&'a self, _user: &'a User, _chat: &'a ChatId, _end: SessionEnd) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }
@@ -203,6 +260,17 @@ impl Hooks {
         for hook in self.all() {
             hook.session_ends(user, chat, end).await;
         }
+    }
+
+    /// Has all hooks hold what a request of a turn may use.
+    ///
+    /// Fails with the reason of the first one that refuses it.
+    pub async fn hold(&self, turn: HookedTurn<'_>, wish: Wish) -> Result<Hold, String> {
+        let mut hold = Hold::default();
+        for hook in self.all() {
+            hold.add(hook.holds(turn, wish).await?);
+        }
+        Ok(hold)
     }
 
     /// Asks all hooks about a turn at a place.

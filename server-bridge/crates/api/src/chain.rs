@@ -61,7 +61,8 @@ pub struct ChainFile {
     pub path: String,
 }
 
-/// A new or changed chain: exactly one of `chain`, `text` and `file`.
+/// A new or changed chain: one of its definition, the same as text, and a file with this text. With neither `changed_at` nor `replace` it is
+/// a new one, and its name has to be free.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainPut {
     /// The definition, structured for programs.
@@ -73,9 +74,47 @@ pub struct ChainPut {
     /// The file that contains the definition as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ChainFile>,
-    /// True to only check the chain and return it in both forms; nothing is stored.
+    /// The `updated_at` of the chain that this changes: if it is another one by now, nothing is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<i64>,
+    /// True to replace the chain of this name, whatever it is now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replace: bool,
+    /// True to have it only checked and returned in both forms; nothing is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
+}
+
+/// A chain to show in both forms: one of its definition, the same as text, and a file with this text. It is neither checked nor stored, and may be
+/// unfinished.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainTextAsk {
+    /// The definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<ChainDraft>,
+    /// The definition as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The file that holds this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ChainFile>,
+    /// True to put the group's own agents in the place of others where that is obvious: the one with the same handle in any case, or the only
+    /// one that has it as a word of its own, as `rust-coder` has `coder`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fit: bool,
+}
+
+/// A chain in both forms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainText {
+    /// The definition.
+    pub chain: ChainDraft,
+    /// The definition as text; empty for a chain without steps.
+    pub text: String,
+    /// The agents of its steps, by handle, each once, in the order of the steps.
+    pub agents: Vec<String>,
+    /// Those of them that the group does not have.
+    pub strangers: Vec<String>,
 }
 
 /// A chain of a group.

@@ -11,15 +11,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@next`] | computes what a run does next |
-//! | [`text`] | reads and writes chains as text |
-//! | [`mod@check`] | checks definitions |
+//! | [`mod@next`] | what a run does next |
+//! | [`text`] | a chain as text, both ways |
+//! | [`handles`] | the agents of its steps |
+//! | [`mod@check`] | the check of a definition |
 //! | [`prompt`] | the text that a step's agent gets |
 //! | [`limits`] | limits, with their units |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod check;
+pub mod handles;
 pub mod limits;
 pub mod next;
 pub mod prompt;
@@ -29,7 +31,7 @@ pub mod text;
 mod tests;
 
 pub use check::check;
-pub use next::{Call, CallState, End, Gate, Next, Run, Spent, next, replies};
+pub use next::{Call, CallState, End, Gate, Next, Room, Run, Spent, next, replies};
 
 /// The reason why a definition is refused, as a text for people that includes what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -31,7 +31,18 @@ pub struct Spent {
     pub seconds: u64,
 }
 
-/// A call, which asks an agent for one attempt at a step.
+/// The room that a budget has for one more request to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// There is some.
+    Free,
+    /// There may be none: it depends on what the requests under way use.
+    Held,
+    /// There is none.
+    UsedUp,
+}
+
+/// A call: an agent is asked for one attempt at a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The step, counted from 0.
@@ -55,7 +66,9 @@ pub enum CallState {
     Done,
     /// The agent could not answer, or took longer than the step's limit.
     Failed,
-    /// A person stopped the call.
+    /// The budget was used up before the agent had answered.
+    Unpaid,
+    /// A person stopped it.
     Stopped,
 }
 
@@ -169,7 +182,12 @@ impl Run<'_> {
                     return Step::Gave(call.output.clone());
                 }
                 CallState::Done => GateKind::Review,
-                CallState::Failed => {
+                // Nobody failed: the next attempt begins as soon as there is a budget for it.
+                CallState::Unpaid if attempt < ATTEMPTS_MAX => {
+                    attempt += 1;
+                    continue;
+                }
+                CallState::Failed | CallState::Unpaid => {
                     failures += 1;
                     if failures <= step.retries && attempt < ATTEMPTS_MAX {
                         attempt += 1;
@@ -217,7 +235,19 @@ impl Run<'_> {
         }
     }
 
-    /// Returns true if the budget is used up.
+    /// Says if there is room for one more request to a model, beside the requests that are under way and may use this much. The last request
+    /// before the budget is used up may exceed it: how much it uses is known only afterwards.
+    pub fn room(&self, under_way: Spent) -> Room {
+        if self.is_used_up() {
+            return Room::UsedUp;
+        }
+        let left = self.left();
+        let is_short = left.tokens.is_some_and(|left| under_way.tokens >= left)
+            || left.cost_micro_usd.is_some_and(|left| under_way.cost_micro_usd >= left);
+        if is_short { Room::Held } else { Room::Free }
+    }
+
+    /// True if the budget is used up.
     pub fn is_used_up(&self) -> bool {
         let ChainBudget { tokens, cost_micro_usd, seconds } = self.left();
         tokens == Some(0) || cost_micro_usd == Some(0) || seconds == Some(0)

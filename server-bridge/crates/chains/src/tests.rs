@@ -1,3 +1,4 @@
+mod handles;
 mod next;
 mod prompt;
 mod text;

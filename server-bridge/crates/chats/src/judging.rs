@@ -4,9 +4,11 @@
 //! asked. Hooks do not run for these calls.
 
 use agent::approval::{Access, Ruling};
+use agent::context::tokens;
 use agent::engine::Ports;
+use agent::hooks::{HookedTurn, Hooks, Wish};
 use agent::judge::{HookCall, Judge, Question};
-use agent::models::NoModel;
+use agent::models::{ModelSetup, NoModel};
 use agent::tool::{
     AgentTurn, Bound, DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled, Subject, ToolCaller,
     ToolContext, Toolbox,
@@ -37,7 +39,7 @@ impl Judge for ChatService {
                 .cloned()
                 .collect();
             let tools = if question.reads { Toolbox::from(tools) } else { Toolbox::default() };
-            Judging { question, ports, tools }.answer().await
+            Judging { question, ports, tools, hooks: &self.0.hooks }.answer().await
         })
     }
 
@@ -62,6 +64,15 @@ struct Judging<'a> {
     question: &'a Question<'a>,
     ports: Ports,
     tools: Toolbox,
+    /// Hold what its requests may use.
+    hooks: &'a Hooks,
+}
+
+/// What a request may use.
+fn wish(setup: &ModelSetup, request: &Request) -> Wish {
+    let messages = request.messages.iter().map(|message| tokens::of_message(message)).sum::<usize>();
+    let input = tokens::of_system(&request.system) + tokens::of_tools(&request.tools) + messages;
+    Wish::of(setup, input, request.max_tokens, None)
 }
 
 impl Judging<'_> {
@@ -93,6 +104,8 @@ impl Judging<'_> {
             if round == rounds && *reads {
                 request.reminder = Some("Answer now, without another tool call.".to_owned());
             }
+            // Dropped when the cost of the request is on record.
+            let _hold = self.hooks.hold(self.turn(), wish(&setup, &request)).await?;
             let patience = self.ports.models.patience();
             let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
             let reply = reply.map_err(|error| format!("the hook's model did not answer: {error}"))?;
@@ -134,7 +147,13 @@ impl Judging<'_> {
         Err(format!("the hook's agent gave no answer within {rounds} rounds; shorten its task"))
     }
 
-    /// The result of a call; an error is a text for the model as well.
+    /// The turn that it costs.
+    fn turn(&self) -> HookedTurn<'_> {
+        let Question { user, root, chat, turn, .. } = *self.question;
+        HookedTurn { user, chat, root, turn }
+    }
+
+    /// The result of a call; the error is a text for the model too.
     async fn call(&self, call: &ToolCall) -> Result<String, String> {
         let Question { user, chat, root, turn, .. } = *self.question;
         let understood = self.tools.understand(call)?;

@@ -242,15 +242,20 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
             let chains = client.chains(group).await?;
             both(&chains, words::chains(&chains))
         }
-        Chain::Set { group, name, file, from } => {
-            let put = match from {
+        Chain::Set { group, name, file, from, replace } => {
+            let of = match from {
                 Some(agent) => {
                     let agent = agent.trim_start_matches('@').to_owned();
                     ChainPut { file: Some(ChainFile { agent, path: file }), ..ChainPut::default() }
                 }
                 None => ChainPut { text: Some(read_text(&file)?), ..ChainPut::default() },
             };
-            let chain = client.put_chain(group, &name, &put).await?;
+            let put = ChainPut { replace, ..of };
+            let hint = |failure: Failure| match failure.kind.as_str() {
+                "conflict" => Failure { message: format!("{} (--replace)", failure.message), ..failure },
+                _ => failure,
+            };
+            let chain = client.put_chain(group, &name, &put).await.map_err(hint)?;
             both(&chain, chain.text.trim_end())
         }
         Chain::Get { group, name } => {

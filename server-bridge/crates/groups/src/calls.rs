@@ -11,13 +11,13 @@ use chats::{Author, Saying};
 use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRole, TurnStatus, User};
 
 use crate::ask;
+use crate::budget::USED_UP;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::handing::Checked;
 use crate::house::Inner;
 use crate::limits::{DIGEST_ENTRIES, DIGEST_MAX_BYTES};
 use crate::obstacle::Obstacle;
-use crate::talk::USED_UP;
 
 /// The result of working on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl Inner {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return never("the agent's owner was removed from this server");
         };
-        // The budget of a step's call is checked by a gate before the call is made; calls between agents have no gate. Agents that answer at the
-        // same time can exceed the budget by one answer each.
+        // A gate asks before a step's call is made; what agents ask each other has no gate. While an agent answers, its requests to the model are
+        // checked: see `budget`.
         if let Some(origin) = call.origin.as_ref().filter(|_| call.run_id.is_none()) {
             match self.has_used_up(origin).await {
                 Ok(false) => {}

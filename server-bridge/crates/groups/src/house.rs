@@ -10,6 +10,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::Budgets;
 use crate::error::{Error, Result};
 use crate::handing::Carrier;
 use crate::obstacle::Obstacle;
@@ -25,7 +26,9 @@ pub(crate) struct Inner {
     pub(crate) tell: Tell,
     /// Wakes the worker.
     pub(crate) wake: Arc<Notify>,
-    /// The tasks that hand files over.
+    /// What requests of agents may use of the budgets of runs.
+    pub(crate) budgets: Budgets,
+    /// Hands files over.
     pub(crate) carrier: Carrier,
     /// Notifies receivers whenever the worker has changed something.
     pub(crate) moved: watch::Sender<()>,

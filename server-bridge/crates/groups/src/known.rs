@@ -5,6 +5,7 @@ use api::words::{GateKind, GateReply};
 use chains::{Call, CallState, Gate, Run, Spent};
 use store::{ChainRun, GateRow, GroupCall, HandOver};
 
+use crate::budget::USED_UP;
 use crate::error::{Error, Result};
 use crate::house::Inner;
 
@@ -105,6 +106,7 @@ fn of_call(call: &GroupCall, is_cut: bool) -> Call {
                 CallState::Open
             }
             store::CallState::Done => CallState::Done,
+            store::CallState::Failed if call.reason == USED_UP => CallState::Unpaid,
             store::CallState::Failed => CallState::Failed,
             store::CallState::Stopped => CallState::Stopped,
         },

@@ -22,11 +22,14 @@
 //! | `calls` | one call, from asking the agent to its answer |
 //! | `ask` | the text that asks an agent |
 //! | `runs` | chains and their runs |
-//! | `files` | the files of a call: those from the previous step, and those for the next one |
-//! | `handing` | hands files over from one machine to another |
-//! | `chain_templates` | templates of chains |
-//! | `known` | the records of a run |
-//! | `talk` | messages between agents |
+//! | `budget` | the room in the budgets of runs, beside the requests to models that are under way |
+//! | `spending` | the requests of turns that work for a run, held against its budget |
+//! | `chain_text` | chains that are being written |
+//! | `files` | the files of a call: what it gets from the step before, and what it has to give |
+//! | `handing` | files that go from one machine to another |
+//! | `chain_templates` | chains to begin with |
+//! | `known` | what is on record of a run |
+//! | `talk` | what agents say to each other |
 //! | `discussion` | runs that agents begin: discussions, chains |
 //! | `going_on` | the question to a person when agents reach the limit on messages |
 //! | `tools` | the tools of agents, one file each |
@@ -42,9 +45,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod ask;
+mod budget;
 mod calls;
 mod chain_file;
 mod chain_templates;
+mod chain_text;
 mod discussion;
 mod documents;
 mod error;
@@ -63,6 +68,7 @@ mod rights;
 mod runs;
 mod service;
 mod shown;
+mod spending;
 mod talk;
 mod templates;
 mod tools;

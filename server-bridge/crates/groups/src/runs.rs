@@ -7,8 +7,11 @@ use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
 use chains::{End, Next, check, next, prompt, replies, text};
 use store::limits::AGENT_MESSAGES;
-use store::{ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOfChain, RunEnd, User};
+use store::{
+    ChainBase, ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOfChain, RunEnd, User,
+};
 
+use crate::budget::USED_UP;
 use crate::chain_templates;
 use crate::error::{Error, Result};
 use crate::house::Inner;
@@ -36,7 +39,7 @@ impl Groups {
     /// Adds a chain, or changes the one with this name; runs that have begun keep the old steps.
     ///
     /// # Errors
-    /// [`Error::Refused`], which names the invalid step.
+    /// [`Error::Refused`] that names the step at fault, and as a conflict if the name is taken or the chain is another one by now.
     pub async fn put_chain(&self, user: &User, group: i64, name: &str, put: ChainPut) -> Result<ChainView> {
         self.0.put_chain(user, group, name, put).await
     }
@@ -207,16 +210,7 @@ impl Inner {
     ) -> Result<ChainView> {
         self.group_for(user, group, Action::ChangeChains).await?;
         store::Name::parse(name)?;
-        let chain = match (put.chain, put.text, put.file) {
-            (Some(chain), None, None) => chain,
-            (None, Some(written), None) => text::read(&written)?,
-            (None, None, Some(file)) => text::read(&self.chain_file(user, group, &file).await?)?,
-            _ => {
-                return Err(Error::invalid(
-                    "provide exactly one of: the chain's steps, the chain as text, or a file that contains this text",
-                ));
-            }
-        };
+        let chain = self.written_chain(user, group, (put.chain, put.text, put.file)).await?;
         check(&chain)?;
         for (number, step) in (1..).zip(&chain.steps) {
             if let Err(Error::Refused { text, .. }) = self.agent_named(group, &step.agent).await {
@@ -227,7 +221,30 @@ impl Inner {
             return Ok(ChainView { name: name.to_owned(), text: text::write(&chain), chain, updated_at: 0 });
         }
         let document_json = serde_json::to_string(&chain).expect("texts and numbers are always JSON");
-        self.store.put_chain(group, name, &document_json).await?;
+        let base = match (put.replace, put.changed_at) {
+            (true, _) => ChainBase::Any,
+            (false, Some(known)) => ChainBase::ChangedAt(known),
+            (false, None) => ChainBase::None,
+        };
+        if !self.store.put_chain(group, name, &document_json, base).await? {
+            // The same again: its author was not told that it was taken.
+            if let Ok(stored) = self.store.group_chain(group, name).await
+                && stored.document_json == document_json
+            {
+                return Ok(views::chain(&stored));
+            }
+            return Err(Error::refused(
+                "conflict",
+                match base {
+                    ChainBase::ChangedAt(_) => format!(
+                        "the chain {name} was changed or removed meanwhile; load it again, then make your change"
+                    ),
+                    _ => format!(
+                        "there is already a chain {name} in this group; choose another name, or say that it is to be replaced"
+                    ),
+                },
+            ));
+        }
         self.audit(user, "group.chain", &format!("{group}: {name}")).await;
         self.changed(group).await;
         Ok(views::chain(&self.store.group_chain(group, name).await?))
@@ -344,6 +361,14 @@ fn question(known: &Known, step: usize, kind: &GateKind) -> String {
         GateKind::Failure => {
             let why = newest.map_or("", |call| call.reason.as_str());
             format!("Step {number} (@{agent}) failed: {why}. Try again, write its output yourself, or stop?")
+        }
+        _ if newest.is_some_and(|call| call.reason == USED_UP) => {
+            let (tokens, cost) = known.spent();
+            format!(
+                "The budget was used up during step {number} (@{agent}): {tokens} tokens, ${}.{:02}. May the run use the budget once more, and do the step again?",
+                cost / 1_000_000,
+                cost % 1_000_000 / 10_000
+            )
         }
         _ => {
             let (tokens, cost) = known.spent();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent::approval::Mode;
-use agent::hooks::{Hook, HookedTurn, Place, Words};
+use agent::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
 use api::group::{GroupAgentPut, GroupGrantPut, GroupLead, GroupPersonPut, GroupView};
 use api::words::{Approval, GrantMode, GroupAccess};
 use chats::ChatService;
@@ -15,6 +15,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::Budgets;
 use crate::error::{Error, Result};
 use crate::folder;
 use crate::handing::Carrier;
@@ -46,6 +47,7 @@ impl Groups {
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
+            budgets: Budgets::default(),
             carrier: Carrier::new(store, chats, router, handed_max_bytes, &wake, &tasks, &stop),
             wake,
             moved: watch::Sender::new(()),
@@ -317,11 +319,12 @@ impl Groups {
     }
 }
 
-/// Creates the folder of an agent before its turn begins, applies the budget of a run to sub-agents, and wakes the worker when a turn has
-/// ended, because a call may be waiting for that turn.
+/// Makes the folder of an agent before its turn begins, holds what its requests may use of the budget of a run, and wakes the worker when a turn
+/// has ended, since a call may wait for it.
 impl Hook for Groups {
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {
+            self.0.budgets.forget(turn.turn);
             self.0.wake.notify_one();
         }
         Box::pin(async move {
@@ -329,14 +332,18 @@ impl Hook for Groups {
                 Place::TurnBegins { .. } if !turn.is_sub_agent() => {
                     self.0.prepare(turn.user, turn.chat).await
                 }
-                // A sub-agent can use the rest of the budget; it ends after the request that exhausts the budget.
-                Place::TurnBegins { .. } | Place::CallsEnd { .. } if turn.is_sub_agent() => {
-                    self.0.budget_above(turn).await
-                }
                 _ => None,
             };
             why.map_or_else(Words::default, Words::deny)
         })
+    }
+
+    fn holds<'a>(
+        &'a self,
+        turn: HookedTurn<'a>,
+        wish: Wish,
+    ) -> BoxFuture<'a, std::result::Result<Hold, String>> {
+        Box::pin(self.0.hold(turn, wish))
     }
 }
 

@@ -4,7 +4,6 @@
 //! the chain of requests, the owner of the asked agent's machine must approve each change that no rule allows.
 
 use agent::approval::Mode;
-use agent::hooks::HookedTurn;
 use agent::tool::{AgentTurn, Failure};
 use sha2::{Digest, Sha256};
 use store::{AgentMessage, Asker, Asks, CallMode, CallState, GroupAgent, GroupCall, NewCall, Passed, User};
@@ -14,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::ask::check_asking;
 use crate::error::{Error, Result};
 use crate::house::Inner;
-use crate::known::Known;
 use crate::limits::{ANSWER_PATIENCE, LONGEST_SLEEP};
 use crate::mentions::is_everyone;
 use crate::rights::Action;
@@ -63,11 +61,8 @@ impl Speaker {
     }
 }
 
-/// The refusal of further work for a run that has used up its budget.
-pub(crate) const USED_UP: &str = "the budget of the chain's run is used up";
-
-/// Returns the key, in the store, of the person's request that a call belongs to.
-fn origin_of(call: &GroupCall) -> String {
+/// The key, in the store, of the person's request that a call belongs to.
+pub(crate) fn origin_of(call: &GroupCall) -> String {
     call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id))
 }
 
@@ -159,25 +154,7 @@ impl Inner {
         }
     }
 
-    /// Returns the reason why a sub-agent's turn may not continue, which is that its parent works for a run of a chain that has used up its budget.
-    /// An error of the database does not stop the turn.
-    pub(crate) async fn budget_above(&self, turn: HookedTurn<'_>) -> Option<String> {
-        let is_used_up = match self.store.asker_of_turn(turn.root, turn.turn).await {
-            Ok(Asker::Call(call)) => self.has_used_up(&origin_of(&call)).await,
-            Ok(Asker::Owner | Asker::Nobody) => return None,
-            Err(error) => Err(error.into()),
-        };
-        match is_used_up {
-            Ok(true) => Some(USED_UP.to_owned()),
-            Ok(false) => None,
-            Err(error) => {
-                tracing::error!(%error, "the budget of a run could not be read for a sub-agent");
-                None
-            }
-        }
-    }
-
-    /// Finds the agent of a turn, and the person who asked for the turn.
+    /// The agent of a turn, and the person who asked for the turn.
     pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
         let agent = agent.ok_or_else(|| Error::invalid("you are no longer an agent of a group"))?;
@@ -241,23 +218,7 @@ impl Inner {
         }
     }
 
-    /// Refuses to ask another agent for a run of a chain that has used up its budget.
-    async fn check_budget(&self, origin: &str) -> Result<()> {
-        if self.has_used_up(origin).await? {
-            return Err(Error::refused("limit", format!("{USED_UP}; end your answer with what you have")));
-        }
-        Ok(())
-    }
-
-    /// Returns true if a request belongs to a run of a chain that has used up its budget.
-    pub(crate) async fn has_used_up(&self, origin: &str) -> Result<bool> {
-        let Some(call) = self.root_call(origin).await? else { return Ok(false) };
-        let Some(run) = call.run_id else { return Ok(false) };
-        let run = self.store.group_run(call.group_id, run).await?;
-        Ok(Known::read(self, &run).await?.run(&run).is_used_up())
-    }
-
-    /// Waits for the answer to a call, until the call ends or takes too long to wait for.
+    /// Waits for the answer to a call: until it ends, or it turns out to take long.
     ///
     /// # Errors
     /// [`Failure::Told`] if the wait is cancelled; the call is stopped then.

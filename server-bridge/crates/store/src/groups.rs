@@ -32,7 +32,7 @@ use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
 pub use calls::{CallEnd, CallState, GroupCall, NewCall};
-pub use chains::{ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
+pub use chains::{ChainBase, ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
 pub use entries::{EntryKind, GroupEntry, NewEntry};
 pub use grants::{GrantMode, GroupGrant};
 pub use handovers::{HandOver, HandedOver, NewHandOver};

@@ -183,9 +183,10 @@ pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use groups::{
-    Access, AgentDraft, AgentMessage, Asker, Asks, CallEnd, CallMode, CallState, ChainRun, EntryKind,
-    GateRow, GrantMode, Group, GroupAgent, GroupCall, GroupChain, GroupEntry, GroupGrant, GroupPerson,
-    HandOver, HandedOver, NewCall, NewEntry, NewGate, NewHandOver, NewRunOfChain, Passed, RunEnd,
+    Access, AgentDraft, AgentMessage, Asker, Asks, CallEnd, CallMode, CallState, ChainBase, ChainRun,
+    EntryKind, GateRow, GrantMode, Group, GroupAgent, GroupCall, GroupChain, GroupEntry, GroupGrant,
+    GroupPerson, HandOver, HandedOver, NewCall, NewEntry, NewGate, NewHandOver, NewRunOfChain, Passed,
+    RunEnd,
 };
 pub use hold::{Hold, HoldNews};
 pub use homes::Claim;

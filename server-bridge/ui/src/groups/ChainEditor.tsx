@@ -1,22 +1,24 @@
 import { ArrowDown, ArrowUp, GripVertical, X } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { ApiError } from "../api";
 import { useAction } from "../lib/useAction";
+import { useLoaded } from "../lib/useLoaded";
+import { useSettled } from "../lib/useSettled";
 import { Field, Problem } from "../settings/parts";
 import { useAppState } from "../state/context";
 import { BeginWith, type Beginning } from "./BeginWith";
 import { BudgetFields } from "./BudgetFields";
 import { ChainFile } from "./ChainFile";
-import { fitted, fitting, handlesIn, strangers } from "./handles";
 import { useGroupRequests } from "./requests";
-import { emptyStep, keyed, type KeyedStep, minutesOf, moved, pathsOf, secondsOf } from "./steps";
-import type { Chain, ChainPut, Group, Step } from "./types";
+import { emptyStep, keyed, type KeyedStep, minutesOf, moved, pathsOf, secondsOf, strangers } from "./steps";
+import type { Chain, ChainText, ChainTextAsk, Group, Step } from "./types";
 import styles from "./groups.module.css";
 
 const RETRIES = [0, 1, 2, 3, 4, 5];
 
-/** The name sent to check a chain that has no name yet. */
-const UNNAMED = "chain";
+/** How long nothing is typed before the server reads the text. */
+const TEXT_PAUSE_MS = 300;
 
 interface Props {
   group: Group;
@@ -39,31 +41,32 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
   const [text, setText] = useState(chain?.text ?? "");
   const [dragged, setDragged] = useState<number | null>(null);
   const [budget, setBudget] = useState(chain?.chain.budget);
-  const asWritten = (list: Step[], limits: typeof budget, words: string): ChainPut => (shape === "list" ? { chain: { budget: limits, steps: list } } : { text: words });
+  const asWritten = (list: Step[], limits: typeof budget, words: string): ChainTextAsk => (shape === "list" ? { chain: { budget: limits, steps: list } } : { text: words });
   const written = () => asWritten(steps.map(({ step }) => step), budget, text);
   /** The contents to compare with, and how often the user chose a beginning: a new count re-creates the fields that keep their own text. */
   const [begun, setBegun] = useState(() => ({ as: JSON.stringify(written()), times: 0 }));
-  const begin = (beginning: Beginning) => {
-    const list = (beginning.chain.steps ?? []).map((step) => ({ ...step, agent: fitting(step.agent, agents) }));
-    const [limits, words] = [beginning.chain.budget, fitted(beginning.text, agents)];
-    setSteps(keyed(list));
-    setBudget(limits);
-    setText(words);
-    setBegun({ as: JSON.stringify(asWritten(list, limits, words)), times: begun.times + 1 });
+  const show = (read: ChainText) => {
+    setSteps(keyed(read.chain.steps ?? []));
+    setBudget(read.chain.budget);
+    setText(read.text);
   };
+  const begin = useAction(async (beginning: Beginning) => {
+    const read = await requests.chainText(group.id, { text: beginning.text, fit: true });
+    show(read);
+    setBegun({ as: JSON.stringify(asWritten(read.chain.steps ?? [], read.chain.budget, read.text)), times: begun.times + 1 });
+  });
   const isBlank = shape === "text" && text.trim() === "";
-  const unknown = strangers(shape === "list" ? steps.map(({ step }) => step.agent) : handlesIn(text), agents);
-  const save = useAction(async () => {
-    await onSaved(await requests.putChain(group.id, name.trim(), written()));
+  /** The chain as it was opened: a change of somebody else meanwhile is not overwritten. */
+  const [changedAt] = useState(chain?.updated_at);
+  const [tried, setTried] = useState("");
+  const save = useAction(async (replaces: boolean) => {
+    setTried(name.trim());
+    await onSaved(await requests.putChain(group.id, name.trim(), { ...written(), changed_at: changedAt, replace: replaces }));
     onDone();
   });
-  const show = (checked: Chain) => {
-    setSteps(keyed(checked.chain.steps ?? []));
-    setBudget(checked.chain.budget);
-    setText(checked.text);
-  };
+  const isTaken = chain === null && tried === name.trim() && save.problem instanceof ApiError && save.problem.kind === "conflict";
   const turn = useAction(async () => {
-    show(await requests.putChain(group.id, name.trim() || UNNAMED, { ...written(), dry_run: true }));
+    show(await requests.chainText(group.id, written()));
     setShape(shape === "list" ? "text" : "list");
   });
   const change = (at: number, changed: Partial<Step>) => setSteps(steps.map((entry, place) => (place === at ? { ...entry, step: { ...entry.step, ...changed } } : entry)));
@@ -73,7 +76,7 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
       {chain === null && (
         <div className={styles.line}>
           <Field label={t("chainName")}>{(id) => <input id={id} autoCapitalize="none" value={name} placeholder="story" onChange={(event) => setName(event.target.value)} />}</Field>
-          <BeginWith group={group} isWritten={!isBlank && JSON.stringify(written()) !== begun.as} onBegin={begin} />
+          <BeginWith group={group} isWritten={!isBlank && JSON.stringify(written()) !== begun.as} onBegin={(beginning) => void begin.run(beginning)} />
         </div>
       )}
       {shape === "text" ? (
@@ -81,7 +84,7 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
           <Field label={t("asText")} hint={t("textHint")}>
             {(id, hint) => <textarea id={id} aria-describedby={hint} className={styles.chainText} rows={8} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />}
           </Field>
-          <ChainFile group={group.id} name={name.trim() || UNNAMED} agents={own} onRead={show} />
+          <ChainFile group={group.id} agents={own} onRead={show} />
         </>
       ) : (
         <ol className={styles.steps}>
@@ -167,12 +170,17 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
         </button>
       )}
       {shape === "list" && <BudgetFields key={begun.times} budget={budget} onChange={setBudget} />}
-      {unknown.length > 0 && <p className="caution">{t("notInGroup", { handles: unknown.map((handle) => `@${handle}`).join(", ") })}</p>}
-      <Problem text={save.error ?? turn.error} />
+      {shape === "list" ? <Strangers handles={strangers(steps.map(({ step }) => step.agent), agents)} /> : <StrangersIn group={group.id} text={text} agents={agents} />}
+      <Problem text={save.error ?? turn.error ?? begin.error} />
       <div className={styles.line}>
-        <button type="button" className="primary" disabled={name.trim() === "" || save.busy} onClick={() => void save.run()}>
+        <button type="button" className="primary" disabled={name.trim() === "" || save.busy} onClick={() => void save.run(false)}>
           {t("save")}
         </button>
+        {isTaken && (
+          <button type="button" className="danger" disabled={save.busy} onClick={() => void save.run(true)}>
+            {t("replaceChain", { name: tried })}
+          </button>
+        )}
         <button type="button" disabled={turn.busy} onClick={() => void turn.run()}>
           {t(shape === "list" ? "showAsText" : "showAsList")}
         </button>
@@ -182,4 +190,19 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
       </div>
     </div>
   );
+}
+
+/** The agents of steps that the group does not have. */
+function Strangers({ handles }: { handles: readonly string[] }) {
+  const { t } = useTranslation("groups");
+  if (handles.length === 0) return null;
+  return <p className="caution">{t("notInGroup", { handles: handles.map((handle) => `@${handle}`).join(", ") })}</p>;
+}
+
+/** The same of a chain's text, as the server reads it; nothing while it cannot be read. */
+function StrangersIn({ group, text, agents }: { group: number; text: string; agents: readonly string[] }) {
+  const requests = useGroupRequests();
+  const settled = useSettled(text, TEXT_PAUSE_MS);
+  const read = useLoaded(["chain-text", group, settled], () => requests.chainText(group, { text: settled }), agents.join(" "));
+  return <Strangers handles={read.error === null ? (read.value?.strangers ?? []) : []} />;
 }

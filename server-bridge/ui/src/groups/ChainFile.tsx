@@ -3,25 +3,23 @@ import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { Problem } from "../settings/parts";
 import { useGroupRequests } from "./requests";
-import type { Chain } from "./types";
+import type { ChainText } from "./types";
 import styles from "./groups.module.css";
 
 interface Props {
   group: number;
-  /** The name under which the server checks the chain. */
-  name: string;
   /** The caller's own agents, by handle. */
   agents: string[];
-  onRead: (chain: Chain) => void;
+  onRead: (read: ChainText) => void;
 }
 
-/** Reads a chain's text from a file in the workspace of one of the user's agents. Nothing is stored. */
-export function ChainFile({ group, name, agents, onRead }: Props) {
+/** Reads a chain's text from a file in the workspace of one's own agent. Nothing is stored. */
+export function ChainFile({ group, agents, onRead }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
   const [agent, setAgent] = useState(agents[0] ?? "");
   const [path, setPath] = useState("");
-  const read = useAction(async () => onRead(await requests.putChain(group, name, { file: { agent, path: path.trim() }, dry_run: true })));
+  const read = useAction(async () => onRead(await requests.chainText(group, { file: { agent, path: path.trim() } })));
   if (agents.length === 0) return null;
   return (
     <div>

@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { useActions } from "../state/context";
-import type { Access, AgentPut, ChainPut, GateReply, GrantMode, WorkspaceText } from "./types";
+import type { Access, AgentPut, ChainPut, ChainTextAsk, GateReply, GrantMode, WorkspaceText } from "./types";
 
 export function createRequests(client: ApiClient) {
   const of = (group: number) => ({ params: { path: { group } } });
@@ -49,6 +49,8 @@ export function createRequests(client: ApiClient) {
 
     chainTemplates: () => taken(client.GET("/api/v1/chain-templates")),
     chains: (group: number) => taken(client.GET("/api/v1/groups/{group}/chains", of(group))),
+    /** A chain that is being written, in both forms; nothing is stored. */
+    chainText: (group: number, ask: ChainTextAsk) => taken(client.POST("/api/v1/groups/{group}/chain-text", { ...of(group), body: ask })),
     putChain: (group: number, name: string, put: ChainPut) =>
       taken(client.PUT("/api/v1/groups/{group}/chains/{name}", { ...person(group, name), body: put })),
     removeChain: async (group: number, name: string) => void (await client.DELETE("/api/v1/groups/{group}/chains/{name}", person(group, name))),

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
-import { dollarsOf, microsOf, minutesOf, moved, pathsOf, secondsOf, tokensOf } from "./steps";
+import { dollarsOf, microsOf, minutesOf, moved, pathsOf, secondsOf, strangers, tokensOf } from "./steps";
 
 test("outputs are separated by commas", () => {
   expect(pathsOf(" report/, data.csv ,, ")).toEqual(["report/", "data.csv"]);
+});
+
+test("who is not in the group is named once", () => {
+  expect(strangers(["writer", "Coder", "writer", "", "critic"], ["coder"])).toEqual(["writer", "critic"]);
 });
 
 test("a step is moved up and down, and not out of the list", () => {

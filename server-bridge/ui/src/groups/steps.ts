@@ -12,6 +12,12 @@ export const keyed = (steps: Step[]): KeyedStep[] => steps.map((step) => ({ key:
 
 export const emptyStep = (agent: string): Step => ({ agent, instruction: "", gate: false, retries: 0 });
 
+/** The handles that no agent of the group has in any case, each once. */
+export function strangers(handles: readonly string[], agents: readonly string[]): string[] {
+  const known = new Set(agents.map((agent) => agent.toLowerCase()));
+  return [...new Set(handles)].filter((handle) => handle !== "" && !known.has(handle.toLowerCase()));
+}
+
 /** The list with the step at `from` moved to `to`; unchanged if one of them is not in it. */
 export function moved<T>(steps: readonly T[], from: number, to: number): T[] {
   const rest = steps.filter((_, at) => at !== from);

@@ -11,6 +11,7 @@ mod approve;
 mod ask;
 mod before;
 mod go_on;
+mod hold;
 mod host;
 mod judge;
 mod model;
@@ -107,6 +108,8 @@ struct Progress {
     shown: Option<Shown>,
     /// The model's last text.
     words: Option<String>,
+    /// The number of answers on record.
+    answers: usize,
     usage: Usage,
     cost_micros: u64,
     /// The number of compressions that were forced because the window was full.

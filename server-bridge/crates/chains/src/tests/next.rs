@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::step;
 use crate::limits::{ATTEMPTS_MAX, RETRIES_MAX};
 use crate::next::outputs;
-use crate::{Call, CallState, End, Gate, Next, Run, Spent, next, replies};
+use crate::{Call, CallState, End, Gate, Next, Room, Run, Spent, next, replies};
 
 #[derive(Default)]
 struct Record {
@@ -230,6 +230,39 @@ fn a_budget_that_is_used_up_asks_before_the_next_answer() {
         record.answer(GateReply::Stop, "");
         assert_eq!(record.next(), Next::End(End::Stopped));
     }
+}
+
+#[test]
+fn a_step_whose_budget_ran_out_asks_for_more_and_is_done_again() {
+    let budget = ChainBudget { tokens: Some(100), ..ChainBudget::default() };
+    let mut record = Record { budget, ..Record::of(&["a"]) };
+    assert_eq!(record.carry_out(), call(0, 1, &[]));
+    record.spent.tokens = 100;
+    record.ended(CallState::Unpaid, "");
+    assert_eq!(
+        record.carry_out(),
+        ask(0, 2, GateKind::Budget),
+        "no retries, and no question about a failure"
+    );
+    record.answer(GateReply::More, "");
+    assert_eq!(record.carry_out(), call(0, 2, &[]));
+    record.ended(CallState::Done, "x");
+    assert_eq!(record.next(), Next::End(End::Done));
+}
+
+#[test]
+fn requests_under_way_take_the_room_that_they_may_use() {
+    let of = |tokens: i64, cost_micro_usd: i64| Spent { tokens, cost_micro_usd, seconds: 0 };
+    let both = ChainBudget { tokens: Some(100), cost_micro_usd: Some(50), seconds: None };
+    let record = Record { budget: both, spent: of(60, 0), ..Record::of(&["a"]) };
+    let room = |tokens, cost| record.run().room(of(tokens, cost));
+    assert_eq!(
+        [room(0, 0), room(39, 49), room(40, 0), room(0, 50)],
+        [Room::Free, Room::Free, Room::Held, Room::Held]
+    );
+    let record = Record { spent: of(100, 0), ..record };
+    assert_eq!(record.run().room(of(0, 0)), Room::UsedUp);
+    assert_eq!(Record::of(&["a"]).run().room(of(i64::MAX, i64::MAX)), Room::Free, "no budget has no bound");
 }
 
 #[test]

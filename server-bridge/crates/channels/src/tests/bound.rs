@@ -112,11 +112,15 @@ impl GroupLogs for Logs {
             let text = answer.text.unwrap_or_default();
             let is_first = self.0.answer_gate(group, gate, answer.reply.as_str(), &text, &user.name).await?;
             let row = self.0.gate(group, gate).await?;
-            let by = row.answered_by.unwrap_or_default();
-            if is_first || (by == user.name && row.reply.as_deref() == Some(answer.reply.as_str())) {
+            let is_same = row.answered_by.as_ref() == Some(&user.name)
+                && row.reply.as_deref() == Some(answer.reply.as_str());
+            if is_first || is_same {
                 return Ok(());
             }
-            Err(Error::refused("conflict", format!("{by} answered it before")))
+            let why = row
+                .answered_by
+                .map_or_else(|| "its run has ended".to_owned(), |by| format!("{by} answered it before"));
+            Err(Error::refused("conflict", format!("the answer was not taken: {why}")))
         }
         .boxed()
     }

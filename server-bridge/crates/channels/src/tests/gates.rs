@@ -206,6 +206,42 @@ async fn where_there_are_no_buttons_the_command_answers_and_each_end_is_told_onc
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_button_that_stays_after_an_answer_elsewhere_says_who_decided() {
+    let (mut world, group) = bound(Messenger::without_edits()).await;
+    let (_, answered) = world.asks(group, "Does it go on?").await;
+    let (run, unanswered) = world.asks(group, "And now?").await;
+    let shown = [world.reads("room", "Does it go on?").await, world.reads("room", "And now?").await];
+    world.bob_answers(group, answered, "approve").await;
+    world.is_told_once("room", &format!("bob answered question {answered}: approve.")).await;
+    world.store.end_chain_run(group, run, RunEnd::Stopped, "It was stopped.").await.unwrap();
+    world.channels.look();
+    let line = format!("Question {unanswered} no longer waits for an answer: its run has ended.");
+    world.is_told_once("room", &line).await;
+    // The next server says the same.
+    world.restart().await;
+    world.rests().await;
+    let before = world.messenger.texts("room");
+    for (shown, label, why) in [
+        (&shown[0], "Stop the run", "bob answered it before"),
+        (&shown[0], "Approve", "bob answered it before"),
+        (&shown[1], "Approve", "its run has ended"),
+    ] {
+        assert_eq!(world.now(shown).buttons.len(), 2, "its buttons stay");
+        let answers = world.messenger.press_answers().len();
+        world.messenger.presses("ann", shown, &token(shown, label));
+        world.rests().await;
+        let told = world.messenger.press_answers();
+        assert_eq!(told.len(), answers + 1);
+        assert!(told[answers].contains(why), "{label}: {}", told[answers]);
+    }
+    world.messenger.presses("mallory", &shown[0], &token(&shown[0], "Approve"));
+    world.rests().await;
+    assert!(world.messenger.press_answers().last().unwrap().contains("for somebody else"));
+    assert_eq!(world.answer(group, answered).await, (Some("approve".to_owned()), Some("bob".to_owned())));
+    assert_eq!(world.messenger.texts("room"), before, "the conversation is told nothing more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_long_question_has_its_buttons_below_its_last_part_and_a_longer_one_has_none() {
     let (world, group) = bound(Messenger::new()).await;
     let (_, long) = world.asks(group, &format!("{}End one.", "word ".repeat(120))).await;

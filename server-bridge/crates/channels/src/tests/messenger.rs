@@ -126,6 +126,8 @@ pub(super) struct Messenger {
     news: Arc<Notify>,
     token: String,
     has_buttons: bool,
+    /// True if its messages can be changed.
+    has_edits: bool,
     is_keyed: bool,
     /// True if the messenger refuses requests that arrive too soon after the previous one.
     is_paced: bool,
@@ -135,12 +137,17 @@ impl Messenger {
     pub(super) fn new() -> Self {
         let token = format!("secret-{}", NEXT.fetch_add(1, Ordering::SeqCst));
         let (state, news) = (Arc::default(), Arc::default());
-        Self { state, news, token, has_buttons: true, is_keyed: true, is_paced: false }
+        Self { state, news, token, has_buttons: true, has_edits: true, is_keyed: true, is_paced: false }
     }
 
     /// Creates a messenger whose messages have no buttons and cannot be changed.
     pub(super) fn without_buttons() -> Self {
-        Self { has_buttons: false, ..Self::new() }
+        Self { has_buttons: false, has_edits: false, ..Self::new() }
+    }
+
+    /// One whose messages have buttons that stay, since they cannot be changed.
+    pub(super) fn without_edits() -> Self {
+        Self { has_edits: false, ..Self::new() }
     }
 
     /// Creates a messenger that refuses requests that arrive too soon after the previous one.
@@ -305,7 +312,7 @@ impl Platform for Messenger {
             text_max: TEXT_MAX,
             unit: Unit::Chars,
             buttons: self.has_buttons,
-            edits: self.has_buttons,
+            edits: self.has_edits,
             edit_every_ms: if self.is_paced { EDIT_EVERY_MS } else { 1 },
             send_every_ms: if self.is_paced { SEND_EVERY_MS } else { 0 },
             idempotent: self.is_keyed,

@@ -42,7 +42,7 @@ pub(crate) enum Chain {
         /// The group's number
         group: i64,
     },
-    /// Add a chain, or change the one with this name, from a text of numbered steps such as `1. @writer: Write a story. [gate] [outputs story.md]`
+    /// Add a chain, or with --replace change one, from a text of numbered steps such as `1. @writer: Write a story. [gate] [outputs story.md]`
     Set {
         /// The group's number
         group: i64,
@@ -53,6 +53,9 @@ pub(crate) enum Chain {
         /// Read the file from the workspace of this agent of yours
         #[arg(long, value_name = "AGENT")]
         from: Option<String>,
+        /// Replace the chain of this name
+        #[arg(long)]
+        replace: bool,
     },
     /// Print a chain as the text that `set` reads
     Get {

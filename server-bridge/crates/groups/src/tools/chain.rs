@@ -47,7 +47,10 @@ pub(crate) struct Arguments {
     /// last line `budget: 200000 tokens, $2.50, 1h`. A list shows chains in this form.
     #[serde(default)]
     steps: String,
-    /// True if you do not want to wait for its end: the output of its steps is in the group's log.
+    /// For `set`: true to replace the chain of this name. Without it, the name has to be free.
+    #[serde(default)]
+    replace: bool,
+    /// True if you do not wait for its end: the output of its steps is in the group's log.
     #[serde(default)]
     background: bool,
 }
@@ -56,7 +59,7 @@ impl Arguments {
     /// Stores the chain with the right of the person who asked for the turn. Runs that have begun keep the old steps.
     async fn set(&self, groups: &Arc<Inner>, turn: &AgentTurn<'_>) -> Result<Outcome, Failure> {
         let speaker = groups.speaker(turn).await?;
-        let put = ChainPut { text: Some(self.steps.clone()), ..ChainPut::default() };
+        let put = ChainPut { text: Some(self.steps.clone()), replace: self.replace, ..ChainPut::default() };
         let name = self.name.as_deref().unwrap_or_default().trim();
         let stored = groups.put_chain(&speaker.user, speaker.agent.group_id, name, put).await?;
         Ok(Outcome::done(format!("The chain {} is stored:\n{}", stored.name, stored.text)))
@@ -68,8 +71,8 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Chain";
     const DESCRIPTION: &'static str = "Runs one of your group's chains, which are steps that agents do one after the other, and gives you \
-the output of each step; without a name it lists the chains. A gate of the chain asks a person: the run then waits for them. \
-`set` makes a chain or changes it, if the person who asked you may.";
+the output of each step; without a name it lists the chains. A gate of the chain asks a person: the run then waits for them. `set` makes a chain, or with `replace` changes one, if the person \
+who asked you may.";
     const RULES: Rules = Rules::of(Access::Settings)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)

@@ -4,7 +4,10 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use store::{Clock, MessageRole, Name, PostgresUrl};
+use store::{
+    AgentDraft, ChannelDraft, ChannelLane, Clock, MessageRole, Name, NewCall, NewGate, NewOutgoing,
+    NewRunOfChain, PostgresUrl, ShownLog,
+};
 
 use super::*;
 
@@ -238,7 +241,7 @@ async fn a_home_that_was_lost_unnoticed_and_is_swept_up_again_begins_after_the_e
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_who_share_a_group_get_one_home() {
-    let ([(one, one_store), (other, _)], [ann, bob]) = two_nodes().await;
+    let ([(one, one_store), (other, other_store)], [ann, bob]) = two_nodes().await;
     assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
     assert!(
         one.0.give_up_torn().await.unwrap().is_empty() && other.0.give_up_torn().await.unwrap().is_empty()
@@ -253,9 +256,98 @@ async fn users_who_share_a_group_get_one_home() {
     }
     assert_eq!(other.home(bob).await.unwrap(), Home::At("http://a:1".to_owned()));
     assert_eq!((one.home(ann).await.unwrap(), one.home(bob).await.unwrap()), (Home::Here, Home::Here));
+    // Bob's agent is asked in a run that waits for ann: both are work of their home, wherever that is.
+    let agent = AgentDraft {
+        handle: "coder",
+        runner: "laptop",
+        approval: "ask",
+        model: None,
+        persona: "",
+        tools_json: None,
+        folder: None,
+    };
+    one_store.put_group_agent(group, bob, agent).await.unwrap();
+    let agent = one_store.group_agents(group).await.unwrap()[0].id;
+    let (run, gate) = asking_run(&one_store, group, ann).await;
+    let call = NewCall {
+        group,
+        agent,
+        user: ann,
+        user_name: "ann",
+        request: "rain",
+        step: Some((run, 0, 1)),
+        limit_ms: None,
+    };
+    one_store.call_for_step(&one_store.group_run(group, run).await.unwrap(), call).await.unwrap();
+    let at_work = async |store: &Store| {
+        let calls = store.calls_at_work().await.unwrap().len();
+        (calls, store.open_runs().await.unwrap().len())
+    };
+    assert_eq!((at_work(&one_store).await, at_work(&other_store).await), ((1, 1), (0, 0)));
     one.release(ann).await.unwrap();
     one.release(bob).await.unwrap();
     other.forget_home(bob);
     assert_eq!(other.home(bob).await.unwrap(), Home::Here);
     assert_eq!(one.home(ann).await.unwrap(), Home::At("http://b:1".to_owned()));
+    assert_eq!((at_work(&one_store).await, at_work(&other_store).await), ((0, 0), (1, 1)));
+    // The chat in which the agent answers is made at the new home, and no longer at the old one.
+    let agent = other_store.group_agents(group).await.unwrap().remove(0);
+    assert!(matches!(one_store.agent_chat(&agent, "@coder", "ask").await, Err(Error::Fenced)));
+    other_store.agent_chat(&agent, "@coder", "ask").await.unwrap();
+    assert!(other_store.answer_gate(group, gate, "approve", "", "ann").await.unwrap());
+    assert!(!one_store.answer_gate(group, gate, "stop", "", "bob").await.unwrap(), "it is answered once");
+}
+
+/// Begins a run of a group that asks a person first; returns it and its gate.
+async fn asking_run(store: &Store, group: i64, user: UserId) -> (i64, i64) {
+    let run = NewRunOfChain {
+        group,
+        chain: "story",
+        document_json: "{}",
+        request: "rain",
+        user,
+        user_name: "ann",
+        send_id: None,
+        gate: Some(NewGate { step: 0, attempt: 1, kind: "review", question: "Does it go on?" }),
+    };
+    let run = store.begin_run(run).await.unwrap();
+    (run, store.gates(run).await.unwrap()[0].id)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_is_taken_from_a_group_at_any_node() {
+    let ([(one, one_store), (other, other_store)], [ann, bob]) = two_nodes().await;
+    assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
+    let draft = ChannelDraft {
+        name: "tg",
+        kind: "telegram",
+        document_json: "{}",
+        secrets_json: None,
+        is_enabled: true,
+        is_shared: false,
+    };
+    let account = one_store.put_channel(ann, draft).await.unwrap();
+    let group = other_store.create_group(bob, "planning").await.unwrap();
+    one_store.bind_conversation(&account, "room", group, "0000000000000001").await.unwrap();
+    asking_run(&other_store, group, bob).await;
+    let behind = async |store: &Store| store.bindings_behind(9, 9).await.unwrap();
+    assert!(behind(&other_store).await.is_empty(), "the channel works at its owner's home");
+    let shows = behind(&one_store).await.remove(0);
+    // The owner of the group ends it at the other node, between a look of the channel's node and what that does.
+    let farewell = NewOutgoing {
+        conversation: "room".to_owned(),
+        reply_json: "null".to_owned(),
+        source: "unbound".to_owned(),
+        send_key: "key".to_owned(),
+        payload_json: "{}".to_owned(),
+        ..NewOutgoing::default()
+    };
+    assert!(other_store.unbind_conversation(&shows, &[farewell]).await.unwrap());
+    let question = ShownLog { entry: shows.shown_entry, gate: i64::MAX, ..ShownLog::default() };
+    assert!(!one_store.show_log(&account, &shows, question).await.unwrap(), "nothing more is shown");
+    assert!(!one_store.unbind_conversation(&shows, &[]).await.unwrap(), "it has ended");
+    assert!(behind(&one_store).await.is_empty());
+    let lane = ChannelLane { account_id: account.id, conversation: "room".to_owned(), person: String::new() };
+    let next = one_store.next_outgoing(&lane).await.unwrap().unwrap();
+    assert_eq!(next.payload_json, "{}", "the conversation is told by the channel's node");
 }

@@ -10,6 +10,7 @@ use super::outbox::NewOutgoing;
 use crate::Store;
 use crate::error::{Result, check_length};
 use crate::groups::EntryKind;
+use crate::homes::at_home;
 use crate::limits::CHANNEL_ID_MAX_BYTES;
 use crate::sql::{Scope, query, query_as, query_scalar};
 
@@ -153,7 +154,7 @@ impl Store {
         .await?)
     }
 
-    /// The bindings of enabled accounts that have not shown all of their group's log, and for whose conversations fewer than `waiting_max`
+    /// The bindings of enabled accounts whose home is here that have not shown all of their group's log, and for whose conversations fewer than `waiting_max`
     /// messages wait to be sent; at most `limit`.
     ///
     /// # Errors
@@ -161,7 +162,9 @@ impl Store {
     pub async fn bindings_behind(&self, waiting_max: i64, limit: i64) -> Result<Vec<ChannelBinding>> {
         Ok(query_as(concat!(
             bindings!(),
-            " WHERE b.account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
+            " WHERE b.account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled AND ",
+            at_home!("a.user_id", "$3"),
+            ")
                 AND (EXISTS (SELECT 1 FROM group_entries e WHERE e.group_id = b.group_id AND e.id > b.shown_entry)
                     OR EXISTS (SELECT 1 FROM group_gates t JOIN group_runs r ON r.id = t.run_id
                         WHERE r.group_id = b.group_id AND r.ended_at_ms IS NULL AND t.reply IS NULL AND t.id > b.shown_gate)
@@ -174,6 +177,7 @@ impl Store {
         ))
         .bind(waiting_max)
         .bind(limit)
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?)
     }

@@ -72,7 +72,18 @@ pub struct NewRunOfChain<'a> {
     pub gate: Option<NewGate<'a>>,
 }
 
-/// The end of a run.
+/// What is known of the chain that is stored under a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainBase {
+    /// There is none.
+    None,
+    /// It was last changed at this time, in Unix milliseconds.
+    ChangedAt(i64),
+    /// Nothing: whatever is there is replaced.
+    Any,
+}
+
+/// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// Every step is done.
@@ -181,14 +192,35 @@ impl Store {
         .ok_or_else(|| Error::not_found("chain", name))
     }
 
-    /// Adds a chain to a group, or changes the one with this name. Runs that have begun keep the old steps.
+    /// Adds a chain to a group, or changes the one with this name; returns false, and changes nothing, if what is stored is not the `base`. Runs
+    /// that have begun keep the old steps. Each change has a later time than the one before.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 64 bytes of name, 1 MiB of definition or 100 chains.
-    pub async fn put_chain(&self, group: i64, name: &str, document_json: &str) -> Result<()> {
+    /// [`Error::Invalid`] beyond 64 bytes of name, 1 MiB of definition and 100 chains.
+    pub async fn put_chain(
+        &self,
+        group: i64,
+        name: &str,
+        document_json: &str,
+        base: ChainBase,
+    ) -> Result<bool> {
         check_length("name", name, JOB_NAME_MAX_BYTES)?;
         check_length("chain", document_json, CHAIN_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::Group(group)).await?;
+        let changed_at: Option<i64> =
+            query_scalar("SELECT updated_at_ms FROM group_chains WHERE group_id = $1 AND name = $2")
+                .bind(group)
+                .bind(name)
+                .fetch_optional(&mut transaction)
+                .await?;
+        let is_base = match base {
+            ChainBase::None => changed_at.is_none(),
+            ChainBase::ChangedAt(known) => changed_at == Some(known),
+            ChainBase::Any => true,
+        };
+        if !is_base {
+            return Ok(false);
+        }
         let others: i64 =
             query_scalar("SELECT COUNT(*) FROM group_chains WHERE group_id = $1 AND name <> $2")
                 .bind(group)
@@ -206,11 +238,12 @@ impl Store {
         .bind(group)
         .bind(name)
         .bind(document_json)
-        .bind(self.now_ms())
+        .bind(changed_at.map_or(self.now_ms(), |before| self.now_ms().max(before.saturating_add(1))))
         .execute(&mut transaction)
         .await?;
         touch(&mut transaction, group, self.now_ms()).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await?;
+        Ok(true)
     }
 
     /// Removes a chain; its runs continue. Returns true if it existed.

@@ -280,7 +280,30 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn asker_of_turn(&self, chat: &ChatId, turn: TurnId) -> Result<Asker> {
-        let said: Option<(Option<String>, String)> = query_as(
+        let Some((send_id, text)) = self.said_for_turn(chat, turn).await? else { return Ok(Asker::Nobody) };
+        if !send_id.as_deref().is_some_and(|id| id.starts_with("call/")) {
+            return Ok(Asker::Owner);
+        }
+        let call = self.call_of_send(chat, send_id.as_deref(), &text).await?;
+        let open = call.filter(|call| !call.state.has_ended() && !call.is_unwanted);
+        Ok(open.map_or(Asker::Nobody, |call| Asker::Call(Box::new(call))))
+    }
+
+    /// The call that a turn of an agent's chat works for, or worked for if it has ended: sub-agents in the background may outlive it. For a
+    /// sub-agent's turn, that of its top turn.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn call_of_turn(&self, chat: &ChatId, turn: TurnId) -> Result<Option<GroupCall>> {
+        match self.said_for_turn(chat, turn).await? {
+            Some((send_id, text)) => self.call_of_send(chat, send_id.as_deref(), &text).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The send id and the text of the message that a turn, or the top turn above it, answers.
+    async fn said_for_turn(&self, chat: &ChatId, turn: TurnId) -> Result<Option<(Option<String>, String)>> {
+        Ok(query_as(
             "SELECT s.send_id, m.text FROM turns t JOIN messages m ON m.id = t.said_id
                 LEFT JOIN sends s ON s.message_id = m.id AND s.chat_id = t.chat_id
              WHERE t.chat_id = $2 AND (t.id = $1 OR t.id = (SELECT b.root_turn_id FROM turns b WHERE b.id = $1))",
@@ -288,20 +311,45 @@ impl Store {
         .bind(turn)
         .bind(chat)
         .fetch_optional(self.database.latest())
+        .await?)
+    }
+
+    /// The call that was posted to a chat under this send id with this text.
+    async fn call_of_send(
+        &self,
+        chat: &ChatId,
+        send_id: Option<&str>,
+        text: &str,
+    ) -> Result<Option<GroupCall>> {
+        let id = send_id.and_then(|id| id.strip_prefix("call/")).and_then(|id| id.parse().ok());
+        let Some(id) = id else { return Ok(None) };
+        match self.group_call(id).await {
+            Ok(call) => {
+                let is_own = call.chat.as_ref() == Some(chat) && call.posted_text.as_deref() == Some(text);
+                Ok(is_own.then_some(call))
+            }
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Records the message that shows the answer to a call, while the turn that answers it, or a sub-agent's turn below it, is at work: from
+    /// then on the tokens of that turn are the call's. Nothing changes if that is on record.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn answers_call(&self, call: &GroupCall, chat: &ChatId, turn: TurnId) -> Result<()> {
+        query(
+            "UPDATE group_calls SET message_id = (SELECT t.message_id FROM turns t
+                WHERE t.chat_id = $2 AND (t.id = $1 OR t.id = (SELECT b.root_turn_id FROM turns b WHERE b.id = $1)))
+             WHERE id = $3 AND message_id IS NULL",
+        )
+        .bind(turn)
+        .bind(chat)
+        .bind(call.id)
+        .execute(self.database.writer(Scope::Group(call.group_id)))
         .await?;
-        let Some((send_id, text)) = said else { return Ok(Asker::Nobody) };
-        let Some(call) = send_id.as_deref().and_then(|id| id.strip_prefix("call/")) else {
-            return Ok(Asker::Owner);
-        };
-        let Ok(call) = call.parse() else { return Ok(Asker::Nobody) };
-        let call = match self.group_call(call).await {
-            Ok(call) => call,
-            Err(Error::NotFound { .. }) => return Ok(Asker::Nobody),
-            Err(error) => return Err(error),
-        };
-        let is_own = call.chat.as_ref() == Some(chat) && call.posted_text.as_deref() == Some(text.as_str());
-        let is_open = !call.state.has_ended() && !call.is_unwanted;
-        Ok(if is_own && is_open { Asker::Call(Box::new(call)) } else { Asker::Nobody })
+        Ok(())
     }
 
     /// Posts an agent's message with the call that it makes, in one transaction, and once for each key.
@@ -420,7 +468,7 @@ impl Store {
             " WHERE c.run_id IS NULL AND c.origin IN (SELECT 'call/' || r.id FROM group_calls r WHERE r.run_id = $1)"
         ))
         .bind(run)
-        .fetch_all(self.database.reader())
+        .fetch_all(self.database.latest())
         .await?;
         Ok(calls.iter().map(GroupCall::spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
     }

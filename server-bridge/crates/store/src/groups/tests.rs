@@ -5,8 +5,8 @@ mod spending;
 
 use crate::testing;
 use crate::{
-    Access, AgentDraft, CallEnd, CallState, EntryKind, Error, GrantMode, GroupCall, HandedOver, Name,
-    NewCall, NewEntry, NewGate, NewHandOver, NewRunOfChain, RunEnd, Store, User,
+    Access, AgentDraft, CallEnd, CallState, ChainBase, EntryKind, Error, GrantMode, GroupCall, HandedOver,
+    Name, NewCall, NewEntry, NewGate, NewHandOver, NewRunOfChain, RunEnd, Store, User,
 };
 
 /// A group of ada (owner) and bob (member), with ada's agent `coder` and bob's agent `writer`.
@@ -331,9 +331,20 @@ async fn a_step_has_one_call_and_one_gate_for_each_attempt() {
 #[tokio::test]
 async fn chains_are_kept_by_name() {
     let World { store, group, .. } = World::new().await;
-    store.put_chain(group, "story", "{}").await.unwrap();
-    store.put_chain(group, "story", "[]").await.unwrap();
-    assert_eq!(store.group_chain(group, "story").await.unwrap().document_json, "[]");
+    let put = async |json, base| store.put_chain(group, "story", json, base).await.unwrap();
+    let stored = async || store.group_chain(group, "story").await.unwrap();
+    assert!(!put("{}", ChainBase::ChangedAt(0)).await, "there is none to change");
+    assert!(put("{}", ChainBase::None).await);
+    assert!(!put("[]", ChainBase::None).await, "it would replace a chain that somebody else made");
+    let first = stored().await;
+    assert_eq!(first.document_json, "{}");
+    assert!(put("[]", ChainBase::ChangedAt(first.updated_at_ms)).await);
+    let second = stored().await;
+    assert_eq!(second.document_json, "[]");
+    assert!(second.updated_at_ms > first.updated_at_ms, "within the same millisecond too");
+    assert!(!put("{}", ChainBase::ChangedAt(first.updated_at_ms)).await, "it was changed meanwhile");
+    assert_eq!(stored().await, second);
+    assert!(put("1", ChainBase::Any).await);
     assert_eq!(store.group_chains(group).await.unwrap().len(), 1);
     assert!(store.remove_chain(group, "story").await.unwrap());
     assert!(!store.remove_chain(group, "story").await.unwrap());

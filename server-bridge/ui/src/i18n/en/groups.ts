@@ -112,6 +112,7 @@ export const groups = {
   replaceQuestion: "Replace what you have written with {{title}}?",
   replace: "Replace",
   keepWritten: "Keep mine",
+  replaceChain: "Replace the chain {{name}}",
   notInGroup: "Not in this group: {{handles}}. Choose an agent of this group for each of these steps before you save.",
   editChain: "Edit the chain {{name}}",
   removeChainQuestion: "Remove the chain {{name}}? Its runs stay.",

@@ -114,6 +114,7 @@ export const groups: Room<"groups"> = {
   replaceQuestion: "用“{{title}}”替换你已编写的内容？",
   replace: "替换",
   keepWritten: "保留我的内容",
+  replaceChain: "替换链 {{name}}",
   notInGroup: "不在此群组中：{{handles}}。保存前，请为这些步骤各选择一个此群组的智能体。",
   editChain: "编辑链 {{name}}",
   removeChainQuestion: "移除链 {{name}}？其运行记录会保留。",

@@ -8,7 +8,7 @@ use super::fakes::{Does, Fake};
 use super::model::{calls, says};
 use super::world::{Log, World};
 use crate::approval::{Access, Answer, Mode};
-use crate::hooks::{Hook, HookedTurn, Place, Words};
+use crate::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
 use crate::limits::STOPS_DENIED;
 use crate::tool::Rules;
 
@@ -223,4 +223,65 @@ async fn a_hook_ends_the_turn_after_the_calls_of_an_answer() {
     let end = world.run("go").await;
     assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("that is enough")));
     assert_eq!((world.log.count("Do begins"), world.asked().len()), (1, 1));
+}
+
+/// A hook that holds each request, except after that many answers, and logs it.
+struct Holds {
+    log: Log,
+    refuses_after: usize,
+}
+
+/// Logs its release.
+struct Released(Log);
+
+impl Drop for Released {
+    fn drop(&mut self) {
+        self.0.add("released".to_owned());
+    }
+}
+
+impl Hook for Holds {
+    fn at<'a>(&'a self, _: HookedTurn<'a>, _: Place<'a>) -> BoxFuture<'a, Words> {
+        Box::pin(std::future::ready(Words::default()))
+    }
+
+    fn holds<'a>(&'a self, _: HookedTurn<'a>, wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
+        self.log.add(format!("holds {:?}", wish.answers));
+        // The test's model costs 100 a token written, and its answers have at most 1,000.
+        assert!(wish.tokens > 1_000 && wish.cost_micros > 100_000, "{wish:?}");
+        let held = match wish.answers {
+            Some(answers) if answers >= self.refuses_after => Err("no budget is left".to_owned()),
+            _ => Ok(Hold::of(Released(self.log.clone())).with_note("be brief")),
+        };
+        Box::pin(std::future::ready(held))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_is_held_until_its_use_is_on_record() {
+    let world = world(&[]);
+    let log = world.log.clone();
+    let world = world.hooked(Holds { log, refuses_after: 2 });
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    world.log.came(&[
+        "holds Some(0)",
+        "answer of",
+        "released",
+        "Do begins",
+        "holds Some(1)",
+        "answer of",
+        "released",
+    ]);
+    assert_eq!(world.log.count("released"), 2);
+    assert_eq!(world.asked()[1].reminder.as_deref(), Some("be brief"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_a_hook_refuses_ends_the_turn_with_its_reason() {
+    let world = world(&[]);
+    let log = world.log.clone();
+    let world = world.hooked(Holds { log, refuses_after: 1 });
+    let end = world.run("go").await;
+    assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("no budget is left")));
+    assert_eq!((world.asked().len(), world.log.count("released")), (1, 1));
 }

@@ -6,7 +6,7 @@ use llm::{Assistant, Delta, Draft, Message, Reply, Request};
 use records::{MessageId, TurnStatus};
 use tokio::sync::mpsc;
 
-use super::{End, Progress, Turn};
+use super::{End, Progress, Turn, hold};
 use crate::context::Conversation;
 use crate::engine::ports::{Entry, ReplyState, Stream};
 use crate::limits::REASONING_SHOWN_BYTES;
@@ -37,6 +37,10 @@ impl Turn<'_> {
         conversation: &mut Conversation,
         progress: &mut Progress,
     ) -> Result<Reply, End> {
+        let reply_tokens = conversation.request().max_tokens;
+        // Dropped at the end, when what the request used is on record.
+        let hold = self.hold(setup, conversation.tokens(), reply_tokens, Some(progress.answers)).await?;
+        hold::remind(conversation, &hold.notes);
         let is_first = !progress.has_first;
         let message = is_first.then_some(self.message).or(progress.void.take());
         let shown = progress.shown.insert(Shown { message, ..Shown::default() });
@@ -142,6 +146,7 @@ impl Turn<'_> {
         let count = conversation.count_of(reply.usage.input_tokens);
         let message = Message::Assistant(tool::kept(reply.message.clone()));
         let (item, message) = self.ports.journal.append(Entry::Answer(message, spent, count.clone())).await?;
+        progress.answers += 1;
         conversation.counted(count);
         conversation.push(item, self.turn, message);
         Ok(())

@@ -40,6 +40,7 @@ impl Progress {
     pub(super) fn take_up(&mut self, left: Option<&Left>) {
         let Some(Left { answers, first, words, void, cost, .. }) = left else { return };
         (self.text, self.reasoning) = first.clone();
+        self.answers = *answers;
         self.has_first = *answers > 0;
         self.void = *void;
         self.words.clone_from(words);

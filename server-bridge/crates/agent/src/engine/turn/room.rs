@@ -184,6 +184,13 @@ impl Turn<'_> {
         let mut extent = extents.next();
         while let Some(wanted) = extent {
             let request = compress::request(conversation, cut, *wanted);
+            // Dropped when the cost of the request is on record.
+            let held = self.hold(&chain.setup, conversation.tokens(), request.max_tokens, None).await;
+            let _hold = match held {
+                Ok(hold) => hold,
+                Err(End::Failed(refused)) => return Ok(Err(refused)),
+                Err(end) => return Err(end),
+            };
             let reply = match self.ask_silently(&chain.setup, &request).await? {
                 Ok(reply) => reply,
                 Err(error) => {

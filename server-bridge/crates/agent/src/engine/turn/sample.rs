@@ -3,6 +3,7 @@
 use llm::{Draft, Request, Stop, SystemPart, call};
 
 use super::{End, Turn};
+use crate::context::tokens;
 use crate::tool::{Failure, SampleRequest, Sampled};
 
 impl Turn<'_> {
@@ -24,6 +25,14 @@ impl Turn<'_> {
             reminder: None,
             max_tokens: max_tokens.min(setup.reply_tokens),
             thinking_tokens: None,
+        };
+        let input_tokens = tokens::of_system(&request.system)
+            + request.messages.iter().map(|message| tokens::of_message(message)).sum::<usize>();
+        // Dropped at the end, when what the request used is on record.
+        let _hold = match self.hold(&setup, input_tokens, request.max_tokens, None).await {
+            Ok(hold) => hold,
+            Err(End::Failed(why)) => return Err(Failure::Told(why)),
+            Err(_) => return Err(Failure::Told(super::CANCELLED.to_owned())),
         };
         let seat = self.ports.models.seat(setup.kind);
         let patience = self.ports.models.patience();

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 const OTHERS: &[&str] = &[
     "AgentTemplate.about", "AuditView.outcome", "ChainTemplate.what", "CommandView.about", "ForgetAbout.about",
     "PluginPart.about", "PostedView.error", "ServerFrame.message", "action", "active_runner", "added",
-    "address", "agent", "allow", "answer", "api_key", "api_key_end", "arch", "archive", "args", "arguments",
+    "address", "agent", "agents", "allow", "answer", "api_key", "api_key_end", "arch", "archive", "args", "arguments",
     "asked_by", "asks", "at", "attachments", "author", "base_prompt", "base_url", "begun_by", "body", "bound_by",
     "by_agent", "category", "chain", "changed", "changes", "channel", "chat_id", "chat_title", "chosen",
     "citation", "client", "client_id", "client_secret", "code", "collection", "command", "connected_as",
@@ -28,7 +28,7 @@ const OTHERS: &[&str] = &[
     "person_name", "persona", "place", "pointer", "private_key", "privileged", "profile", "project", "q",
     "query", "readers", "reasons", "redirect_uri", "refused", "request", "role", "rule", "run_as", "runner",
     "scope_name", "scopes", "secret", "secrets", "send_id", "server", "sha256", "shell",
-    "signing_algorithm", "source", "subject", "subscription", "tail", "target", "template", "term", "text",
+    "signing_algorithm", "source", "strangers", "subject", "subscription", "tail", "target", "template", "term", "text",
     "ticket", "title", "to", "to_runner", "token", "tool", "tools", "transport", "url", "usage", "user",
     "value", "version", "via", "wire_name", "word", "workspace", "zone",
 ];

@@ -24,6 +24,14 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("there is no agent @{} in this group", "此群组中没有智能体 @{0}"),
     ("there is no chain {} in this group", "此群组中没有链 {0}"),
+    (
+        "there is already a chain {} in this group; choose another name, or say that it is to be replaced",
+        "此群组中已有链 {0}；请换一个名称，或说明要替换它",
+    ),
+    (
+        "the chain {} was changed or removed meanwhile; load it again, then make your change",
+        "链 {0} 在此期间已被修改或移除；请重新加载后再修改",
+    ),
     ("there is no user {} on this server", "本服务器上没有用户 {0}"),
     ("{} is not in this group", "{0} 不在此群组中"),
     ("{} is not in this group; add them first", "{0} 不在此群组中；请先添加"),
@@ -87,6 +95,10 @@ pub(super) const TABLE: &[Row] = &[
     (
         "The budget is used up before step {} (@{}): {} tokens, ${}.{}. May the run use the budget once more?",
         "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否再追加同样的预算？",
+    ),
+    (
+        "The budget was used up during step {} (@{}): {} tokens, ${}.{}. May the run use the budget once more, and do the step again?",
+        "第 {0} 步（@{1}）进行中预算已用完：{2} 个 token，${3}.{4}。是否再追加同样的预算并重做这一步？",
     ),
     (
         "Step {} (@{}) handed files to @{}: they are on {}, in {} (files: {}, bytes: {}).",

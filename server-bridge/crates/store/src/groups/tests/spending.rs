@@ -117,3 +117,42 @@ async fn who_asked_for_a_turn_asked_for_those_below_it() {
     let elsewhere = store.create_chat(at_work.world.ada.id).await.unwrap().id;
     assert_eq!(store.asker_of_turn(&elsewhere, first).await.unwrap(), Asker::Nobody);
 }
+
+#[tokio::test]
+async fn what_sub_agents_use_counts_from_the_first_request_on_and_they_know_their_call_after_its_end() {
+    let at_work = AtWork::new().await;
+    let (_, below) = at_work.delegate(&at_work.chat).await;
+    let (store, ada, group) = (&at_work.world.store, at_work.world.ada.id, at_work.world.group);
+    let of_turn = async |chat: &ChatId, turn| store.call_of_turn(chat, turn).await.unwrap();
+    let call = at_work.call().await;
+    assert_eq!(of_turn(&at_work.chat, at_work.turn).await, Some(call.clone()));
+    assert_eq!(of_turn(&at_work.chat, below).await, Some(call.clone()));
+    let elsewhere = store.create_chat(ada).await.unwrap().id;
+    assert_eq!(of_turn(&elsewhere, at_work.turn).await, None);
+    // The turn of a second step is at work before the server has recorded which message shows its answer.
+    let step = NewCall {
+        step: Some((at_work.run, 1, 1)),
+        ..at_work.world.call(at_work.world.coder, &at_work.world.ada)
+    };
+    store.call_for_step(&store.group_run(group, at_work.run).await.unwrap(), step).await.unwrap();
+    let second = store.calls_of_run(at_work.run).await.unwrap().remove(1);
+    store.begin_group_call(&second, "and this", &at_work.chat, 0).await.unwrap();
+    let send_id = format!("call/{}", second.id);
+    let said = store.say_once(ada, &at_work.chat, &send_id, "and this", Author::Owner).await.unwrap();
+    let Said::New(said) = said else { panic!("{said:?}") };
+    let shown = store.append_message(ada, &at_work.chat, MessageRole::Assistant, "", None).await.unwrap().id;
+    let turn = store.queue_turn(ada, &at_work.chat, Some(said.id), shown, "1").await.unwrap();
+    at_work.spends(turn, 10).await;
+    let second = of_turn(&at_work.chat, turn).await.unwrap();
+    assert_eq!((second.message, second.spent().0), (None, 0));
+    store.answers_call(&second, &at_work.chat, turn).await.unwrap();
+    let known = of_turn(&at_work.chat, turn).await.unwrap();
+    assert_eq!((known.message, known.spent().0), (Some(shown), 10));
+    store.answers_call(&second, &at_work.chat, at_work.turn).await.unwrap();
+    assert_eq!(of_turn(&at_work.chat, turn).await.unwrap().message, Some(shown), "it is recorded once");
+
+    assert!(store.end_call(&call, DONE).await.unwrap());
+    assert_eq!(store.asker_of_turn(&at_work.chat, below).await.unwrap(), Asker::Nobody);
+    let ended = of_turn(&at_work.chat, below).await.unwrap();
+    assert_eq!((ended.id, ended.run_id), (call.id, Some(at_work.run)), "a sub-agent may outlive it");
+}

@@ -1,0 +1,52 @@
+//! Chains that are being written: read and shown in both forms, neither checked nor stored.
+
+use api::chain::{ChainDraft, ChainFile, ChainText, ChainTextAsk};
+use chains::handles::{fit, handles, strangers};
+use chains::text;
+use store::User;
+
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::rights::Action;
+use crate::service::Groups;
+
+impl Groups {
+    /// A chain that is being written, in both forms, with the agents of its steps.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a text that is no chain, and a file that cannot be read.
+    pub async fn chain_text(&self, user: &User, group: i64, ask: ChainTextAsk) -> Result<ChainText> {
+        self.0.group_for(user, group, Action::ChangeChains).await?;
+        let ChainTextAsk { chain, text, file, fit: is_fitted } = ask;
+        let mut chain = self.0.written_chain(user, group, (chain, text, file)).await?;
+        // A step that nobody has written yet.
+        chain.steps.retain(|step| !step.agent.is_empty() || !step.instruction.trim().is_empty());
+        let agents = self.0.store.group_agents(group).await?;
+        let agents: Vec<&str> = agents.iter().map(|agent| agent.handle.as_str()).collect();
+        if is_fitted {
+            fit(&mut chain, &agents);
+        }
+        let named = handles(&chain);
+        let strangers = strangers(&named, &agents).into_iter().map(str::to_owned).collect();
+        Ok(ChainText { text: text::write(&chain), chain, strangers, agents: named })
+    }
+}
+
+impl Inner {
+    /// The chain in one of its three forms: its definition, the same as text, and a file with this text.
+    pub(crate) async fn written_chain(
+        &self,
+        user: &User,
+        group: i64,
+        forms: (Option<ChainDraft>, Option<String>, Option<ChainFile>),
+    ) -> Result<ChainDraft> {
+        match forms {
+            (Some(chain), None, None) => Ok(chain),
+            (None, Some(written), None) => Ok(text::read(&written)?),
+            (None, None, Some(file)) => Ok(text::read(&self.chain_file(user, group, &file).await?)?),
+            _ => Err(Error::invalid(
+                "give one of the chain's steps, the chain as text, or a file with this text",
+            )),
+        }
+    }
+}

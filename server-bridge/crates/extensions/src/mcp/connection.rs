@@ -27,7 +27,7 @@ use super::bounded::Bounded;
 use super::client::Client;
 use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
-use super::watch::Watched;
+use super::watch::{Watched, hear_of_lists};
 use crate::limits::{
     MCP_ASKS_WAITING, MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE,
     MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
@@ -163,6 +163,7 @@ where
         // Its log messages help people, but it works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
+    hear_of_lists(&service, &is_stale);
     Ok(Connection {
         service,
         calls,

@@ -34,7 +34,7 @@
 //! | `prompts` | the prompts of servers as slash commands |
 //! | `for_hooks` | calls of tools by hooks |
 //! | `elicit`, `sample` | what servers ask users, and their models |
-//! | `watch` | resources that are watched |
+//! | `watch` | resources that are watched, and changes of lists |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |
 

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, CreateMessageRequestParams, CreateMessageResult,
     ElicitRequestParams, ElicitResult, LoggingLevel, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResult, RequestParamsMeta, Resource, SetLevelRequestParams,
+    ReadResourceResult, RequestParamsMeta, SetLevelRequestParams,
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService,
@@ -294,14 +294,6 @@ impl Connection {
             request.meta_mut().get_or_insert_default().set_log_level(LoggingLevel::Info);
         }
         self.wait(self.called(request), patience, listener).await
-    }
-
-    /// The first page of its resources.
-    ///
-    /// Fails with the reason in words.
-    pub(super) async fn resources(&self, patience: Duration) -> Result<Vec<Resource>, String> {
-        let page = self.wait(self.service.list_resources(None), patience, None).await?;
-        Ok(page.resources)
     }
 
     /// Reads a resource.

@@ -3,12 +3,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::{Machine, Person, Server};
+
+use crate::world::copy_node_modules;
 
 /// How long an answer may take; node has to start first.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -90,10 +92,7 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
 /// A machine whose workspace has the package in it.
 fn machine(server: &Server, person: &Person) -> Machine {
     let machine = Machine::start(server, person, "laptop");
-    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
-    assert!(installed.join("node_modules").exists(), "run `npm ci` in {}", installed.display());
-    let copied = Command::new("cp").arg("-r").arg(installed).arg(machine.workspace()).status().unwrap();
-    assert!(copied.success());
+    copy_node_modules(&machine.workspace().join("mcp/node_modules"));
     machine
 }
 

@@ -13,8 +13,8 @@ fn run(spec: &str) {
     run_with(spec, &[]);
 }
 
-/// Runs a spec with additional variables for all of its servers.
-fn run_with(spec: &str, variables: &[(&str, &str)]) {
+/// Like `run`, with additional variables for all servers of the spec.
+pub(crate) fn run_with(spec: &str, variables: &[(&str, &str)]) {
     let output = Command::new("node")
         .arg("node_modules/@playwright/test/cli.js")
         .args(["test", "--workers", "1", &format!("specs/{spec}.spec.ts")])
@@ -46,7 +46,7 @@ macro_rules! specs {
 
         #[test]
         fn every_file_of_browser_tests_is_run() {
-            let named: BTreeSet<String> = [$(stringify!($name)),*, "nodes"].map(|name| format!("{name}.spec.ts")).into();
+            let named: BTreeSet<String> = [$(stringify!($name)),*, "nodes", "mcp_everywhere"].map(|name| format!("{name}.spec.ts")).into();
             let files = std::fs::read_dir(home().join("specs")).unwrap();
             let found: BTreeSet<String> =
                 files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();

@@ -2,14 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::{Machine, Person, Server};
 
-/// The timeout for an answer; node has to start first.
+use crate::world::copy_node_modules;
+
+/// How long an answer may take; node has to start first.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 
 /// The server's program, relative to the workspace.
@@ -89,10 +91,7 @@ fn lines_of(stdout: ChildStdout) -> Receiver<String> {
 /// A machine whose workspace contains the package.
 fn machine(server: &Server, person: &Person) -> Machine {
     let machine = Machine::start(server, person, "laptop");
-    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
-    assert!(installed.join("node_modules").exists(), "run `npm ci` in {}", installed.display());
-    let copied = Command::new("cp").arg("-r").arg(installed).arg(machine.workspace()).status().unwrap();
-    assert!(copied.success());
+    copy_node_modules(&machine.workspace().join("mcp/node_modules"));
     machine
 }
 

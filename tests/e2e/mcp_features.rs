@@ -1,6 +1,5 @@
 //! Features of MCP servers other than tools: prompts, log messages, resources that change, and requests to the user's model.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,8 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl World {
     /// Adds the server `everything` from npm, which runs where it is installed.
     fn add_everything(&self) {
-        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");
-        assert!(installed.exists(), "run `npm ci` in {}", installed.display());
         self.npm();
         let program = "mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
         self.run(&["mcp-server", "add", "everything", "--", "node", program, "stdio"]);

@@ -2,8 +2,6 @@
 //! server runs longer than needed.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -14,7 +12,7 @@ use tests::{Asked, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::agent::{messages, new_chat, say};
 use crate::docker::Cleanup;
-use crate::world::World;
+use crate::world::{World, copy_node_modules};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -52,18 +50,15 @@ impl World {
         servers.iter().find(|server| server["name"] == name).unwrap_or_else(|| panic!("{list}")).clone()
     }
 
-    /// Copies all npm packages of the tests to the workspace.
+    /// Copies the packages from npm, and the server of the newer era, into the workspace.
     pub(crate) fn npm(&self) {
-        let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp");
-        assert!(installed.join("node_modules").exists(), "run `npm ci` in {}", installed.display());
-        let copied =
-            Command::new("cp").arg("-r").arg(installed).arg(self.machine.workspace()).status().unwrap();
-        assert!(copied.success());
+        copy_node_modules(&self.path("mcp/node_modules"));
+        self.put("mcp/modern.mjs", include_str!("../mcp/modern.mjs"));
     }
 }
 
 /// The number of tool results since the user's last message.
-fn results_since(asked: &Asked) -> usize {
+pub(crate) fn results_since(asked: &Asked) -> usize {
     let messages = asked.body["messages"].as_array().unwrap().iter().rev();
     messages
         .take_while(|message| message["role"] != "user")
@@ -377,7 +372,8 @@ fn a_server_in_a_container_gets_its_variables_and_no_one_sees_them() {
 #[test]
 fn published_servers_from_npm_work_on_the_users_machine() {
     let npm = "mcp/node_modules/@modelcontextprotocol";
-    // Some of the results contain images, which this model gets as messages of the user.
+    let template = "demo://resource/dynamic/text/{resourceId}";
+    // Some of the results hold images, which this model gets as messages of the user.
     let script = vec![
         ("search_tools", json!({"query": "add two numbers"})),
         ("mcp__everything__get-sum", json!({"a": 2, "b": 40})),
@@ -385,6 +381,7 @@ fn published_servers_from_npm_work_on_the_users_machine() {
         ("mcp__everything__get-tiny-image", json!({})),
         ("mcp__everything__get-roots-list", json!({})),
         ("mcp__everything__mcp_resource", json!({})),
+        ("mcp__everything__mcp_resource", json!({"uri": template, "complete": "resourceId", "begun": "7"})),
         (
             "mcp__memory__create_entities",
             json!({"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}),
@@ -418,11 +415,13 @@ fn published_servers_from_npm_work_on_the_users_machine() {
         (2, "completed"),
         (3, "image/png"),
         (4, world.machine.workspace().canonicalize().unwrap().to_str().unwrap()),
-        (5, "://"),
-        (6, "Ada"),
-        (7, "likes tea"),
-        (8, "zweite Zeile: äöü"),
-        (9, "twice is 42"),
+        (5, "demo://resource/static/document/"),
+        (5, template),
+        (6, "7"),
+        (7, "Ada"),
+        (8, "likes tea"),
+        (9, "zweite Zeile: äöü"),
+        (10, "twice is 42"),
     ] {
         assert!(results[at].contains(part), "{at}: {part}: {}", results[at]);
     }

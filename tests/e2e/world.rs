@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server};
@@ -79,4 +80,34 @@ pub(crate) fn put(path: &Path, content: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Copies the contents of a directory, except for these entries. Their times stay: Python compiles files that are younger than what it
+/// compiled.
+pub(crate) fn copy(from: &Path, to: &Path, left_out: &[&str]) {
+    fs::create_dir_all(to).unwrap();
+    let parts = parts(from, left_out);
+    assert!(Command::new("cp").arg("-a").args(parts).arg(to).status().unwrap().success());
+}
+
+/// The entries of a directory, except for these.
+fn parts(directory: &Path, left_out: &[&str]) -> Vec<PathBuf> {
+    let parts = fs::read_dir(directory).unwrap().map(|part| part.unwrap());
+    let is_left_out = |part: &fs::DirEntry| left_out.contains(&part.file_name().to_str().unwrap());
+    parts.filter(|part| !is_left_out(part)).map(|part| part.path()).collect()
+}
+
+/// The packages of npm, as `scripts/test` installed them.
+pub(crate) fn node_modules() -> PathBuf {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");
+    assert!(installed.exists(), "{} is not there: run the tests through scripts/test", installed.display());
+    installed
+}
+
+/// What no test needs of these packages in a workspace: `node`, another Node.js, is two thirds of them.
+pub(crate) const NO_PACKAGES: [&str; 2] = ["node", "@octokit"];
+
+/// Copies these packages.
+pub(crate) fn copy_node_modules(to: &Path) {
+    copy(&node_modules(), to, &NO_PACKAGES);
 }

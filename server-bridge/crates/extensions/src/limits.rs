@@ -187,6 +187,8 @@ pub const MCP_PROMPT_ARGUMENTS: usize = 16;
 pub const MCP_PROMPT_BYTES: usize = 256 * 1024;
 /// The longest line about a prompt, and the longest value that is suggested, in characters.
 pub const MCP_ABOUT_CHARS: usize = 200;
+/// The most resources, and the most templates of their addresses, that one list shows.
+pub const MCP_RESOURCES: usize = 1_000;
 /// How long the suggestions for an argument of a prompt may take.
 pub const MCP_COMPLETION_PATIENCE: Duration = Duration::from_secs(5);
 /// The largest number of suggested values.

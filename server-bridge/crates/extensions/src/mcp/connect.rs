@@ -17,6 +17,7 @@ use super::login::Who;
 use super::pool::{Held, Key};
 use super::program::{self, ProgramStatus};
 use super::servers::Server;
+use super::sessions::Sessions;
 use super::via_client::ViaClient;
 use super::way::Way;
 use super::{Inner, Owner, place_of, read, unread};
@@ -223,6 +224,7 @@ impl Inner {
         era: Era,
     ) -> Result<Connection, Refused> {
         let Address { url, headers, credentials, .. } = address;
+        let client = Sessions(client);
         let url = guard::check_text(url).map_err(|error| Refused::of_words(error.to_string()))?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.max_sse_event_size = MCP_LINE_BYTES;

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, CreateMessageRequestParams, CreateMessageResult,
     ElicitRequestParams, ElicitResult, LoggingLevel, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResult, RequestParamsMeta, Resource, SetLevelRequestParams,
+    ReadResourceResult, RequestParamsMeta, SetLevelRequestParams,
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService,
@@ -27,7 +27,7 @@ use super::bounded::Bounded;
 use super::client::Client;
 use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
-use super::watch::Watched;
+use super::watch::{Watched, hear_of_lists};
 use crate::limits::{
     MCP_ASKS_WAITING, MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE,
     MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
@@ -163,6 +163,7 @@ where
         // The server's log messages help people, but the connection also works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
+    hear_of_lists(&service, &is_stale);
     Ok(Connection {
         service,
         calls,
@@ -292,14 +293,6 @@ impl Connection {
             request.meta_mut().get_or_insert_default().set_log_level(LoggingLevel::Info);
         }
         self.wait(self.called(request), patience, listener).await
-    }
-
-    /// The first page of its resources.
-    ///
-    /// Fails with the reason as text.
-    pub(super) async fn resources(&self, patience: Duration) -> Result<Vec<Resource>, String> {
-        let page = self.wait(self.service.list_resources(None), patience, None).await?;
-        Ok(page.resources)
     }
 
     /// Reads a resource.

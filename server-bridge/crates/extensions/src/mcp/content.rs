@@ -4,8 +4,9 @@ use agent::tool::{Outcome, image};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use llm::Content;
-use rmcp::model::{CallToolResult, ContentBlock, ReadResourceResult, Resource, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ReadResourceResult, ResourceContents};
 
+use super::lists::Resources;
 use crate::limits::{MCP_IMAGES, MCP_RESULT_BYTES};
 
 /// The outcome of a call.
@@ -31,14 +32,31 @@ pub(super) fn read(result: &ReadResourceResult) -> Outcome {
     parts.outcome("The resource is empty.")
 }
 
-/// A list of resources.
-pub(super) fn listed(resources: &[Resource]) -> Outcome {
+/// A list of resources, and of the templates of their addresses.
+pub(super) fn listed(found: &Resources) -> Outcome {
     let mut parts = Parts::default();
-    for resource in resources {
+    for resource in &found.resources {
         let about = resource.description.as_deref().or(resource.title.as_deref()).unwrap_or_default();
         parts.text(&format!("{} ({}) {about}", resource.uri, resource.name));
     }
+    if found.are_more {
+        parts.text("[the server has more resources, which are left out]");
+    }
+    if !found.templates.is_empty() {
+        parts.text("URI templates, of which each {variable} is replaced; `complete` lists values for one:");
+    }
+    for template in &found.templates {
+        let about = template.description.as_deref().or(template.title.as_deref()).unwrap_or_default();
+        parts.text(&format!("{} ({}) {about}", template.uri_template, template.name));
+    }
     parts.outcome("The server has no resources.")
+}
+
+/// Values that a server suggests.
+pub(super) fn suggested(values: &[String]) -> Outcome {
+    let mut parts = Parts::default();
+    values.iter().for_each(|value| parts.text(value));
+    parts.outcome("The server suggests no values.")
 }
 
 /// A part of a prompt as text.

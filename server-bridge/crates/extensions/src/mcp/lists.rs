@@ -3,7 +3,9 @@
 use std::future::Future;
 use std::time::Duration;
 
-use rmcp::model::{GetPromptRequestParams, GetPromptResult, PaginatedRequestParams, Prompt};
+use rmcp::model::{
+    GetPromptRequestParams, GetPromptResult, PaginatedRequestParams, Prompt, Resource, ResourceTemplate,
+};
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
@@ -11,7 +13,16 @@ use tokio::time::timeout;
 use super::connection::Connection;
 use super::listing::Definition;
 use super::prompts::{self, ServerPrompt};
-use crate::limits::{MCP_LIST_PATIENCE, MCP_PAGES, MCP_TOOLS, MCP_TOOLS_BYTES};
+use crate::limits::{MCP_LIST_PATIENCE, MCP_PAGES, MCP_RESOURCES, MCP_TOOLS, MCP_TOOLS_BYTES};
+
+/// What a server lists of its resources.
+#[derive(Debug, Default)]
+pub(super) struct Resources {
+    pub(super) resources: Vec<Resource>,
+    pub(super) templates: Vec<ResourceTemplate>,
+    /// True if it has more resources than these.
+    pub(super) are_more: bool,
+}
 
 /// One page: its entries, and the cursor of the next page.
 type Page<T> = Result<(Vec<T>, Option<String>), ServiceError>;
@@ -64,6 +75,49 @@ impl Connection {
             }
             Err(_) => Vec::new(),
         }
+    }
+
+    /// Its resources, and the templates of their addresses, as many as one list shows.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn resources(&self, patience: Duration) -> Result<Resources, String> {
+        let listed = async {
+            let (mut found, mut cursor) = (Resources::default(), None);
+            for _ in 0..MCP_PAGES {
+                let params = PaginatedRequestParams::default().with_cursor(cursor);
+                let page = self.service.list_resources(Some(params)).await?;
+                found.resources.extend(page.resources);
+                cursor = page.next_cursor;
+                if cursor.is_none() || found.resources.len() > MCP_RESOURCES {
+                    break;
+                }
+            }
+            found.are_more = cursor.is_some() || found.resources.len() > MCP_RESOURCES;
+            found.resources.truncate(MCP_RESOURCES);
+            // A server without templates may refuse the request.
+            let templates = self.service.list_resource_templates(None).await;
+            found.templates = templates.map(|page| page.resource_templates).unwrap_or_default();
+            found.templates.truncate(MCP_RESOURCES);
+            Ok(found)
+        };
+        self.wait(listed, patience, None).await
+    }
+
+    /// Values that the server suggests for a variable of a template.
+    ///
+    /// Fails with the reason in words.
+    pub(super) async fn values(
+        &self,
+        template: &str,
+        variable: &str,
+        begun: &str,
+        patience: Duration,
+    ) -> Result<Vec<String>, String> {
+        if self.service.peer_info().is_none_or(|info| info.capabilities.completions.is_none()) {
+            return Err("it suggests no values".to_owned());
+        }
+        let asked = self.service.complete_resource_argument(template, variable, begun, None);
+        Ok(self.wait(asked, patience, None).await?.values)
     }
 
     /// A prompt with these arguments.

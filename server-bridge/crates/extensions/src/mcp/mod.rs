@@ -25,6 +25,7 @@
 //! | `catalogue` | listing tools, and comparing them with what was accepted |
 //! | `way` | the route of requests to servers and login providers: from this server, or from one of the user's machines |
 //! | `via_client`, `sse_bound` | the transport over a runner's requests; the bound of its events |
+//! | `sessions` | the end of a session over HTTP, as servers report it |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that require one |
 //! | `credentials` | a client's own credentials, instead of a login |
@@ -32,8 +33,8 @@
 //! | `skill` | the skills of servers |
 //! | `prompts` | the prompts of servers as slash commands |
 //! | `for_hooks` | calls of tools by hooks |
-//! | `elicit`, `sample` | a server's questions to users, and its requests to their models |
-//! | `watch` | resources that are watched |
+//! | `elicit`, `sample` | what servers ask users, and their models |
+//! | `watch` | resources that are watched, and changes of lists |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |
 
@@ -58,6 +59,7 @@ mod prompts;
 mod resource;
 mod sample;
 mod servers;
+mod sessions;
 mod skill;
 mod sse_bound;
 mod tasks;

@@ -1,4 +1,4 @@
-//! `mcp_resource` of each server that has resources: lists them, or reads one.
+//! `mcp_resource` of each server that has resources: listing them, reading one, and values for a template of their addresses.
 
 use std::sync::Arc;
 
@@ -55,7 +55,12 @@ impl Tool for McpResource {
         let uri = json!({"type": "string", "description": "The resource to read; absent to list them"});
         let watch = "True to be notified when the resource changes after this reading";
         let watch = json!({"type": "boolean", "description": watch});
-        json!({"type": "object", "properties": {"uri": uri, "watch": watch}})
+        let complete =
+            "The name of a variable of the URI template in `uri`: lists values for it, and reads nothing";
+        let complete = json!({"type": "string", "description": complete});
+        let begun = json!({"type": "string", "description": "With `complete`: the beginning of the value"});
+        let properties = json!({"uri": uri, "watch": watch, "complete": complete, "begun": begun});
+        json!({"type": "object", "properties": properties})
     }
 
     fn rules(&self) -> Rules {
@@ -64,47 +69,80 @@ impl Tool for McpResource {
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
-        let uri = match arguments.get("uri") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(uri)) => Some(uri.clone()),
-            Some(_) => return Err("the arguments are invalid: `uri` must be a string".to_owned()),
+        let text = |name: &str| match arguments.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(format!("the arguments are invalid: `{name}` must be a string")),
         };
         let watches = match arguments.get("watch") {
             None | Some(Value::Null) => false,
-            Some(Value::Bool(watches)) => *watches && uri.is_some(),
+            Some(Value::Bool(watches)) => *watches,
             Some(_) => return Err("the arguments are invalid: `watch` must be true or false".to_owned()),
         };
+        let (uri, begun) = (text("uri")?, text("begun")?.unwrap_or_default());
+        let wish = match (uri, text("complete")?) {
+            (None, None) => Wish::List,
+            (Some(uri), None) => Wish::Read { uri, watches },
+            (Some(template), Some(variable)) => Wish::Complete { template, variable, begun },
+            (None, Some(_)) => {
+                return Err("the arguments are invalid: `complete` needs a URI template in `uri`".to_owned());
+            }
+        };
         let (inner, server) = (Arc::clone(&self.inner), Arc::clone(&self.server));
-        Ok(Box::new(Read { inner, server, uri, watches }))
+        Ok(Box::new(Look { inner, server, wish }))
     }
 }
 
-struct Read {
-    inner: Arc<Inner>,
-    server: Arc<Server>,
-    uri: Option<String>,
-    /// True if the model is to be notified of changes.
-    watches: bool,
+/// What the model wants.
+enum Wish {
+    List,
+    Read {
+        uri: String,
+        /// True if the model wants to know of changes.
+        watches: bool,
+    },
+    Complete {
+        template: String,
+        variable: String,
+        begun: String,
+    },
 }
 
-impl Call for Read {
+struct Look {
+    inner: Arc<Inner>,
+    server: Arc<Server>,
+    wish: Wish,
+}
+
+impl Call for Look {
     fn access(&self) -> Access {
         Access::Web
     }
 
     fn hint(&self) -> &str {
-        self.uri.as_deref().unwrap_or(&self.server.name)
+        match &self.wish {
+            Wish::List => &self.server.name,
+            Wish::Read { uri, .. } => uri,
+            Wish::Complete { template, .. } => template,
+        }
     }
 
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
         Box::pin(async move {
             let server = visible::line(&self.server.name);
-            let looked = match &self.uri {
-                Some(uri) => {
+            let looked = match &self.wish {
+                Wish::List => {
+                    Looked::words(format!("lists the resources of the MCP server {server}"), Vec::new())
+                }
+                Wish::Read { uri, .. } => {
                     let effect = format!("reads a resource of the MCP server {server}");
                     Looked::words(effect, vec![part("resource", uri)])
                 }
-                None => Looked::words(format!("lists the resources of the MCP server {server}"), Vec::new()),
+                Wish::Complete { template, variable, begun } => {
+                    let effect = format!("lists values for resources of the MCP server {server}");
+                    let asked = [("template", template), ("variable", variable), ("begun", begun)];
+                    Looked::words(effect, asked.map(|(name, text)| part(name, text)).into())
+                }
             };
             let always = format!("reading every resource of the MCP server {server}, in this chat");
             Ok(looked
@@ -122,12 +160,20 @@ impl Call for Read {
             let told = |why: String| Failure::Told(format!("the MCP server {}: {why}", self.server.name));
             let (_, _, connection) = connected(&self.inner, &self.server, context).await?;
             let patience = self.server.spec.patience;
-            let Some(uri) = &self.uri else {
-                let resources = connection.resources(patience).await.map_err(told)?;
-                return Ok(content::listed(&resources));
+            let (uri, watches) = match &self.wish {
+                Wish::List => {
+                    let found = connection.resources(patience).await.map_err(told)?;
+                    return Ok(content::listed(&found));
+                }
+                Wish::Complete { template, variable, begun } => {
+                    let values =
+                        connection.values(template, variable, begun, patience).await.map_err(told)?;
+                    return Ok(content::suggested(&values));
+                }
+                Wish::Read { uri, watches } => (uri, *watches),
             };
             let mut listener = Asking::new(context, live, &self.server.name);
-            if self.watches {
+            if watches {
                 connection.watch(uri, patience).await.map_err(told)?;
             }
             // A change during the read counts as one after it.

@@ -1,15 +1,19 @@
-//! Resources that an agent watches: its model is reminded of a change until it reads the resource again.
+//! Resources that an agent watches: its model is reminded of a change until it reads the resource again. And lists of tools and prompts
+//! that change.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent::tool::visible;
+use rmcp::RoleClient;
 use rmcp::model::{ServerNotification, SubscriptionFilter};
-use rmcp::service::ServiceError;
+use rmcp::service::{RunningService, ServiceError};
 use store::{ChatId, User};
 
 use super::Inner;
+use super::client::Client;
 use super::connection::Connection;
 use super::listing::Era;
 use crate::limits::MCP_WATCHED;
@@ -107,6 +111,43 @@ impl Connection {
         });
         Ok(())
     }
+}
+
+/// Learns of changed lists of tools and prompts, which a server of the newer era only reports to those who ask for it. If it does not
+/// agree, its lists are still requested again every minute.
+pub(super) fn hear_of_lists(service: &RunningService<RoleClient, Client>, is_stale: &Arc<AtomicBool>) {
+    let Some(info) = service.peer_info().filter(|info| !info.protocol_version.has_initialize()) else {
+        return;
+    };
+    let reports = |changes: Option<bool>| changes == Some(true);
+    let of_tools = info.capabilities.tools.as_ref().is_some_and(|tools| reports(tools.list_changed));
+    let of_prompts = info.capabilities.prompts.as_ref().is_some_and(|prompts| reports(prompts.list_changed));
+    let mut filter = SubscriptionFilter::builder();
+    if of_tools {
+        filter = filter.tools_list_changed();
+    }
+    if of_prompts {
+        filter = filter.prompts_list_changed();
+    }
+    if !of_tools && !of_prompts {
+        return;
+    }
+    let (peer, is_stale, filter) = (service.peer().clone(), Arc::clone(is_stale), filter.build());
+    // It ends with the connection.
+    tokio::spawn(async move {
+        let begun = peer.listen(filter).await;
+        drop(peer);
+        let Ok(mut subscription) = begun else { return };
+        while let Ok(Some(told)) = subscription.next().await {
+            if matches!(
+                told,
+                ServerNotification::ToolListChangedNotification(_)
+                    | ServerNotification::PromptListChangedNotification(_)
+            ) {
+                is_stale.store(true, Ordering::Relaxed);
+            }
+        }
+    });
 }
 
 impl Inner {

@@ -1,0 +1,153 @@
+//! A client of the transport that knows the end of a session by more than the specification's HTTP 404: after a restart, many servers,
+//! `server-everything` and others written after the official examples among them, refuse a session that they do not know with HTTP 400
+//! and an error that has not the id of the request.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    StreamableHttpResponseLimits,
+};
+use sse_stream::Sse;
+
+type Error<C> = StreamableHttpError<<C as StreamableHttpClient>::Error>;
+type Posted<C> = Result<StreamableHttpPostResponse, Error<C>>;
+
+/// The client. With what it recognises, the transport begins another session, and sends the request again, once.
+#[derive(Clone)]
+pub(super) struct Sessions<C>(pub(super) C);
+
+/// The response to a message in a session, as the end of that session if it is one. `asked` is the message's id, if it is a request.
+fn judged<C: StreamableHttpClient>(asked: Option<&RequestId>, posted: Posted<C>) -> Posted<C> {
+    let is_over = match &posted {
+        // An error with the request's id answers it: then the server has handled it, and it must not be sent again.
+        Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), _)) => {
+            (asked.is_none() || error.id.as_ref() != asked) && names_session(&error.error.message)
+        }
+        Err(StreamableHttpError::UnexpectedServerResponse(text)) => {
+            text.starts_with("HTTP 400") && names_session(text)
+        }
+        _ => false,
+    };
+    if is_over { Err(StreamableHttpError::SessionExpired) } else { posted }
+}
+
+fn names_session(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("session")
+}
+
+impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
+    type Error = C::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+    ) -> Posted<C> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session_id, token, custom, limits).await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+        limits: StreamableHttpResponseLimits,
+    ) -> Posted<C> {
+        let had_session = session_id.is_some();
+        let asked = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let posted =
+            self.0.post_message_with_response_limits(uri, message, session_id, token, custom, limits).await;
+        if had_session { judged::<C>(asked.as_ref(), posted) } else { posted }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Error<C>> {
+        self.0.delete_session(uri, session_id, token, custom).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error<C>> {
+        self.0.get_stream(uri, session_id, last_event_id, token, custom).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+        max_sse_event_size: usize,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error<C>> {
+        self.0
+            .get_stream_with_max_sse_event_size(
+                uri,
+                session_id,
+                last_event_id,
+                token,
+                custom,
+                max_sse_event_size,
+            )
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_over(asked: Option<i64>, posted: Posted<reqwest::Client>) -> bool {
+        let asked = asked.map(RequestId::Number);
+        matches!(judged::<reqwest::Client>(asked.as_ref(), posted), Err(StreamableHttpError::SessionExpired))
+    }
+
+    fn json(text: &str) -> Posted<reqwest::Client> {
+        Ok(StreamableHttpPostResponse::Json(serde_json::from_str(text).unwrap(), None))
+    }
+
+    #[test]
+    fn a_refusal_of_a_session_ends_it_and_an_answer_of_a_tool_does_not() {
+        let refusal = |id: &str| {
+            let error = r#"{"code": -32000, "message": "Bad Request: No valid session ID provided"}"#;
+            json(&format!(r#"{{"jsonrpc": "2.0", {id} "error": {error}}}"#))
+        };
+        for id in ["", r#""id": null,"#, r#""id": "server-error","#, r#""id": 6,"#] {
+            assert!(is_over(Some(7), refusal(id)), "{id}");
+        }
+        assert!(is_over(None, refusal("")));
+        assert!(!is_over(Some(7), refusal(r#""id": 7,"#)), "it answers the request");
+        let other = r#"{"jsonrpc": "2.0", "error": {"code": -32000, "message": "Parse error"}}"#;
+        assert!(!is_over(Some(7), json(other)));
+        let said =
+            r#"{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "no session"}]}}"#;
+        assert!(!is_over(Some(7), json(said)));
+        let text = |text: &'static str| Err(StreamableHttpError::UnexpectedServerResponse(text.into()));
+        assert!(is_over(Some(7), text("HTTP 400 Bad Request: Invalid or missing session ID")));
+        assert!(!is_over(Some(7), text("HTTP 500 Internal Server Error: the session store is full")));
+    }
+}

@@ -1,6 +1,6 @@
 //! A client of the transport that knows the end of a session by more than the specification's HTTP 404: after a restart, many servers,
 //! `server-everything` and others written after the official examples among them, refuse a session that they do not know with HTTP 400
-//! and an error that has not the id of the request.
+//! and an error without the id of the request.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,19 +21,31 @@ type Posted<C> = Result<StreamableHttpPostResponse, Error<C>>;
 #[derive(Clone)]
 pub(super) struct Sessions<C>(pub(super) C);
 
-/// The response to a message in a session, as the end of that session if it is one. `asked` is the message's id, if it is a request.
-fn judged<C: StreamableHttpClient>(asked: Option<&RequestId>, posted: Posted<C>) -> Posted<C> {
-    let is_over = match &posted {
+/// The response to a message, as the end of its session if it is one. `asked` is the message's id, if it is a request.
+fn judged<C: StreamableHttpClient>(
+    asked: Option<&RequestId>,
+    had_session: bool,
+    posted: Posted<C>,
+) -> Posted<C> {
+    match posted {
         // An error with the request's id answers it: then the server has handled it, and it must not be sent again.
-        Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), _)) => {
-            (asked.is_none() || error.id.as_ref() != asked) && names_session(&error.error.message)
+        Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session_id))
+            if asked.is_none() || error.id.as_ref() != asked =>
+        {
+            if had_session && names_session(&error.error.message) {
+                return Err(StreamableHttpError::SessionExpired);
+            }
+            // An error without an id would not reach the request that it refuses, which would wait for its timeout.
+            error.id = asked.cloned().or(error.id);
+            Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session_id))
         }
-        Err(StreamableHttpError::UnexpectedServerResponse(text)) => {
-            text.starts_with("HTTP 400") && names_session(text)
+        Err(StreamableHttpError::UnexpectedServerResponse(text))
+            if had_session && text.starts_with("HTTP 400") && names_session(&text) =>
+        {
+            Err(StreamableHttpError::SessionExpired)
         }
-        _ => false,
-    };
-    if is_over { Err(StreamableHttpError::SessionExpired) } else { posted }
+        posted => posted,
+    }
 }
 
 fn names_session(text: &str) -> bool {
@@ -71,7 +83,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
         };
         let posted =
             self.0.post_message_with_response_limits(uri, message, session_id, token, custom, limits).await;
-        if had_session { judged::<C>(asked.as_ref(), posted) } else { posted }
+        judged::<C>(asked.as_ref(), had_session, posted)
     }
 
     async fn delete_session(
@@ -123,7 +135,8 @@ mod tests {
 
     fn is_over(asked: Option<i64>, posted: Posted<reqwest::Client>) -> bool {
         let asked = asked.map(RequestId::Number);
-        matches!(judged::<reqwest::Client>(asked.as_ref(), posted), Err(StreamableHttpError::SessionExpired))
+        let judged = judged::<reqwest::Client>(asked.as_ref(), true, posted);
+        matches!(judged, Err(StreamableHttpError::SessionExpired))
     }
 
     fn json(text: &str) -> Posted<reqwest::Client> {
@@ -131,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_a_session_ends_it_and_an_answer_of_a_tool_does_not() {
+    fn a_refusal_of_a_session_ends_it_and_another_refusal_reaches_its_request() {
         let refusal = |id: &str| {
             let error = r#"{"code": -32000, "message": "Bad Request: No valid session ID provided"}"#;
             json(&format!(r#"{{"jsonrpc": "2.0", {id} "error": {error}}}"#))
@@ -143,6 +156,14 @@ mod tests {
         assert!(!is_over(Some(7), refusal(r#""id": 7,"#)), "it answers the request");
         let other = r#"{"jsonrpc": "2.0", "error": {"code": -32000, "message": "Parse error"}}"#;
         assert!(!is_over(Some(7), json(other)));
+        for had_session in [true, false] {
+            let asked = RequestId::Number(7);
+            let told = judged::<reqwest::Client>(Some(&asked), had_session, json(other)).unwrap();
+            let StreamableHttpPostResponse::Json(JsonRpcMessage::Error(told), _) = told else {
+                panic!("it is an error")
+            };
+            assert_eq!(told.id, Some(asked), "its request gets it");
+        }
         let said =
             r#"{"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "no session"}]}}"#;
         assert!(!is_over(Some(7), json(said)));

@@ -46,7 +46,7 @@ use crate::sys;
 /// The exit code of a panic, after which a restart is tried; other codes are the runner's own decision.
 const PANIC_EXIT_CODE: i32 = 101;
 
-/// The guardian's handling of a runner that dies.
+/// The guardian's settings: what it does when the runner dies, and the layers that it leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardConfig {
     /// True if a runner that was killed or panicked is started again, after a growing pause.

@@ -43,7 +43,7 @@ macro_rules! tools {
     };
 }
 
-/// The tools before these, of the first turn with a repository.
+/// The tools that the first turn with a repository calls before those of `tools!`.
 macro_rules! first_tools {
     ($prefix:literal) => {
         [

@@ -157,7 +157,7 @@ fn a_broken_tool_is_named_and_the_turn_continues() {
         "fails: the tool is not offered: it did not describe itself: it ended with exit status 3; its standard error ends with:",
         "too-long: the tool is not offered: its description is longer than",
         "missing: the tool is not offered",
-        "echo.py: another file is already the tool echo",
+        "echo.py: another file already defines the tool echo",
         "übergröße: it is not a tool",
         "chmod +x custom-tools/not-executable",
     ] {

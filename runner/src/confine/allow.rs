@@ -54,7 +54,7 @@ impl Allowances {
                 return refuse("it opens too much of the machine: name only what is needed in it".to_owned());
             }
             if home.as_ref() == Some(path) {
-                let why = "it holds keys and tokens, and commands have their own home: name only what is needed in it";
+                let why = "your home holds keys and tokens, and commands have one of their own: name only the paths in yours that are needed";
                 return refuse(why.to_owned());
             }
             if let Some((name, secret)) = secrets.iter().find(|(_, secret)| secret.starts_with(path)) {

@@ -325,7 +325,7 @@ impl State {
     }
 
     fn detach_readers(&mut self) {
-        let text = "another client reads this command's output now";
+        let text = "another client is now reading this command's output";
         self.readers.retain(|reader| {
             if reader.wants_output {
                 reader.detach(text);

@@ -24,7 +24,7 @@ use crate::kill;
 use crate::limits::TRIAL_MS;
 use crate::sys;
 
-/// The hidden option of a program in its trial.
+/// The hidden option that a program on trial is started with.
 const ON_TRIAL: &str = "--on-trial";
 
 /// The mode of a program that is kept as a copy.

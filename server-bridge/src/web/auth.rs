@@ -63,7 +63,7 @@ impl FromRequestParts<AppState> for Caller {
             {
                 Err(ApiError::new(
                     "forbidden",
-                    "a request of a page's session needs an Origin header; programs log in without one",
+                    "a request with a page's session needs an Origin header; a program that logs in without that header gets a session that does not need it",
                 ))
             }
             Some(caller) => {

@@ -144,7 +144,7 @@ pub async fn deliver(
 ) -> Result<Response, ApiError> {
     let (address_key, now) = (address_key(connection.client), Instant::now());
     // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
-    let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
+    let limited = |seconds| ApiError::rate_limited("refused deliveries", seconds);
     state.refused_deliveries.take(&address_key, now).map_err(limited)?;
     let Some(address) = state.automations.address(&token).await? else {
         return Err(ApiError::new("not_found", "there is no trigger at this address"));

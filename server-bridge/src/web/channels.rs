@@ -152,7 +152,7 @@ pub async fn deliver(
 ) -> Result<Json<Value>, ApiError> {
     let (address_key, now) = (address_key(connection.client), Instant::now());
     // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
-    let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
+    let limited = |seconds| ApiError::rate_limited("refused deliveries", seconds);
     state.refused_deliveries.take(&address_key, now).map_err(limited)?;
     let too_large = |_| ApiError::new("too_large", "a delivery can have at most 4 MiB");
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, CHANNEL_DELIVERY_MAX_BYTES)).await;

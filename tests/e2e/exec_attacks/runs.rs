@@ -70,7 +70,7 @@ pub(super) fn is_open(gone: &BTreeSet<String>, ways: Ways) -> bool {
     ways.iter().any(|way| way.iter().all(|layer| gone.contains(*layer)))
 }
 
-/// A separate runner for one guard, which is online.
+/// A runner that is online, started for one guard only.
 pub(super) struct Runner<'a> {
     pub(super) site: Site<'a>,
     guardian: Child,

@@ -293,7 +293,10 @@ fn a_chosen_send_id_cannot_impersonate_a_call() {
     assert!(sent.status < 300, "{sent:?}");
     let told = eventually("the agent was told", PATIENCE, || {
         let asked = team.world.model.asked();
-        asked.iter().flat_map(fresh).find(|result| result.contains("the request that you work on has ended"))
+        asked
+            .iter()
+            .flat_map(fresh)
+            .find(|result| result.contains("the request that you are working on has ended"))
     });
     assert!(told.starts_with("Error"), "{told}");
     assert_eq!(team.said().len(), 3);

@@ -78,7 +78,8 @@ impl Automations {
             return Ok(None);
         }
         let store = &self.0.store;
-        let over = || Error::refused("gone", "the request that you work on has ended; end your answer");
+        let over =
+            || Error::refused("gone", "the request that you are working on has ended; end your answer");
         let call = match store.asker_of_turn(turn.root, turn.turn).await? {
             Asker::Owner => return Ok(None),
             Asker::Nobody => return Err(over()),

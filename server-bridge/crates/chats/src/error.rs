@@ -65,7 +65,7 @@ impl Error {
         }
     }
 
-    /// The text for users: it reveals nothing internal to the machine.
+    /// The text for users: it reveals nothing of the server's internals.
     pub fn message(&self) -> String {
         match self {
             Self::Port(agent::PortError::Failed(_)) => {

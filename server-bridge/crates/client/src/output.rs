@@ -55,7 +55,7 @@ pub(super) struct Named<'a> {
     pub(super) name: &'a str,
 }
 
-/// A document for programs, and the same as text.
+/// A document as JSON for programs, and its text for people.
 pub(super) fn both(document: &impl Serialize, words: impl Into<String>) -> (String, String) {
     (api::to_line(document), words.into())
 }

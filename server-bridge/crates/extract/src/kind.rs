@@ -121,7 +121,8 @@ pub(crate) enum Document<'a> {
 /// Recognises a document.
 ///
 /// # Errors
-/// [`Failure::Unsupported`] if it is of a kind that cannot be read; [`Failure::Encrypted`].
+/// [`Failure::Unsupported`] if it is of a kind that cannot be read; [`Failure::Encrypted`]; [`Failure::Broken`] or [`Failure::Bomb`] for an
+/// archive.
 pub(crate) fn recognise<'a>(bytes: &'a [u8], name: &str) -> Result<Document<'a>, Failure> {
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
     if is_pdf(head) {

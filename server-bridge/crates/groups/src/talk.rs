@@ -158,7 +158,8 @@ impl Inner {
     pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
         let agent = agent.ok_or_else(|| Error::invalid("you are no longer an agent of a group"))?;
-        let over = || Error::refused("gone", "the request that you work on has ended; end your answer");
+        let over =
+            || Error::refused("gone", "the request that you are working on has ended; end your answer");
         let (user, call) = match self.store.asker_of_turn(turn.root, turn.turn).await? {
             Asker::Call(call) => (call.user.ok_or_else(over)?, Some(*call)),
             Asker::Owner => (agent.owner, None),

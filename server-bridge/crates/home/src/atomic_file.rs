@@ -138,7 +138,7 @@ mod tests {
         let victim = elsewhere.path().join("victim");
         fs::write(&victim, "theirs").unwrap();
         let target = directory.path().join("here.json");
-        // The path itself, and every name that could be guessed from it.
+        // The path itself, and names that are easily guessed from it.
         let guesses = ["here.json.new", "here.json.tmp", "here.json.part", ".here.json.swp", "here.key.new"];
         for name in guesses.into_iter().chain(["here.json"]) {
             symlink(&victim, directory.path().join(name)).unwrap();

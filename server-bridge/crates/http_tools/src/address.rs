@@ -102,7 +102,7 @@ fn segment(text: &str) -> Result<Template> {
         check_encoded(text, "path")?;
     }
     if template.literal().is_some_and(leads_up) {
-        return Err(Problem::new("its path contains `.` or `..` as a segment; write the path that is meant"));
+        return Err(Problem::new("its path contains `.` or `..` as a segment; write the path without it"));
     }
     Ok(template)
 }

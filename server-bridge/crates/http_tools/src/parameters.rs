@@ -27,7 +27,7 @@ impl Parameters {
             Some(Value::Object(fields)) => from_map(fields)?,
             Some(_) => {
                 return Err(Problem::new(
-                    "they must be a JSON schema of an object, a list, or a map of parameters",
+                    "they must be a list of parameters, a map of parameters, or a JSON schema of an object",
                 ));
             }
         };

@@ -57,7 +57,7 @@ impl Problem {
         }
     }
 
-    /// The note that users read. The reason is for administrators: it may name a provider or a path.
+    /// The note for users. It leaves out the embedder's error, which may name a provider or a path and is only for administrators.
     pub(crate) fn note(self) -> &'static str {
         match self {
             Self::Absent => "found by words only: this server has no embedder installed",

@@ -40,7 +40,7 @@ impl Default for Deadlines {
     }
 }
 
-/// The times at which an attempt in progress is given up.
+/// The deadlines of an attempt in progress; it is given up at the first that passes.
 struct Ends {
     silence: Duration,
     whole: Duration,

@@ -280,7 +280,10 @@ impl Revision {
         let commit = text("sha")?;
         let is_commit = commit.len() == 40 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
         if !commit.is_empty() && !is_commit {
-            return Err(format!("must pin a whole commit of 40 digits in `sha`, not {}", quoted(&commit)));
+            return Err(format!(
+                "must pin a full commit hash of 40 hexadecimal digits in `sha`, not {}",
+                quoted(&commit)
+            ));
         }
         let path = fields.get("path").and_then(Value::as_str).unwrap_or_default();
         Ok(Self { branch: text("ref")?, commit, directory: directory(path, "")? })

@@ -43,7 +43,7 @@ pub enum Subject<'a> {
     },
     /// A host on the network.
     Domain {
-        /// The host's name, without scheme and port.
+        /// The host's name, without scheme or port.
         host: &'a str,
     },
     /// A tool of an MCP server.

@@ -172,8 +172,9 @@ proptest! {
         "rm x", "sudo rm x", "{ rm x; }", "(rm x)", "echo $(rm x)", "if true; then rm x; fi", "sh -c 'rm x'", "find . -exec rm {} +",
     ])) {
         let rules = set(RULES);
-        // On a separate line, unless the text before it changes its meaning: `rm` after a `${` that the line does not
-        // close is denied, and with `find . -exec rm {} +` it is a word of a harmless command.
+        // The command is on a line of its own. Text that is itself asked about or denied is skipped, because it may change what
+        // the command means: the `}` of `find . -exec rm {} +` closes a `${` left open before it, and a denied `rm` in between
+        // becomes part of a word.
         let alone = decide(&rules, &before);
         if alone != Some(Effect::Ask) && alone != Some(Effect::Deny) {
             let whole = format!("{before}\n{wrapped}");

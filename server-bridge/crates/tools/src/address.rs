@@ -3,7 +3,7 @@
 use reqwest::Url;
 use serde::{Deserialize, Deserializer};
 
-/// A URL of `http` or `https`.
+/// An `http` or `https` URL.
 #[derive(Clone, Debug)]
 pub(super) struct Address(pub(super) Url);
 

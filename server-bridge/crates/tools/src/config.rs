@@ -209,7 +209,7 @@ fn stricter(now: &str, value: &str, how: &str) -> Result<Mode, Failure> {
     let now = now.parse().unwrap_or(Mode::Plan);
     let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
     if strictness(wanted) > strictness(now) {
-        return Err(Failure::Told(format!("only the user can let you do more, {how}; ask them to")));
+        return Err(Failure::Told(format!("only the user can let you do more ({how}); ask them to")));
     }
     Ok(wanted)
 }

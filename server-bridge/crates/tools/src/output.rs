@@ -46,7 +46,7 @@ impl Output {
         self.lost_bytes = self.lost_bytes.saturating_add(bytes);
     }
 
-    /// The output in the form for display.
+    /// The output as it is shown.
     pub(crate) fn finish(mut self) -> Shown {
         self.cut_tail();
         let left_out_bytes = self.cut_bytes.saturating_add(self.lost_bytes);

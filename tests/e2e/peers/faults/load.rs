@@ -374,7 +374,7 @@ impl Load {
         }
     }
 
-    /// Checks that a run of a chain did each step at most once and in order, and ended. Returns true if both steps succeeded.
+    /// Checks that a run of a chain did each step at most once and in order, and that it ended or asks a person. Returns true if both steps succeeded.
     fn check_run(&self, run: i64, number: usize) -> bool {
         let path = format!("/groups/{}/runs/{run}", self.group);
         let view = eventually("the run has ended, or asks", PATIENCE, || {

@@ -40,7 +40,7 @@ impl Listener {
     /// Listens on a port, or on any free one.
     ///
     /// # Errors
-    /// `io` if the port is in use, or must not be used.
+    /// `io` if the port is in use, or this program may not use it.
     pub(crate) async fn bind(port: Option<u16>) -> Result<Self, Failure> {
         let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
         let bound = bound.and_then(|socket| Ok((socket.local_addr()?.port(), socket)));

@@ -1,4 +1,4 @@
-//! `sandbridge exec`: run one command, stream its output, end with its own code.
+//! `sandbridge exec`: run one command, stream its output, exit with the command's own code.
 //!
 //! ```text
 //!   standard input ──(thread)──► ┐            ┌ stdout, stderr ──(thread)──► descriptors 1 and 2

@@ -208,7 +208,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Moves bytes both ways until the command ended. No branch waits for more than its own event.
+    /// Moves bytes both ways until the command has ended. No branch waits for more than its own event.
     async fn run(&mut self) -> Ended {
         let readers = self.writer.watch();
         loop {

@@ -79,7 +79,7 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
             let text = format!("it is not a tool: {why}");
             found.problems.push(Problem::of(format!("{DIRECTORY}/{file}"), text));
         } else if !known.insert(name.clone()) {
-            let text = format!("another file is already the tool {name}");
+            let text = format!("another file already defines the tool {name}");
             found.problems.push(Problem::of(format!("{DIRECTORY}/{file}"), text));
         } else if candidates.len() == CUSTOM_TOOLS {
             let text = format!("only the first {CUSTOM_TOOLS} tools are used");

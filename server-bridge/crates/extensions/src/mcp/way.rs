@@ -79,7 +79,7 @@ impl Way {
                 let answer = via.send(request).await.map_err(told)?;
                 let mut whole = http::Response::new(Vec::new());
                 *whole.status_mut() = http::StatusCode::from_u16(answer.status)
-                    .map_err(|_| guard::Error::Network("its status is invalid".to_owned()))?;
+                    .map_err(|_| guard::Error::Network("its answer has an invalid HTTP status".to_owned()))?;
                 whole.headers_mut().clone_from(&answer.headers);
                 let (content, is_cut) = answer.first(MCP_LOGIN_ANSWER_BYTES).await.map_err(told)?;
                 if is_cut {

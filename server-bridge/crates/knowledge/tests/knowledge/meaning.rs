@@ -80,7 +80,7 @@ impl World {
         tokio::spawn(async move { knowledge.run(running).await });
     }
 
-    /// The texts that are found, each with the ranks by words and by meaning, and the notes.
+    /// The texts that are found, each with whether it was found by words and whether by meaning; and the notes.
     async fn found(&self, user: &User, question: &str) -> (Vec<(String, bool, bool)>, Vec<String>) {
         let found = self.knowledge.find(user, question, None, 10).await.unwrap();
         let passages = found.passages.into_iter();

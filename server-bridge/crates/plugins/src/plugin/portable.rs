@@ -102,7 +102,7 @@ fn check(fields: &Map<String, Value>) -> Result<(), String> {
     }
     let is_list = |list: &Value| list.as_array().is_some_and(|words| words.iter().all(Value::is_string));
     if !fields.get("keywords").is_none_or(is_list) {
-        return Err("must have a list of texts in `keywords`".to_owned());
+        return Err("must have a list of strings in `keywords`".to_owned());
     }
     Ok(())
 }

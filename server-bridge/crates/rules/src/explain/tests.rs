@@ -32,5 +32,5 @@ fn each_part_has_its_sentence() {
 fn a_line_that_is_not_understood_is_named() {
     let (verdict, reasons) = explained("git status \"");
     assert_eq!(verdict, Some(Effect::Ask));
-    assert_eq!(reasons.last().unwrap(), "The line cannot be parsed: a double quote does not end.");
+    assert_eq!(reasons.last().unwrap(), "The line cannot be parsed: a double quote is unfinished.");
 }

@@ -63,7 +63,7 @@ const ROWS: &[Row] = &[
     ("f() { ./x; }; f", &["x"], &["f()"]),
     ("alias ls=./x; ls", &["x"], &["alias"]),
     ("trap ./x EXIT", &["x"], &[]),
-    ("./x 'unfinished", &["x"], &["does not end"]),
+    ("./x 'unfinished", &["x"], &["is unfinished"]),
     ("jq -r .x | tee -a hook.log", &[".x"], &[]),
     ("./x \u{202e}", &["x"], &["U+202E"]),
 ];

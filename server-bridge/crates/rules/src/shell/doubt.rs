@@ -16,7 +16,7 @@ pub enum Doubt {
     #[error("it contains the invisible or misleading character U+{:04X}", *.0 as u32)]
     Unseen(char),
     /// A construct begins and does not end.
-    #[error("{0} does not end")]
+    #[error("{0} is unfinished")]
     Unterminated(&'static str),
     /// A character that no shell expects at its place.
     #[error("{0:?} is not expected there")]

@@ -25,7 +25,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// A word without quotes and expansions.
+    /// A word without quotes or expansions.
     pub(crate) fn plain(text: String) -> Self {
         Self { text, ..Self::default() }
     }

@@ -111,7 +111,7 @@ something, end your turn: the answer is the user's next message.";
     ) -> Result<Outcome, Failure> {
         let mut card = card(services, context, &self.card).await?;
         cards::close(&mut card).map_err(refused)?;
-        // Terminals and exports show the text of the call.
+        // Terminals and exports show the result's text, so the card is in it as text.
         Ok(shown(format!("the user sees this card now:\n{}", cards::text(&card)), &card))
     }
 }

@@ -149,7 +149,7 @@ async fn remove(
     let (top, all) = worktrees.all(cwd).await?;
     let Some(state) = all.iter().find(|state| state.name == name) else {
         return Err(Failure::Told(format!(
-            "there is no worktree {name} in .sandbridge/worktrees; the action list shows those that exist"
+            "there is no worktree {name} in .sandbridge/worktrees; the action `list` shows those that exist"
         )));
     };
     let path = repository::path(&top, name);

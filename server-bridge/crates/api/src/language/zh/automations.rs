@@ -169,7 +169,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the automation could not be checked", "无法检查该自动任务"),
     ("it is too long", "过长"),
     ("there is no trigger at this address", "此地址没有触发器"),
-    ("deliveries that were refused", "被拒绝的请求"),
+    ("refused deliveries", "被拒绝的请求"),
     (
         "the delivery is not signed as this address requires; check the secret that the sender uses",
         "请求的签名不符合此地址的要求；请检查发送方的密钥",

@@ -174,7 +174,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the tool is not offered: {}", "不提供此工具：{0*}"),
     ("it is not a tool: {}", "不是工具：{0*}"),
     ("only the first {} tools are used", "只使用前 {0} 个工具"),
-    ("another file is already the tool {}", "工具 {0} 已由另一个文件提供"),
+    ("another file already defines the tool {}", "工具 {0} 已由另一个文件提供"),
     (
         "it is not a tool: make it executable with `chmod +x {}`",
         "还不是工具：请用 `chmod +x {0}` 添加可执行权限",
@@ -277,7 +277,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not expected there", "此处不应出现 {0}"),
     ("a command in it can be read in too many ways", "其中某条命令的解析方式过多"),
     ("it is too long to be compared with all rules", "过长，无法与所有规则比较"),
-    ("{} does not end", "{0*}没有结束"),
+    ("{} is unfinished", "{0*}没有结束"),
     ("the value of a variable in {} may run commands", "{0*}中变量的值可能会运行命令"),
     ("shells read {} in different ways", "不同的 Shell 对此解读不同：{0*}"),
     ("a backslash", "反斜杠"),

@@ -67,7 +67,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} must name a registry with https, not {}", "{0} 的注册表须使用 https，而不是 {1}"),
     ("{} has a source of a kind that is not known here: {}", "{0} 的来源类型未知：{1}"),
     (
-        "{} must pin a whole commit of 40 digits in `sha`, not {}",
+        "{} must pin a full commit hash of 40 hexadecimal digits in `sha`, not {}",
         "{0} 的 `sha` 须为完整的 40 位提交哈希，而不是 {1}",
     ),
     // Parts that are not used.

@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its host or port is invalid: {}", "主机名或端口无效：{0*}"),
     ("it has a fragment (`#`), which is never sent", "含有片段（`#`），而片段不会被发送"),
     (
-        "its path contains `.` or `..` as a segment; write the path that is meant",
+        "its path contains `.` or `..` as a segment; write the path without it",
         "路径中有一段是 `.` 或 `..`；请写出实际路径",
     ),
     ("it must be a string or a JSON object", "必须是字符串或 JSON 对象"),
@@ -201,7 +201,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("it is not a JSONPath as in RFC 9535: {}", "不是符合 RFC 9535 的 JSONPath：{0}"),
     (
-        "they must be a JSON schema of an object, a list, or a map of parameters",
+        "they must be a list of parameters, a map of parameters, or a JSON schema of an object",
         "必须是对象的 JSON Schema、参数列表或参数映射",
     ),
     ("`properties` is not an object", "`properties` 不是对象"),

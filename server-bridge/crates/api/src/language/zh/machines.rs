@@ -180,7 +180,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the result of {} was acknowledged, or is no longer kept", "{0} 的结果已确认收到，或已不再保留"),
     ("this runner has no exec {}", "此运行器没有命令 {0}"),
     ("offset {} lies beyond the output, which ends at {}", "偏移量 {0} 超出输出范围（输出到 {1} 为止）"),
-    ("another client reads this command's output now", "此命令的输出正由另一个客户端读取"),
+    ("another client is now reading this command's output", "此命令的输出正由另一个客户端读取"),
     ("the terminal's kind is not a name like xterm-256color", "终端类型不是 xterm-256color 这样的名称"),
     ("{} is not a signal's number", "{0} 不是有效的信号编号"),
     (

@@ -30,7 +30,7 @@ pub(super) const TABLE: &[Row] = &[
         "must have an `author` with only the strings `name`, `email` and `url`",
         "`author` 只能含有文本 `name`、`email` 和 `url`",
     ),
-    ("must have a list of texts in `keywords`", "`keywords` 必须是文本列表"),
+    ("must have a list of strings in `keywords`", "`keywords` 必须是文本列表"),
     (
         "marketplace.json must have a `name` of letters, digits and `-`",
         "marketplace.json 必须有 `name`，可用英文字母、数字和 `-`",

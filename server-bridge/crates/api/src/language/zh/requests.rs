@@ -43,7 +43,7 @@ pub(super) const TABLE: &[Row] = &[
         "此接口不支持该请求方法；请查看 /api/v1/openapi.json",
     ),
     (
-        "a request of a page's session needs an Origin header; programs log in without one",
+        "a request with a page's session needs an Origin header; a program that logs in without that header gets a session that does not need it",
         "网页登录会话的请求需要请求头 Origin；程序登录则不需要",
     ),
     (

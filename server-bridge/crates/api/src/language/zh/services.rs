@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ("an event is longer than {} bytes", "有事件超过 {0} 字节"),
     ("it refused server/discover with HTTP {}", "它以 HTTP {0} 拒绝了 server/discover"),
     ("its response is not a valid message: {}", "它的响应不是有效的消息：{0*}"),
-    ("its status is invalid", "其状态码无效"),
+    ("its answer has an invalid HTTP status", "其状态码无效"),
     (
         "in plan mode, {} is not called: its server does not declare it as read-only",
         "计划模式（plan）下不会调用 {0}：其服务器没有声明它只读取",

@@ -24,8 +24,8 @@ pub const REPEATED: f64 = 0.7;
 pub const SPREAD_ITEMS: usize = 64;
 /// Limit on the number of items that one search returns.
 pub const SEARCH_ITEMS: usize = 20;
-/// How far the likeness of a memory to a question has to be above the mean of all memories, as a share of the distance from the mean to
-/// 1. Measured with the built-in embedder on 22 questions and 12 memories: the right memory is 0.10 to 0.49 above the mean (median 0.2),
+/// How far the likeness of a memory to a question has to be above the mean of all memories, as a share of the distance from that mean
+/// to 1. Measured with the built-in embedder on 22 questions and 12 memories: the right memory is 0.10 to 0.49 above the mean (median 0.2),
 /// and the best of those that have nothing to do with the question 0.06 to 0.11.
 pub const ABOVE_MEAN: f32 = 0.12;
 /// The fewest memories with vectors whose mean is meaningful.

@@ -173,7 +173,7 @@ mod tests {
         let file = home.path().join(FILE);
         for (content, why) in [
             (&b"\xff"[..], "not UTF-8"),
-            (b"[", "not JSON"),
+            (b"[", "not valid JSON"),
             (b"[]", "must be an object"),
             (br#"{"permissions": {"deny": "Fetch"}}"#, "a list of rules"),
             (br#"{"permissions": {"deny": [7]}}"#, "deny[0]"),

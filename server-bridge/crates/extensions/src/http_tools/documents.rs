@@ -343,7 +343,7 @@ mod tests {
             ("5", "neither"),
             ("{}", "`tools`"),
             ("{\"tools\": [], \"x\": 1}", "\"x\""),
-            ("{\"tools\": [], \"secrets\": {}}", "no secrets"),
+            ("{\"tools\": [], \"secrets\": {}}", "cannot contain secrets"),
         ] {
             let why = tools_of(text, false).err().unwrap_or_default();
             assert!(why.contains(words), "{text}: {why}");

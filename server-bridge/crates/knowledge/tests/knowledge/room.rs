@@ -147,7 +147,7 @@ async fn an_upload_of_500_mb_is_refused_before_more_than_the_limit_has_arrived()
         });
         let refused = knowledge.upload(&ada, "manuals", "large.txt", length, stream::iter(pieces)).await;
         let refused = refused.unwrap_err();
-        assert_eq!(refused.message(), "the document is too large: at most 64 MiB are read; split it");
+        assert_eq!(refused.message(), "the document is too large: the limit is 64 MiB; split it");
         assert!(arrived.into_inner() <= most_mib, "{length:?}");
         let shown = knowledge.collection(&ada, "manuals").await.unwrap();
         assert_eq!((shown.documents, shown.waiting), (0, 0));

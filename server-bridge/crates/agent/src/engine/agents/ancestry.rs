@@ -178,7 +178,7 @@ mod tests {
             assert_eq!(ancestry.slots(Kind::Personal), Kind::SubAgent);
         }
         assert!(!ancestry.tools().holds("SubAgent") && ancestry.tools().holds("Read"));
-        assert!(ancestry.take_place().unwrap_err().contains("3 deep"));
+        assert!(ancestry.take_place().unwrap_err().contains("3 levels deep"));
     }
 
     #[test]

@@ -124,7 +124,7 @@ async fn a_sub_agent_that_waited_too_long_is_another_one_and_its_parent_is_told_
 async fn what_cannot_be_a_sub_agents_call_is_told_and_none_is_made() {
     for (arguments, why) in [
         (r#"{"task":" "}"#, "the task is empty"),
-        (r#"{"task":"x","instance":""}"#, "a name of 1 to 64 characters"),
+        (r#"{"task":"x","instance":""}"#, "must have 1 to 64 characters"),
         (r#"{"task":"x","instance":"a\nb"}"#, "on one line"),
         (r#"{"task":"x","model":"huge"}"#, "not a model for a sub-agent"),
         (r#"{"task":"x","tools":["Fly"]}"#, "a sub-agent cannot have the tool"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, JsonRpcMessage, RequestId};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     StreamableHttpResponseLimits,
@@ -21,6 +21,17 @@ type Posted<C> = Result<StreamableHttpPostResponse, Error<C>>;
 #[derive(Clone)]
 pub(super) struct Sessions<C>(pub(super) C);
 
+/// What servers say of a session that they do not know, in lower case. The word alone is not enough: it may be about a session of a tool, and
+/// a call that took effect must not be sent again.
+const REFUSALS: [&str; 6] = [
+    "no valid session",
+    "invalid session",
+    "session not found",
+    "unknown session",
+    "missing session id",
+    "mcp-session-id",
+];
+
 /// The response to a message, as the end of its session if it is one. `asked` is the message's id, if it is a request.
 fn judged<C: StreamableHttpClient>(
     asked: Option<&RequestId>,
@@ -32,7 +43,9 @@ fn judged<C: StreamableHttpClient>(
         Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session_id))
             if asked.is_none() || error.id.as_ref() != asked =>
         {
-            if had_session && names_session(&error.error.message) {
+            // A server that fails during a call says so with the code of internal errors, often without an id.
+            let has_failed = error.error.code == ErrorCode::INTERNAL_ERROR;
+            if had_session && !has_failed && refuses_session(&error.error.message) {
                 return Err(StreamableHttpError::SessionExpired);
             }
             // An error without an id would not reach the request that it refuses, which would wait for its timeout.
@@ -40,7 +53,7 @@ fn judged<C: StreamableHttpClient>(
             Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session_id))
         }
         Err(StreamableHttpError::UnexpectedServerResponse(text))
-            if had_session && text.starts_with("HTTP 400") && names_session(&text) =>
+            if had_session && text.starts_with("HTTP 400") && refuses_session(&text) =>
         {
             Err(StreamableHttpError::SessionExpired)
         }
@@ -48,8 +61,9 @@ fn judged<C: StreamableHttpClient>(
     }
 }
 
-fn names_session(text: &str) -> bool {
-    text.to_ascii_lowercase().contains("session")
+fn refuses_session(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    REFUSALS.iter().any(|refusal| text.contains(refusal))
 }
 
 impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
@@ -169,6 +183,31 @@ mod tests {
         assert!(!is_over(Some(7), json(said)));
         let text = |text: &'static str| Err(StreamableHttpError::UnexpectedServerResponse(text.into()));
         assert!(is_over(Some(7), text("HTTP 400 Bad Request: Invalid or missing session ID")));
-        assert!(!is_over(Some(7), text("HTTP 500 Internal Server Error: the session store is full")));
+        assert!(!is_over(Some(7), text("HTTP 500 Internal Server Error: no valid session ID")));
+    }
+
+    #[test]
+    fn a_failure_that_mentions_another_session_is_not_the_end_of_this_one() {
+        let error = |code: i32, message: &str| {
+            json(&format!(
+                r#"{{"jsonrpc": "2.0", "id": null, "error": {{"code": {code}, "message": "{message}"}}}}"#
+            ))
+        };
+        assert!(is_over(Some(7), error(-32000, "Bad Request: Mcp-Session-Id header is required")));
+        for (code, message) in [
+            (-32603, "database session is closed"),
+            (-32603, "Session not found"),
+            (-32000, "database session closed"),
+            (-32000, "your login session has expired"),
+        ] {
+            assert!(!is_over(Some(7), error(code, message)), "{code} {message}");
+        }
+        for text in [
+            "HTTP 500 Internal Server Error: database session closed",
+            "HTTP 400 Bad Request: your login session has expired",
+        ] {
+            let failed = Err(StreamableHttpError::UnexpectedServerResponse(text.into()));
+            assert!(!is_over(Some(7), failed), "{text}");
+        }
     }
 }

@@ -219,7 +219,13 @@ async fn failure(
     {
         return Ok(rejected);
     }
-    if let Some(error) = known {
+    if let Some(mut error) = known {
+        // Only HTTP 400 may refuse a session; with another status, the error answers the request.
+        if let JsonRpcMessage::Request(request) = message
+            && status != StatusCode::BAD_REQUEST
+        {
+            error.id = Some(request.id.clone());
+        }
         return Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session_id));
     }
     if let Some(broken) = broken {

@@ -189,6 +189,10 @@ pub const MCP_PROMPT_BYTES: usize = 256 * 1024;
 pub const MCP_ABOUT_CHARS: usize = 200;
 /// The most resources, and the most templates of their addresses, that one list shows.
 pub const MCP_RESOURCES: usize = 1_000;
+/// The largest total size of the resources that one list shows, and of the templates, in bytes of JSON.
+pub const MCP_RESOURCES_BYTES: usize = 1024 * 1024;
+/// How long a server may take to list its templates, with all pages; after that, those that it has not listed are left out.
+pub const MCP_TEMPLATES_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the suggestions for an argument of a prompt may take.
 pub const MCP_COMPLETION_PATIENCE: Duration = Duration::from_secs(5);
 /// The largest number of suggested values.

@@ -35,19 +35,23 @@ pub(super) fn read(result: &ReadResourceResult) -> Outcome {
 /// A list of resources, and of the templates of their addresses.
 pub(super) fn listed(found: &Resources) -> Outcome {
     let mut parts = Parts::default();
-    for resource in &found.resources {
-        let about = resource.description.as_deref().or(resource.title.as_deref()).unwrap_or_default();
-        parts.text(&format!("{} ({}) {about}", resource.uri, resource.name));
-    }
-    if found.are_more {
-        parts.text("[the server has more resources, which are left out]");
-    }
+    // They come first: a long list is cut at its end.
     if !found.templates.is_empty() {
         parts.text("URI templates, of which each {variable} is replaced; `complete` lists values for one:");
     }
     for template in &found.templates {
         let about = template.description.as_deref().or(template.title.as_deref()).unwrap_or_default();
         parts.text(&format!("{} ({}) {about}", template.uri_template, template.name));
+    }
+    if !found.templates.is_empty() && !found.resources.is_empty() {
+        parts.text("Resources:");
+    }
+    for resource in &found.resources {
+        let about = resource.description.as_deref().or(resource.title.as_deref()).unwrap_or_default();
+        parts.text(&format!("{} ({}) {about}", resource.uri, resource.name));
+    }
+    if found.are_more {
+        parts.text("[the server has more resources, which are left out]");
     }
     parts.outcome("The server has no resources.")
 }

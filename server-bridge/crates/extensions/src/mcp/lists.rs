@@ -7,13 +7,17 @@ use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, PaginatedRequestParams, Prompt, Resource, ResourceTemplate,
 };
 use rmcp::service::ServiceError;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::connection::Connection;
 use super::listing::Definition;
 use super::prompts::{self, ServerPrompt};
-use crate::limits::{MCP_LIST_PATIENCE, MCP_PAGES, MCP_RESOURCES, MCP_TOOLS, MCP_TOOLS_BYTES};
+use crate::limits::{
+    MCP_LIST_PATIENCE, MCP_PAGES, MCP_RESOURCES, MCP_RESOURCES_BYTES, MCP_TEMPLATES_PATIENCE, MCP_TOOLS,
+    MCP_TOOLS_BYTES,
+};
 
 /// What a server lists of its resources.
 #[derive(Debug, Default)]
@@ -82,25 +86,23 @@ impl Connection {
     /// Fails with the reason in words.
     pub(super) async fn resources(&self, patience: Duration) -> Result<Resources, String> {
         let listed = async {
-            let (mut found, mut cursor) = (Resources::default(), None);
-            for _ in 0..MCP_PAGES {
-                let params = PaginatedRequestParams::default().with_cursor(cursor);
-                let page = self.service.list_resources(Some(params)).await?;
-                found.resources.extend(page.resources);
-                cursor = page.next_cursor;
-                if cursor.is_none() || found.resources.len() > MCP_RESOURCES {
-                    break;
-                }
-            }
-            found.are_more = cursor.is_some() || found.resources.len() > MCP_RESOURCES;
-            found.resources.truncate(MCP_RESOURCES);
-            // A server without templates may refuse the request.
-            let templates = self.service.list_resource_templates(None).await;
-            found.templates = templates.map(|page| page.resource_templates).unwrap_or_default();
-            found.templates.truncate(MCP_RESOURCES);
-            Ok(found)
+            let page = |page| async {
+                let listed = self.service.list_resources(Some(page)).await?;
+                Ok((listed.resources, listed.next_cursor))
+            };
+            let mut resources = Vec::new();
+            let are_more = first_pages(&mut resources, page).await?;
+            Ok((resources, are_more))
         };
-        self.wait(listed, patience, None).await
+        let (resources, are_more) = self.wait(listed, patience, None).await?;
+        let page = |page| async {
+            let listed = self.service.list_resource_templates(Some(page)).await?;
+            Ok((listed.resource_templates, listed.next_cursor))
+        };
+        let mut templates = Vec::new();
+        // A server without templates may refuse the request, or never answer it.
+        let _ = timeout(MCP_TEMPLATES_PATIENCE, first_pages(&mut templates, page)).await;
+        Ok(Resources { resources, templates, are_more })
     }
 
     /// Values that the server suggests for a variable of a template.
@@ -180,4 +182,29 @@ impl Connection {
         }
         Err(format!("its list of {what} has more than {MCP_PAGES} pages"))
     }
+}
+
+/// Adds the entries of the pages of a list, up to the most that one list shows. Returns true if there are more.
+///
+/// Fails if a page cannot be read; the entries of the pages before it are added.
+async fn first_pages<T: Serialize, F: Future<Output = Page<T>>>(
+    found: &mut Vec<T>,
+    page: impl Fn(PaginatedRequestParams) -> F,
+) -> Result<bool, ServiceError> {
+    let (mut bytes, mut cursor) = (0, None);
+    for _ in 0..MCP_PAGES {
+        let (more, next) = page(PaginatedRequestParams::default().with_cursor(cursor)).await?;
+        for entry in more {
+            bytes += serde_json::to_string(&entry).unwrap_or_default().len();
+            if bytes > MCP_RESOURCES_BYTES || found.len() >= MCP_RESOURCES {
+                return Ok(true);
+            }
+            found.push(entry);
+        }
+        cursor = next;
+        if cursor.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -7,6 +7,8 @@ use super::*;
 use crate::limits::{MCP_ASK_BYTES, MCP_CONNECT_PATIENCE, MCP_ROUNDS, MCP_TOOLS};
 use crate::mcp::{Owner, servers, tests as of_mcp};
 
+mod watches;
+
 /// The other end of a connection: a test plays the server.
 struct Server {
     lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,

@@ -1,0 +1,49 @@
+//! Lists of resources, and resources that are watched.
+
+use super::*;
+use crate::limits::{MCP_PAGES, MCP_RESOURCES, MCP_RESOURCES_BYTES};
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_resources_is_bounded_and_needs_no_templates() {
+    let fits = MCP_RESOURCES_BYTES / (64 * 1024);
+    for (of_page, about, at_most) in
+        [(1, String::new(), MCP_PAGES), (600, String::new(), MCP_RESOURCES), (4, "x".repeat(64 * 1024), fits)]
+    {
+        let (connection, mut server) = connected().await;
+        // It never answers another request.
+        let endless = tokio::spawn(async move {
+            for page in 0.. {
+                let asked = server.hear("resources/list").await;
+                let resource =
+                    |at| json!({"uri": format!("a://{page}/{at}"), "name": "a", "description": about});
+                let resources: Vec<Value> = (0..of_page).map(resource).collect();
+                server.answer(&asked, json!({"resources": resources, "nextCursor": "more"})).await;
+            }
+        });
+        let found = connection.resources(PATIENCE).await.unwrap();
+        assert!(found.are_more && found.templates.is_empty());
+        assert!((1..=at_most).contains(&found.resources.len()), "{of_page}: {}", found.resources.len());
+        assert!(!connection.is_over(), "other calls may end");
+        endless.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_page_of_templates_is_read() {
+    let (connection, mut server) = connected().await;
+    let lists = async {
+        let asked = server.hear("resources/list").await;
+        server.answer(&asked, json!({"resources": [{"uri": "a://b", "name": "b"}]})).await;
+        for (uri, next) in [("a://{c}", json!("more")), ("a://{d}", Value::Null)] {
+            let asked = server.hear("resources/templates/list").await;
+            let templates = json!([{"uriTemplate": uri, "name": "t"}]);
+            server.answer(&asked, json!({"resourceTemplates": templates, "nextCursor": next})).await;
+        }
+    };
+    let (found, ()) = tokio::join!(connection.resources(PATIENCE), lists);
+    let found = found.unwrap();
+    assert!(!found.are_more);
+    let shown = crate::mcp::content::listed(&found).text;
+    let at = |part: &str| shown.find(part).unwrap_or_else(|| panic!("{part}: {shown}"));
+    assert!(at("a://{c}") < at("a://{d}") && at("a://{d}") < at("a://b"), "{shown}");
+}

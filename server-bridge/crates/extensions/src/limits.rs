@@ -113,6 +113,10 @@ pub const MCP_SAMPLE_MESSAGES: usize = 32;
 pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
 /// The largest number of resources of one connection that its user's agent can watch.
 pub const MCP_WATCHED: usize = 100;
+/// How long a server may take to agree to report changed lists.
+pub const MCP_LISTEN_PATIENCE: Duration = Duration::from_secs(30);
+/// The shortest and the longest pause before it is asked again, after its reports ended or it did not agree.
+pub const MCP_LISTEN_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 /// The longest report of progress that is shown, in bytes.
 pub const MCP_PROGRESS_BYTES: usize = 1024;
 /// The longest error text of a server that is passed on, in bytes.

@@ -104,12 +104,16 @@ impl Inner {
                 None => first,
             }
         };
-        tokio::select! {
+        let mut made = tokio::select! {
             made = timeout(MCP_CONNECT_PATIENCE, attempts) => made.unwrap_or_else(|_| {
                 Err(Refused::of_words(format!("it did not answer within {} s", MCP_CONNECT_PATIENCE.as_secs())))
             }),
             () = self.stop.cancelled() => Err(Refused::of_words("Sandbridge is shutting down".to_owned())),
+        };
+        if let Ok(connection) = &mut made {
+            connection.hear_of_lists(&self.tasks, self.stop.child_token());
         }
+        made
     }
 
     /// True if the owner's chat is in plan mode: a program that runs then can change nothing.

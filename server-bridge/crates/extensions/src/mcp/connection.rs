@@ -22,12 +22,13 @@ use rmcp::{ErrorData, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::DropGuard;
 
 use super::bounded::Bounded;
 use super::client::Client;
 use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
-use super::watch::{Watched, hear_of_lists};
+use super::watch::Watched;
 use crate::limits::{
     MCP_ASKS_WAITING, MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE,
     MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
@@ -53,7 +54,9 @@ pub(super) trait Listener: Send {
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
     calls: Calls,
-    is_stale: Arc<AtomicBool>,
+    pub(super) is_stale: Arc<AtomicBool>,
+    /// Ends the task that hears of changed lists.
+    pub(super) _hears: Option<DropGuard>,
     /// The server's resources that are watched.
     pub(super) watched: Watched,
     /// The server's tools, as last listed and recorded. The task that lists them holds the lock.
@@ -163,11 +166,11 @@ where
         // The server's log messages help people, but the connection also works without them.
         let _ = timeout(MCP_LOG_LEVEL_PATIENCE, level).await;
     }
-    hear_of_lists(&service, &is_stale);
     Ok(Connection {
         service,
         calls,
         is_stale,
+        _hears: None,
         watched,
         verified: AsyncMutex::default(),
         is_suspect: AtomicBool::new(false),

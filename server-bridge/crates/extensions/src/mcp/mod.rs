@@ -109,7 +109,7 @@ struct Inner {
     pool: Pool,
     logins: Logins,
     failures: Failures,
-    /// Programs that run, and listings in progress.
+    /// Programs that run, listings in progress, and tasks that hear of changed lists.
     tasks: TaskTracker,
     /// Cancelled when the server stops.
     stop: CancellationToken,

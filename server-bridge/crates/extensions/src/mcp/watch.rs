@@ -9,14 +9,16 @@ use std::time::Duration;
 use agent::tool::visible;
 use rmcp::RoleClient;
 use rmcp::model::{ServerNotification, SubscriptionFilter};
-use rmcp::service::{RunningService, ServiceError};
+use rmcp::service::{Peer, ServiceError};
 use store::{ChatId, User};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Inner;
-use super::client::Client;
 use super::connection::Connection;
 use super::listing::Era;
-use crate::limits::MCP_WATCHED;
+use crate::limits::{MCP_LISTEN_PATIENCE, MCP_LISTEN_PAUSES, MCP_WATCHED};
 
 /// The watched resources of a connection, by address; the value is true for a resource that has changed.
 #[derive(Clone, Default)]
@@ -111,43 +113,66 @@ impl Connection {
         });
         Ok(())
     }
+
+    /// Learns of changed lists of tools and prompts in a task, which a server of the newer era only reports to those who ask for it. If it
+    /// does not agree, its lists are still requested again every minute. The task ends with the connection, or once `over` is cancelled.
+    pub(super) fn hear_of_lists(&mut self, tasks: &TaskTracker, over: CancellationToken) {
+        let Some(info) = self.service.peer_info().filter(|info| !info.protocol_version.has_initialize())
+        else {
+            return;
+        };
+        let reports = |changes: Option<bool>| changes == Some(true);
+        let of_tools = info.capabilities.tools.as_ref().is_some_and(|tools| reports(tools.list_changed));
+        let of_prompts =
+            info.capabilities.prompts.as_ref().is_some_and(|prompts| reports(prompts.list_changed));
+        let mut filter = SubscriptionFilter::builder();
+        if of_tools {
+            filter = filter.tools_list_changed();
+        }
+        if of_prompts {
+            filter = filter.prompts_list_changed();
+        }
+        if !of_tools && !of_prompts {
+            return;
+        }
+        let (peer, is_stale, filter) =
+            (self.service.peer().clone(), Arc::clone(&self.is_stale), filter.build());
+        self._hears = Some(over.clone().drop_guard());
+        tasks.spawn(async move {
+            tokio::select! {
+                () = over.cancelled() => {}
+                () = listened(&peer, &filter, &is_stale) => {}
+            }
+        });
+    }
 }
 
-/// Learns of changed lists of tools and prompts, which a server of the newer era only reports to those who ask for it. If it does not
-/// agree, its lists are still requested again every minute.
-pub(super) fn hear_of_lists(service: &RunningService<RoleClient, Client>, is_stale: &Arc<AtomicBool>) {
-    let Some(info) = service.peer_info().filter(|info| !info.protocol_version.has_initialize()) else {
-        return;
-    };
-    let reports = |changes: Option<bool>| changes == Some(true);
-    let of_tools = info.capabilities.tools.as_ref().is_some_and(|tools| reports(tools.list_changed));
-    let of_prompts = info.capabilities.prompts.as_ref().is_some_and(|prompts| reports(prompts.list_changed));
-    let mut filter = SubscriptionFilter::builder();
-    if of_tools {
-        filter = filter.tools_list_changed();
-    }
-    if of_prompts {
-        filter = filter.prompts_list_changed();
-    }
-    if !of_tools && !of_prompts {
-        return;
-    }
-    let (peer, is_stale, filter) = (service.peer().clone(), Arc::clone(is_stale), filter.build());
-    // It ends with the connection.
-    tokio::spawn(async move {
-        let begun = peer.listen(filter).await;
-        drop(peer);
-        let Ok(mut subscription) = begun else { return };
-        while let Ok(Some(told)) = subscription.next().await {
-            if matches!(
-                told,
-                ServerNotification::ToolListChangedNotification(_)
-                    | ServerNotification::PromptListChangedNotification(_)
-            ) {
-                is_stale.store(true, Ordering::Relaxed);
+/// Listens for changed lists until the connection is over. What changes between two streams is not reported, so the end of each one counts as
+/// a change.
+async fn listened(peer: &Peer<RoleClient>, filter: &SubscriptionFilter, is_stale: &AtomicBool) {
+    let (shortest, longest) = MCP_LISTEN_PAUSES;
+    let mut pause = shortest;
+    while !peer.is_transport_closed() {
+        if let Ok(Ok(mut subscription)) = timeout(MCP_LISTEN_PATIENCE, peer.listen(filter.clone())).await {
+            let since = Instant::now();
+            while let Ok(Some(told)) = subscription.next().await {
+                if matches!(
+                    told,
+                    ServerNotification::ToolListChangedNotification(_)
+                        | ServerNotification::PromptListChangedNotification(_)
+                ) {
+                    is_stale.store(true, Ordering::Relaxed);
+                }
+            }
+            is_stale.store(true, Ordering::Relaxed);
+            // A server that ends each stream at once is asked less and less often.
+            if since.elapsed() > pause {
+                pause = shortest;
             }
         }
-    });
+        sleep(pause).await;
+        pause = (pause * 2).min(longest);
+    }
 }
 
 impl Inner {

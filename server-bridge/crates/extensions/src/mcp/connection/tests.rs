@@ -403,39 +403,6 @@ async fn a_storm_of_changed_lists_is_one_change_and_disturbs_no_call() {
     assert!(!connection.is_over());
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_server_of_the_newer_era_is_asked_to_report_changed_lists() {
-    let (ours, theirs) = tokio::io::duplex(64 * 1024);
-    let (theirs_in, out) = split(theirs);
-    let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
-    let agreed = json!({"toolsListChanged": true});
-    let began = async {
-        let begun = server.hear("server/discover").await;
-        let mut info = discovered();
-        info["capabilities"] = json!({"tools": {"listChanged": true}, "prompts": {}});
-        server.answer(&begun, info).await;
-        let listens = server.hear("subscriptions/listen").await;
-        assert_eq!(listens["params"]["notifications"], agreed, "{listens}");
-        listens["id"].clone()
-    };
-    let connection = connect(split(ours), Era::Discover, None, ProgramStatus::default());
-    let (connection, id) = tokio::join!(connection, began);
-    let connection = connection.unwrap();
-    assert!(connection.take_stale(), "it was never listed");
-    for method in ["subscriptions/acknowledged", "tools/list_changed"] {
-        assert!(!connection.take_stale(), "{method}");
-        let mut params = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": id}});
-        if method.ends_with("acknowledged") {
-            params["notifications"] = agreed.clone();
-        }
-        let told = json!({"jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params});
-        assert!(server.say(told).await);
-        // The clock stands still until everything was handled.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    assert!(connection.take_stale());
-}
-
 #[tokio::test]
 async fn a_list_that_changes_while_it_is_listed_is_listed_once_for_each_call() {
     let (connection, mut server) = connected().await;

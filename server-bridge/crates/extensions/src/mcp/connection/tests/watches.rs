@@ -1,4 +1,7 @@
-//! Lists of resources, and resources that are watched.
+//! Lists of resources, resources that are watched, and changes of lists.
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::*;
 use crate::limits::{MCP_PAGES, MCP_RESOURCES, MCP_RESOURCES_BYTES};
@@ -46,4 +49,49 @@ async fn every_page_of_templates_is_read() {
     let shown = crate::mcp::content::listed(&found).text;
     let at = |part: &str| shown.find(part).unwrap_or_else(|| panic!("{part}: {shown}"));
     assert!(at("a://{c}") < at("a://{d}") && at("a://{d}") < at("a://b"), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_of_the_newer_era_is_asked_to_report_changed_lists_and_again_when_it_ends() {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (theirs_in, out) = split(theirs);
+    let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
+    let agreed = json!({"toolsListChanged": true});
+    let began = async {
+        let begun = server.hear("server/discover").await;
+        let mut info = discovered();
+        info["capabilities"] = json!({"tools": {"listChanged": true}, "prompts": {}});
+        server.answer(&begun, info).await;
+        let listens = server.hear("subscriptions/listen").await;
+        assert_eq!(listens["params"]["notifications"], agreed, "{listens}");
+        listens
+    };
+    let tasks = TaskTracker::new();
+    let connection = async {
+        let made = connect(split(ours), Era::Discover, None, ProgramStatus::default()).await;
+        let mut connection = made.unwrap();
+        connection.hear_of_lists(&tasks, CancellationToken::new());
+        connection
+    };
+    let (connection, listens) = tokio::join!(connection, began);
+    assert!(connection.take_stale(), "it was never listed");
+    for method in ["subscriptions/acknowledged", "tools/list_changed"] {
+        assert!(!connection.take_stale(), "{method}");
+        let mut params = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": listens["id"]}});
+        if method.ends_with("acknowledged") {
+            params["notifications"] = agreed.clone();
+        }
+        let told = json!({"jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params});
+        assert!(server.say(told).await);
+        // The clock stands still until everything was handled.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert!(connection.take_stale());
+    // The server ends the stream.
+    server.answer(&listens, json!({})).await;
+    let again = server.hear("subscriptions/listen").await;
+    assert!(again["id"] != listens["id"] && connection.take_stale(), "{again}");
+    drop(connection);
+    tasks.close();
+    tasks.wait().await;
 }

@@ -113,6 +113,8 @@ pub const MCP_SAMPLE_MESSAGES: usize = 32;
 pub const MCP_LOG_LEVEL_PATIENCE: Duration = Duration::from_secs(5);
 /// The largest number of resources of one connection that its user's agent can watch.
 pub const MCP_WATCHED: usize = 100;
+/// How long a call waits until the resources are watched again that the server no longer watches.
+pub const MCP_WATCH_AGAIN_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a server may take to agree to report changed lists.
 pub const MCP_LISTEN_PATIENCE: Duration = Duration::from_secs(30);
 /// The shortest and the longest pause before it is asked again, after its reports ended or it did not agree.

@@ -228,7 +228,7 @@ impl Inner {
         era: Era,
     ) -> Result<Connection, Refused> {
         let Address { url, headers, credentials, .. } = address;
-        let client = Sessions(client);
+        let (client, is_renewed) = Sessions::new(client);
         let url = guard::check_text(url).map_err(|error| Refused::of_words(error.to_string()))?;
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         config.max_sse_event_size = MCP_LINE_BYTES;
@@ -238,15 +238,18 @@ impl Inner {
             config.custom_headers.insert(name, value);
         }
         let has_token = headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-        if has_token {
+        let mut connection = if has_token {
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            return connection::connect(transport, era, None, ProgramStatus::default()).await;
-        }
-        let own = credentials.as_ref();
-        let client = self.logins.client(&self.store, way, who, url.as_str(), client, own).await;
-        let transport =
-            StreamableHttpClientTransport::with_client(client.map_err(Refused::of_words)?, config);
-        connection::connect(transport, era, None, ProgramStatus::default()).await
+            connection::connect(transport, era, None, ProgramStatus::default()).await?
+        } else {
+            let own = credentials.as_ref();
+            let client = self.logins.client(&self.store, way, who, url.as_str(), client, own).await;
+            let transport =
+                StreamableHttpClientTransport::with_client(client.map_err(Refused::of_words)?, config);
+            connection::connect(transport, era, None, ProgramStatus::default()).await?
+        };
+        connection.is_renewed = is_renewed;
+        Ok(connection)
     }
 }
 

@@ -55,6 +55,8 @@ pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
     calls: Calls,
     pub(super) is_stale: Arc<AtomicBool>,
+    /// Becomes true when the server has ended the session over HTTP, and another one begins.
+    pub(super) is_renewed: Arc<AtomicBool>,
     /// Ends the task that hears of changed lists.
     pub(super) _hears: Option<DropGuard>,
     /// The server's resources that are watched.
@@ -170,6 +172,7 @@ where
         service,
         calls,
         is_stale,
+        is_renewed: Arc::default(),
         _hears: None,
         watched,
         verified: AsyncMutex::default(),
@@ -275,8 +278,9 @@ impl Connection {
         self.service.peer_info().is_some_and(|info| info.capabilities.resources.is_some())
     }
 
-    /// True at first, and once after each notification that the tools changed.
+    /// True at first, and once after each notification that the tools changed, and after each new session.
     pub(super) fn take_stale(&self) -> bool {
+        self.note_renewal();
         self.is_stale.swap(false, Ordering::Relaxed)
     }
 
@@ -295,6 +299,7 @@ impl Connection {
         if self.era() == Era::Discover {
             request.meta_mut().get_or_insert_default().set_log_level(LoggingLevel::Info);
         }
+        self.watch_again().await;
         self.wait(self.called(request), patience, listener).await
     }
 
@@ -307,6 +312,7 @@ impl Connection {
         patience: Duration,
         listener: Option<&mut dyn Listener>,
     ) -> Result<ReadResourceResult, String> {
+        self.watch_again().await;
         let request = ReadResourceRequestParams::new(uri.to_owned());
         self.wait(self.service.read_resource(request), patience, listener).await
     }

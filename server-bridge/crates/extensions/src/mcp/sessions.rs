@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
@@ -19,7 +20,18 @@ type Posted<C> = Result<StreamableHttpPostResponse, Error<C>>;
 
 /// The client. With what it recognises, the transport begins another session, and sends the request again, once.
 #[derive(Clone)]
-pub(super) struct Sessions<C>(pub(super) C);
+pub(super) struct Sessions<C> {
+    client: C,
+    is_renewed: Arc<AtomicBool>,
+}
+
+impl<C> Sessions<C> {
+    /// This client, and a flag that becomes true when its session ends: in the next one, nothing is subscribed to.
+    pub(super) fn new(client: C) -> (Self, Arc<AtomicBool>) {
+        let is_renewed = Arc::<AtomicBool>::default();
+        (Self { client, is_renewed: Arc::clone(&is_renewed) }, is_renewed)
+    }
+}
 
 /// What servers say of a session that they do not know, in lower case. The word alone is not enough: it may be about a session of a tool, and
 /// a call that took effect must not be sent again.
@@ -95,9 +107,15 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
             JsonRpcMessage::Request(request) => Some(request.id.clone()),
             _ => None,
         };
-        let posted =
-            self.0.post_message_with_response_limits(uri, message, session_id, token, custom, limits).await;
-        judged::<C>(asked.as_ref(), had_session, posted)
+        let posted = self
+            .client
+            .post_message_with_response_limits(uri, message, session_id, token, custom, limits)
+            .await;
+        let posted = judged::<C>(asked.as_ref(), had_session, posted);
+        if matches!(posted, Err(StreamableHttpError::SessionExpired)) {
+            self.is_renewed.store(true, Ordering::Relaxed);
+        }
+        posted
     }
 
     async fn delete_session(
@@ -107,7 +125,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
         token: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Error<C>> {
-        self.0.delete_session(uri, session_id, token, custom).await
+        self.client.delete_session(uri, session_id, token, custom).await
     }
 
     async fn get_stream(
@@ -118,7 +136,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
         token: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error<C>> {
-        self.0.get_stream(uri, session_id, last_event_id, token, custom).await
+        self.client.get_stream(uri, session_id, last_event_id, token, custom).await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -130,7 +148,7 @@ impl<C: StreamableHttpClient + Sync> StreamableHttpClient for Sessions<C> {
         custom: HashMap<HeaderName, HeaderValue>,
         max_sse_event_size: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Error<C>> {
-        self.0
+        self.client
             .get_stream_with_max_sse_event_size(
                 uri,
                 session_id,

@@ -18,30 +18,53 @@ use tokio_util::task::TaskTracker;
 use super::Inner;
 use super::connection::Connection;
 use super::listing::Era;
-use crate::limits::{MCP_LISTEN_PATIENCE, MCP_LISTEN_PAUSES, MCP_WATCHED};
+use crate::limits::{MCP_LISTEN_PATIENCE, MCP_LISTEN_PAUSES, MCP_WATCH_AGAIN_PATIENCE, MCP_WATCHED};
 
-/// The watched resources of a connection, by address; the value is true for a resource that has changed.
+/// The watched resources of a connection, by address.
 #[derive(Clone, Default)]
-pub(super) struct Watched(Arc<Mutex<BTreeMap<String, bool>>>);
+pub(super) struct Watched(Arc<Mutex<BTreeMap<String, State>>>);
+
+/// A watched resource.
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// True if it has changed, or may have.
+    has_changed: bool,
+    /// True if the server no longer reports its changes.
+    is_lost: bool,
+}
 
 impl Watched {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, bool>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<String, State>> {
         // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a change to a resource, if it is watched.
     pub(super) fn changed(&self, uri: &str) {
-        if let Some(has_changed) = self.all().get_mut(uri) {
-            *has_changed = true;
+        if let Some(state) = self.all().get_mut(uri) {
+            state.has_changed = true;
         }
     }
 
     /// Records that the current content of a resource is read.
     pub(super) fn seen(&self, uri: &str) {
-        if let Some(has_changed) = self.all().get_mut(uri) {
-            *has_changed = false;
+        if let Some(state) = self.all().get_mut(uri) {
+            state.has_changed = false;
         }
+    }
+
+    /// Records that the server no longer reports changes of a resource, or of any without `uri`. Each of them may have changed.
+    fn lose(&self, uri: Option<&str>) {
+        for (known, state) in self.all().iter_mut() {
+            if uri.is_none_or(|uri| uri == known) {
+                *state = State { has_changed: true, is_lost: true };
+            }
+        }
+    }
+
+    /// The resources whose changes the server no longer reports.
+    pub(super) fn lost(&self) -> Vec<String> {
+        self.all().iter().filter(|(_, state)| state.is_lost).map(|(uri, _)| uri.clone()).collect()
     }
 
     /// True if a resource is watched.
@@ -50,22 +73,30 @@ impl Watched {
         self.all().contains_key(uri)
     }
 
-    fn news(&self) -> Vec<String> {
-        self.all().iter().filter(|(_, has_changed)| **has_changed).map(|(uri, _)| uri.clone()).collect()
+    /// The resources that have changed.
+    pub(super) fn news(&self) -> Vec<String> {
+        self.all().iter().filter(|(_, state)| state.has_changed).map(|(uri, _)| uri.clone()).collect()
     }
 }
 
-/// A resource that is about to be watched; dropping this before it is watched leaves it unwatched.
+/// A resource that is about to be watched; dropping this before it is watched leaves it unwatched, or lost if it was.
 struct Beginning<'a> {
     watched: &'a Watched,
     uri: &'a str,
+    was_lost: bool,
     has_begun: bool,
 }
 
 impl Drop for Beginning<'_> {
     fn drop(&mut self) {
-        if !self.has_begun {
-            self.watched.all().remove(self.uri);
+        if self.has_begun {
+            return;
+        }
+        let mut all = self.watched.all();
+        if !self.was_lost {
+            all.remove(self.uri);
+        } else if let Some(state) = all.get_mut(self.uri) {
+            state.is_lost = true;
         }
     }
 }
@@ -80,19 +111,50 @@ impl Connection {
         }) {
             return Err("it does not report changes of resources".to_owned());
         }
-        {
+        self.note_renewal();
+        let was_lost = {
             let mut all = self.watched.all();
             if !all.contains_key(uri) && all.len() >= MCP_WATCHED {
                 return Err(format!("{MCP_WATCHED} of its resources are watched already"));
             }
-            if all.insert(uri.to_owned(), false).is_some() {
-                return Ok(());
+            match all.insert(uri.to_owned(), State::default()) {
+                Some(before) if !before.is_lost => return Ok(()),
+                before => before.is_some(),
             }
-        }
-        let mut beginning = Beginning { watched: &self.watched, uri, has_begun: false };
+        };
+        let mut beginning = Beginning { watched: &self.watched, uri, was_lost, has_begun: false };
         self.wait(self.subscribed(uri), patience, None).await?;
         beginning.has_begun = true;
         Ok(())
+    }
+
+    /// Takes note of a new session, if there is one: nothing is watched in it yet, and the lists may have changed.
+    pub(super) fn note_renewal(&self) {
+        if self.is_renewed.swap(false, Ordering::Relaxed) {
+            self.is_stale.store(true, Ordering::Relaxed);
+            self.watched.lose(None);
+        }
+    }
+
+    /// Watches the resources again whose changes the server no longer reports. Those that it refuses are tried again at the next call.
+    pub(super) async fn watch_again(&self) {
+        self.note_renewal();
+        let lost = self.watched.lost();
+        if lost.is_empty() {
+            return;
+        }
+        let again = Box::pin(async {
+            for uri in &lost {
+                if let Some(state) = self.watched.all().get_mut(uri) {
+                    state.is_lost = false;
+                }
+                let mut beginning =
+                    Beginning { watched: &self.watched, uri, was_lost: true, has_begun: false };
+                beginning.has_begun = self.subscribed(uri).await.is_ok();
+            }
+        });
+        // The call is useful without them.
+        let _ = timeout(MCP_WATCH_AGAIN_PATIENCE, again).await;
     }
 
     #[expect(deprecated, reason = "servers of the revisions up to 2025-11-25 know no other way")]
@@ -102,7 +164,7 @@ impl Connection {
         }
         let filter = SubscriptionFilter::builder().resource_subscriptions(vec![uri.to_owned()]).build();
         let mut subscription = self.service.listen(filter).await?;
-        let watched = self.watched.clone();
+        let (watched, uri) = (self.watched.clone(), uri.to_owned());
         // The watch ends with the connection.
         tokio::spawn(async move {
             while let Ok(Some(told)) = subscription.next().await {
@@ -110,12 +172,13 @@ impl Connection {
                     watched.changed(&updated.params.uri);
                 }
             }
+            watched.lose(Some(&uri));
         });
         Ok(())
     }
 
-    /// Learns of changed lists of tools and prompts in a task, which a server of the newer era only reports to those who ask for it. If it
-    /// does not agree, its lists are still requested again every minute. The task ends with the connection, or once `over` is cancelled.
+    /// Starts a task that learns of changed lists of tools and prompts, which a server of the newer era only reports to those who ask for
+    /// it. If it does not agree, its lists are still requested again every minute. The task ends with the connection, or with `over`.
     pub(super) fn hear_of_lists(&mut self, tasks: &TaskTracker, over: CancellationToken) {
         let Some(info) = self.service.peer_info().filter(|info| !info.protocol_version.has_initialize())
         else {
@@ -180,6 +243,7 @@ impl Inner {
     pub(super) fn changed_resources(&self, user: &User, chat: &ChatId) -> Option<String> {
         let mut lines = Vec::new();
         for (server, connection) in self.pool.of_chat(user.id, chat) {
+            connection.note_renewal();
             let changed = connection.watched.news();
             let server = visible::line(&server);
             lines.extend(
@@ -200,7 +264,7 @@ mod tests {
         let watched = Watched::default();
         watched.changed("a://b");
         assert!(watched.news().is_empty());
-        watched.all().insert("a://b".to_owned(), false);
+        watched.all().insert("a://b".to_owned(), State::default());
         watched.changed("a://b");
         assert_eq!(watched.news(), ["a://b"]);
         watched.seen("a://b");

@@ -95,3 +95,41 @@ async fn a_server_of_the_newer_era_is_asked_to_report_changed_lists_and_again_wh
     tasks.close();
     tasks.wait().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_is_watched_again_once_the_session_is_another_one() {
+    let (connection, mut server) = connected().await;
+    let watches = async |server: &mut Server| {
+        let asked = server.hear("resources/subscribe").await;
+        assert_eq!(asked["params"]["uri"], "a://b", "{asked}");
+        server.answer(&asked, json!({})).await;
+    };
+    let (begun, ()) = tokio::join!(connection.watch("a://b", PATIENCE), watches(&mut server));
+    begun.unwrap();
+    assert!(connection.take_stale() && !connection.take_stale());
+    assert!(connection.watched.news().is_empty());
+
+    connection.is_renewed.store(true, Ordering::Relaxed);
+    assert!(connection.take_stale() && !connection.take_stale());
+    assert_eq!(connection.watched.news(), ["a://b"], "it may have changed");
+    let called = call(&connection, PATIENCE);
+    watches(&mut server).await;
+    let asked = server.hear("tools/call").await;
+    server.answer(&asked, json!({"content": []})).await;
+    assert!(called.await.unwrap().is_ok());
+    assert!(connection.watched.lost().is_empty());
+
+    // To watch it once more does so too.
+    connection.is_renewed.store(true, Ordering::Relaxed);
+    let (begun, ()) = tokio::join!(connection.watch("a://b", PATIENCE), watches(&mut server));
+    begun.unwrap();
+    assert!(connection.watched.lost().is_empty());
+
+    // A server that never begins to delays a call, which does not fail.
+    connection.is_renewed.store(true, Ordering::Relaxed);
+    let called = call(&connection, PATIENCE);
+    let asked = server.hear("tools/call").await;
+    server.answer(&asked, json!({"content": []})).await;
+    assert!(called.await.unwrap().is_ok());
+    assert_eq!(connection.watched.lost(), ["a://b"]);
+}

@@ -458,7 +458,10 @@ fn a_chain_is_replaced_only_by_who_says_so_and_one_that_is_being_written_is_show
     let fitted = text(json!({"text": others, "fit": true}));
     assert_eq!(fitted["text"], "1. @coder: ask @nobody\n2. @rust-poet: write\n3. @story-writer: end\n");
     assert_eq!(fitted["strangers"], json!(["story-writer"]));
-    assert_eq!(text(json!({"text": "begin"}))["error"]["kind"], "invalid");
+    let long = json!({"chain": {"steps": vec![json!({"agent": "", "instruction": ""}); 120_000]}});
+    for refused in [json!({"text": "begin"}), long] {
+        assert_eq!(text(refused)["error"]["kind"], "invalid");
+    }
 }
 
 #[test]

@@ -85,8 +85,8 @@ pub struct ChainPut {
     pub dry_run: bool,
 }
 
-/// A chain to show in both forms: one of its definition, the same as text, and a file with this text. It is neither checked nor stored, and may be
-/// unfinished.
+/// A chain to show in both forms: one of its definition, the same as text, and a file with this text. Only its size is checked; nothing is stored,
+/// and it may be unfinished.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainTextAsk {
     /// The definition.

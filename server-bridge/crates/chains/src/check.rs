@@ -16,9 +16,7 @@ pub fn check(chain: &ChainDraft) -> Result<(), Refused> {
     if chain.steps.is_empty() {
         return refused("a chain needs at least one step, such as `1. @writer: Write a story.`");
     }
-    if chain.steps.len() > STEPS_MAX {
-        return refused(format!("a chain can have at most {STEPS_MAX} steps; split it into two chains"));
-    }
+    check_count(chain)?;
     for (number, step) in (1..).zip(&chain.steps) {
         check_step(step).map_err(|Refused(why)| Refused(format!("step {number}: {why}")))?;
     }
@@ -32,6 +30,35 @@ pub fn check(chain: &ChainDraft) -> Result<(), Refused> {
     chain.budget.as_ref().map_or(Ok(()), check_budget)
 }
 
+/// Checks the size of a definition that is being written: the number of its steps, and the length of their instructions.
+///
+/// # Errors
+/// [`Refused`], with the same texts as [`check`].
+pub fn check_size(chain: &ChainDraft) -> Result<(), Refused> {
+    check_count(chain)?;
+    for (number, step) in (1..).zip(&chain.steps) {
+        check_length(step.instruction.trim())
+            .map_err(|Refused(why)| Refused(format!("step {number}: {why}")))?;
+    }
+    Ok(())
+}
+
+fn check_count(chain: &ChainDraft) -> Result<(), Refused> {
+    if chain.steps.len() > STEPS_MAX {
+        return refused(format!("a chain can have at most {STEPS_MAX} steps; split it into two chains"));
+    }
+    Ok(())
+}
+
+fn check_length(instruction: &str) -> Result<(), Refused> {
+    if instruction.len() > INSTRUCTION_MAX_BYTES {
+        return refused(format!(
+            "the instruction can have at most {INSTRUCTION_MAX_BYTES} bytes; put the rest into a file"
+        ));
+    }
+    Ok(())
+}
+
 fn check_step(step: &ChainStep) -> Result<(), Refused> {
     let handle = step.agent.as_str();
     if !is_handle(handle) {
@@ -41,11 +68,7 @@ fn check_step(step: &ChainStep) -> Result<(), Refused> {
     if instruction.is_empty() {
         return refused(format!("write what @{handle} is to do"));
     }
-    if instruction.len() > INSTRUCTION_MAX_BYTES {
-        return refused(format!(
-            "the instruction can have at most {INSTRUCTION_MAX_BYTES} bytes; put the rest into a file"
-        ));
-    }
+    check_length(instruction)?;
     if step.retries > RETRIES_MAX {
         return refused(format!("a step can have at most {RETRIES_MAX} retries"));
     }

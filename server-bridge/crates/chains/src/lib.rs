@@ -30,7 +30,7 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
-pub use check::check;
+pub use check::{check, check_size};
 pub use next::{Call, CallState, End, Gate, Next, Room, Run, Spent, next, replies};
 
 /// The reason why a definition is refused, as a text for people that includes what to change.

@@ -1,8 +1,8 @@
-//! Chains that are being written: read and shown in both forms, neither checked nor stored.
+//! Chains that are being written: read and shown in both forms. Only their size is checked, and nothing is stored.
 
 use api::chain::{ChainDraft, ChainFile, ChainText, ChainTextAsk};
 use chains::handles::{fit, handles, strangers};
-use chains::text;
+use chains::{check_size, text};
 use store::User;
 
 use crate::error::{Error, Result};
@@ -14,11 +14,12 @@ impl Groups {
     /// A chain that is being written, in both forms, with the agents of its steps.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a text that is no chain, and a file that cannot be read.
+    /// [`Error::Refused`] for a text that is no chain, a file that cannot be read, and a chain with too many steps or too long instructions.
     pub async fn chain_text(&self, user: &User, group: i64, ask: ChainTextAsk) -> Result<ChainText> {
         self.0.group_for(user, group, Action::ChangeChains).await?;
         let ChainTextAsk { chain, text, file, fit: is_fitted } = ask;
         let mut chain = self.0.written_chain(user, group, (chain, text, file)).await?;
+        check_size(&chain)?;
         // A step that nobody has written yet.
         chain.steps.retain(|step| !step.agent.is_empty() || !step.instruction.trim().is_empty());
         let agents = self.0.store.group_agents(group).await?;

@@ -1,4 +1,9 @@
+use api::chain::ChainDraft;
+
+use super::step;
+use crate::check_size;
 use crate::handles::{fit, handles, strangers};
+use crate::limits::{INSTRUCTION_MAX_BYTES, STEPS_MAX};
 use crate::text::{read, write};
 
 const TEXT: &str = "# for @nobody
@@ -37,4 +42,21 @@ fn an_agent_takes_the_place_of_another_one_only_where_that_is_obvious() {
     unfinished.steps[0].agent.clear();
     fit(&mut unfinished, &["coder", "-"]);
     assert_eq!(unfinished.steps[0].agent, "");
+}
+
+#[test]
+fn a_chain_that_is_being_written_is_limited_in_size_and_otherwise_unchecked() {
+    let of = |steps| ChainDraft { steps, budget: None };
+    let too_many = of((0..120_000).map(|number| step(&number.to_string())).collect());
+    assert_eq!(
+        check_size(&too_many).unwrap_err().to_string(),
+        "a chain can have at most 50 steps; split it into two chains"
+    );
+    assert_eq!(handles(&too_many).len(), 120_000, "each agent is looked up, not searched for");
+    let mut steps = vec![step(""); STEPS_MAX];
+    assert_eq!(check_size(&of(steps.clone())), Ok(()));
+    steps[1].instruction = format!("{}\n", "x".repeat(INSTRUCTION_MAX_BYTES));
+    assert_eq!(check_size(&of(steps.clone())), Ok(()));
+    steps[1].instruction.insert(0, 'x');
+    assert!(check_size(&of(steps)).unwrap_err().to_string().starts_with("step 2: the instruction can have"));
 }

@@ -46,7 +46,7 @@ impl Inner {
             (None, Some(written), None) => Ok(text::read(&written)?),
             (None, None, Some(file)) => Ok(text::read(&self.chain_file(user, group, &file).await?)?),
             _ => Err(Error::invalid(
-                "give one of the chain's steps, the chain as text, or a file with this text",
+                "provide exactly one of: the chain's steps, the chain as text, or a file that contains this text",
             )),
         }
     }

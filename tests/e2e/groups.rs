@@ -445,6 +445,8 @@ fn a_chain_is_replaced_only_by_who_says_so_and_one_that_is_being_written_is_show
         json!({"chain": {}}),
         json!({"text": " \n"}),
         json!({"chain": {"steps": [{"agent": "", "instruction": ""}]}}),
+        json!({"chain": {"steps": [{"agent": "coder", "instruction": " "}]}}),
+        json!({"text": "1. @coder:\n"}),
     ] {
         assert_eq!(text(blank), nothing);
     }

@@ -20,8 +20,8 @@ impl Groups {
         let ChainTextAsk { chain, text, file, fit: is_fitted } = ask;
         let mut chain = self.0.written_chain(user, group, (chain, text, file)).await?;
         check_size(&chain)?;
-        // A step that nobody has written yet.
-        chain.steps.retain(|step| !step.agent.is_empty() || !step.instruction.trim().is_empty());
+        // A step that nobody has written yet: the page chooses its agent beforehand.
+        chain.steps.retain(|step| !step.instruction.trim().is_empty());
         let agents = self.0.store.group_agents(group).await?;
         let agents: Vec<&str> = agents.iter().map(|agent| agent.handle.as_str()).collect();
         if is_fitted {

@@ -34,8 +34,8 @@ const FITTING: Record<string, string> = { coder: "rust-coder", Tester: "tester" 
 
 function read(ask: ChainTextAsk) {
   const chain = ask.chain ?? READ[ask.text ?? ""] ?? {};
-  const steps = (chain.steps ?? []).map((step) => ({ ...step, agent: (ask.fit === true ? FITTING[step.agent] : undefined) ?? step.agent }));
-  const lines = steps.filter(({ instruction }) => instruction !== "").map(({ agent: handle, instruction, gate }, at) => `${at + 1}. @${handle}: ${instruction}${gate === true ? " [gate]" : ""}\n`);
+  const steps = (chain.steps ?? []).filter(({ instruction }) => instruction.trim() !== "").map((step) => ({ ...step, agent: (ask.fit === true ? FITTING[step.agent] : undefined) ?? step.agent }));
+  const lines = steps.map(({ agent: handle, instruction, gate }, at) => `${at + 1}. @${handle}: ${instruction}${gate === true ? " [gate]" : ""}\n`);
   const tokens = chain.budget?.tokens ?? null;
   const agents = steps.map((step) => step.agent);
   return { chain: { ...chain, steps }, text: lines.join("") + (tokens === null ? "" : `budget: ${tokens} tokens\n`), agents, strangers: strangers(agents, ["tester", "rust-coder"]) };
@@ -137,14 +137,17 @@ test("a new chain can begin with a chain of another group; an existing chain is 
   expect(screen.queryByLabelText("Begin with")).toBeNull();
 });
 
-test("a chain that nobody has written yet is shown as text and as a list again", async () => {
+test("a chain that nobody has written yet is shown as text and as a list again, and is no text of one's own", async () => {
   await show(null);
+  await screen.findByText("Article");
   await press("Show as text");
   expect(value("Steps as text")).toBe("");
   expect(alerts()).toBe("");
   await press("Show as a list");
   expect(alerts()).toBe("");
   expect(screen.getByRole("button", { name: "Add step" })).toBeTruthy();
+  await begin("template release");
+  expect(steps()).toEqual(["tester: Test it."]);
 });
 
 test("a new chain replaces one of its name only if the person says so, and a change names what it was made from", async () => {

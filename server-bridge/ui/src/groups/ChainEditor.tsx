@@ -55,7 +55,7 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
     show(read);
     setBegun({ as: JSON.stringify(asWritten(read.chain.steps ?? [], read.chain.budget, read.text)), times: begun.times + 1 });
   });
-  const isBlank = shape === "text" && text.trim() === "";
+  const isBlank = shape === "text" ? text.trim() === "" : steps.length === 0 && !budget;
   /** The chain as it was opened: a change of somebody else meanwhile is not overwritten. */
   const [changedAt] = useState(chain?.updated_at);
   const [tried, setTried] = useState("");

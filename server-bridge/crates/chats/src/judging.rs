@@ -104,8 +104,7 @@ impl Judging<'_> {
             if round == rounds && *reads {
                 request.reminder = Some("Answer now, without another tool call.".to_owned());
             }
-            // Dropped when the cost of the request is on record.
-            let _hold = self.hooks.hold(self.turn(), wish(&setup, &request)).await?;
+            let hold = self.hooks.hold(self.turn(), wish(&setup, &request)).await?;
             let patience = self.ports.models.patience();
             let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
             let reply = reply.map_err(|error| format!("the hook's model did not answer: {error}"))?;
@@ -113,6 +112,8 @@ impl Judging<'_> {
                 tracing::error!(%error, "the cost of a hook could not be recorded");
                 return Err("the server could not record the cost of the hook's model; the server's log has the reason".to_owned());
             }
+            // The cost is on record: the calls below may take long, and another request may wait for this one.
+            drop(hold);
             if matches!(reply.stop, Stop::MaxTokens | Stop::ContextFull) {
                 return Err(format!(
                     "the answer of the hook's model is longer than {} tokens; ask for a shorter one",

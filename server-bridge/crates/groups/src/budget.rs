@@ -21,7 +21,7 @@ use agent::hooks::{Hold, Wish};
 use chains::{Room, Spent};
 use store::TurnId;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::error::Result;
 use crate::limits::LONGEST_SLEEP;
@@ -55,9 +55,11 @@ struct Held {
 
 impl Held {
     fn begin(run: Arc<OfRun>, tokens: i64, cost_micro_usd: i64) -> Self {
-        run.held.send_modify(|held| {
+        run.held.send_if_modified(|held| {
             held.tokens = held.tokens.saturating_add(tokens);
             held.cost_micro_usd = held.cost_micro_usd.saturating_add(cost_micro_usd);
+            // Those who wait are woken when there may be more room, not when there is less.
+            false
         });
         Self { run, tokens, cost_micro_usd }
     }
@@ -87,14 +89,23 @@ impl Budgets {
         let of_run = self.of(run);
         let (tokens, cost) = (clamped(wish.tokens), clamped(wish.cost_micros));
         let mut changes = of_run.held.subscribe();
+        // When there was no room, and what was held then: with as much held, there is none a moment later either.
+        let mut full: Option<(Instant, Spent)> = None;
         loop {
             let in_order = of_run.order.lock().await;
             // Read before what is on record: a request that ends in between counts twice, and never not at all.
             let held = *changes.borrow_and_update();
-            match room(held).await? {
-                Room::UsedUp => return Ok(None),
-                Room::Free => return Ok(Some(Hold::of(Held::begin(Arc::clone(&of_run), tokens, cost)))),
-                Room::Held => {}
+            let is_full = full.is_some_and(|(at, then)| {
+                at.elapsed() < LONGEST_SLEEP
+                    && held.tokens >= then.tokens
+                    && held.cost_micro_usd >= then.cost_micro_usd
+            });
+            if !is_full {
+                match room(held).await? {
+                    Room::UsedUp => return Ok(None),
+                    Room::Free => return Ok(Some(Hold::of(Held::begin(Arc::clone(&of_run), tokens, cost)))),
+                    Room::Held => full = Some((Instant::now(), held)),
+                }
             }
             drop(in_order);
             // A person may allow more meanwhile, and the time may run out.
@@ -136,6 +147,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use futures_util::future::select_all;
     use rand::RngExt as _;
     use tokio::task::{JoinSet, yield_now};
 
@@ -202,6 +214,28 @@ mod tests {
         assert!(second.unwrap().unwrap().is_some(), "it is woken when the first one ends");
         spent.store(BUDGET, Ordering::SeqCst);
         assert!(ask(1, 1).await.unwrap().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_that_wait_are_looked_at_again_only_when_there_may_be_more_room() {
+        let (budgets, looks) = (&Budgets::default(), &AtomicI64::new(0));
+        let room = move |held: Spent| async move {
+            looks.fetch_add(1, Ordering::SeqCst);
+            Ok::<_, crate::error::Error>(if held.tokens < MOST { Room::Free } else { Room::Held })
+        };
+        let ask = move || Box::pin(budgets.hold(1, wish(MOST), room));
+        let first = ask().await.unwrap().unwrap();
+        let waiting = select_all((0..10).map(|_| ask()));
+        let ((second, _, waiting), ()) = tokio::join!(waiting, async {
+            yield_now().await;
+            drop(first);
+        });
+        let _second = second.unwrap().unwrap();
+        assert!(
+            timeout(LONGEST_SLEEP / 2, select_all(waiting)).await.is_err(),
+            "the second one has the room"
+        );
+        assert_eq!(looks.load(Ordering::SeqCst), 12, "each once, and the second one again");
     }
 
     #[test]

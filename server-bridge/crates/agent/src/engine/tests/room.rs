@@ -1,5 +1,6 @@
 //! Room in the model's window.
 
+use futures_util::future::BoxFuture;
 use llm::{Error, Message, Stop};
 use records::TurnStatus;
 
@@ -8,7 +9,7 @@ use super::hooks::Says;
 use super::model::{Step, calls, ended, fails, says, text, took};
 use super::world::World;
 use crate::context::ContextMode;
-use crate::hooks::Words;
+use crate::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
 use crate::limits::COMPRESS_FORCED_TIMES;
 
 /// Earlier turns with long texts.
@@ -120,6 +121,30 @@ async fn a_conversation_that_is_too_long_however_often_it_is_compressed_ends_the
     assert_eq!(end.status, TurnStatus::Failed);
     assert!(end.error.unwrap().contains("begin a new chat with /new"));
     assert!(world.log.count("compacted") <= COMPRESS_FORCED_TIMES);
+}
+
+/// A hook that refuses each request beside the conversation.
+struct RefusesSummaries;
+
+impl Hook for RefusesSummaries {
+    fn at<'a>(&'a self, _: HookedTurn<'a>, _: Place<'a>) -> BoxFuture<'a, Words> {
+        Box::pin(std::future::ready(Words::default()))
+    }
+
+    fn holds<'a>(&'a self, _: HookedTurn<'a>, wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
+        let held = wish.answers.map(|_| Hold::default()).ok_or_else(|| "no budget is left".to_owned());
+        Box::pin(std::future::ready(held))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_is_too_long_while_a_hook_refuses_the_summary_ends_the_turn_with_its_reason() {
+    let world = World::by(|_, _| fails(Error::InputTooLong("too many tokens".to_owned())));
+    let world = world.hooked(RefusesSummaries);
+    world.before(long(8));
+    let end = world.run("go on").await;
+    assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("no budget is left")));
+    assert_eq!((world.asked().len(), world.log.count("not compacted")), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -110,9 +110,13 @@ impl Turn<'_> {
             )));
         }
         progress.forced += 1;
+        progress.refused = None;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
         if has_tries && self.compress(chain, conversation, progress, false).await? {
             return Ok(());
+        }
+        if let Some(refused) = progress.refused.take() {
+            return Err(End::Failed(refused));
         }
         Err(End::Failed(format!(
             "{why}, and it cannot be compressed any further; begin a new chat with /new"
@@ -188,7 +192,10 @@ impl Turn<'_> {
             let held = self.hold(&chain.setup, conversation.tokens(), request.max_tokens, None).await;
             let _hold = match held {
                 Ok(hold) => hold,
-                Err(End::Failed(refused)) => return Ok(Err(refused)),
+                Err(End::Failed(refused)) => {
+                    progress.refused = Some(refused.clone());
+                    return Ok(Err(refused));
+                }
                 Err(end) => return Err(end),
             };
             let reply = match self.ask_silently(&chain.setup, &request).await? {

@@ -49,6 +49,9 @@ pub const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// The pause after an error of the database.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
+/// How many times the budget of a run is read for one request while the database is unavailable.
+pub const HOLD_TRIES: u32 = 3;
+
 /// The directory of a workspace for handed-over files, which are in `handed/RUN/STEP` below it.
 pub const HANDED_DIRECTORY: &str = "handed";
 

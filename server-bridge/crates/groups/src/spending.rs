@@ -4,28 +4,44 @@ use agent::hooks::{Hold, HookedTurn, Wish};
 use api::chain::ChainDraft;
 use api::words::{GateKind, GateReply};
 use store::GroupCall;
+use tokio::time::sleep;
 
 use crate::budget::USED_UP;
 use crate::error::{Error, Result};
 use crate::house::Inner;
 use crate::known::{Known, unreadable};
+use crate::limits::{HOLD_TRIES, RETRY_PAUSE};
 use crate::talk::origin_of;
 
 /// The note with the last request of an agent whose run has used up its budget.
 const LAST_REQUEST: &str = "The budget of the chain's run is used up, and this is your last request: end your answer now with what you have, without \
 another tool call, and say what is still open.";
 
+/// The refusal of a request while the budget of its run cannot be read.
+const NOT_READ: &str = "the server could not read the budget of the chain's run, so it asked no model; its log says why; try again in a moment";
+
 impl Inner {
-    /// Holds what a request of a turn may use, if the turn works for a run with a budget. An error of the database does not stop the turn.
+    /// Holds what a request of a turn may use, if the turn works for a run with a budget. An error of the database stops only a turn that is known
+    /// to work for a call; if the error may pass, this tries again first.
     ///
     /// Fails with the reason why the turn may make no request.
     pub(crate) async fn hold(&self, turn: HookedTurn<'_>, wish: Wish) -> std::result::Result<Hold, String> {
-        match self.try_hold(turn, wish).await {
-            Ok(held) => held.ok_or_else(|| USED_UP.to_owned()),
-            Err(error) => {
-                tracing::error!(%error, "the budget of a run could not be read for a request");
-                Ok(Hold::default())
+        let mut tries = 1;
+        loop {
+            let error = match self.try_hold(turn, wish).await {
+                Ok(held) => return held.ok_or_else(|| USED_UP.to_owned()),
+                Err(error) => error,
+            };
+            if !self.store.is_turn_of_call(turn.root, turn.turn).await.unwrap_or(false) {
+                tracing::error!(%error, "it could not be read which call a turn works for; its request is not held");
+                return Ok(Hold::default());
             }
+            if tries == HOLD_TRIES || !matches!(&error, Error::Store(error) if error.is_passing()) {
+                tracing::error!(%error, "the budget of a run could not be read for a request");
+                return Err(NOT_READ.to_owned());
+            }
+            tries += 1;
+            sleep(RETRY_PAUSE).await;
         }
     }
 

@@ -301,7 +301,17 @@ impl Store {
         }
     }
 
-    /// The send id and the text of the message that a turn, or the top turn above it, answers.
+    /// True if a turn, or the top turn above it, answers a message that was posted for a call.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn is_turn_of_call(&self, chat: &ChatId, turn: TurnId) -> Result<bool> {
+        let said = self.said_for_turn(chat, turn).await?;
+        Ok(said.and_then(|(send_id, _)| send_id).is_some_and(|id| id.starts_with("call/")))
+    }
+
+    /// The send id and the text of the message that a turn, or the top turn above it, answers. They were written before the turn began, and every
+    /// request of every chat to a model asks for them, so this does not wait for the writer.
     async fn said_for_turn(&self, chat: &ChatId, turn: TurnId) -> Result<Option<(Option<String>, String)>> {
         Ok(query_as(
             "SELECT s.send_id, m.text FROM turns t JOIN messages m ON m.id = t.said_id
@@ -310,7 +320,7 @@ impl Store {
         )
         .bind(turn)
         .bind(chat)
-        .fetch_optional(self.database.latest())
+        .fetch_optional(self.database.reader())
         .await?)
     }
 

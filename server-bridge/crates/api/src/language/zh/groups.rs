@@ -72,6 +72,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
     (
+        "the server could not read the budget of the chain's run, so it asked no model; its log says why; try again in a moment",
+        "服务器无法读取链的本次运行的预算，因此没有请求模型；原因见服务器日志；请稍后重试",
+    ),
+    (
         "a message that asks an agent can have at most {} bytes; shorten it, or put the text into a file in the agent's workspace",
         "向智能体提问的消息最多 {0} 字节；请缩短消息，或将文本放入其工作区的文件中",
     ),

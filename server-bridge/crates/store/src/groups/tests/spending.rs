@@ -127,8 +127,10 @@ async fn what_sub_agents_use_counts_from_the_first_request_on_and_they_know_thei
     let call = at_work.call().await;
     assert_eq!(of_turn(&at_work.chat, at_work.turn).await, Some(call.clone()));
     assert_eq!(of_turn(&at_work.chat, below).await, Some(call.clone()));
+    assert!(store.is_turn_of_call(&at_work.chat, below).await.unwrap());
     let elsewhere = store.create_chat(ada).await.unwrap().id;
     assert_eq!(of_turn(&elsewhere, at_work.turn).await, None);
+    assert!(!store.is_turn_of_call(&elsewhere, at_work.turn).await.unwrap());
     // The turn of a second step is at work before the server has recorded which message shows its answer.
     let step = NewCall {
         step: Some((at_work.run, 1, 1)),

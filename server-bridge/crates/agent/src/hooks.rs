@@ -213,7 +213,7 @@ impl Hold {
     }
 }
 
-/// How the session of a chat ends.
+/// The way in which the session of a chat ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
     /// The user began another chat.
@@ -233,8 +233,8 @@ pub trait Hook: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(Hold::default())))
     }
 
-    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for it, and deletes the chat afterwards: what
-    /// takes longer runs in the background.
+    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for this before it deletes the
+    /// chat, so longer work should run in the background.
     fn session_ends<'a>(&'a self, _user: &'a User, _chat: &'a ChatId, _end: SessionEnd) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
     }

@@ -61,8 +61,8 @@ pub struct ChainFile {
     pub path: String,
 }
 
-/// A new or changed chain: one of its definition, the same as text, and a file with this text. With neither `changed_at` nor `replace` it is
-/// a new one, and its name has to be free.
+/// A new or changed chain: exactly one of `chain`, `text` and `file`. With neither `changed_at` nor `replace` it is a new one, and its name has
+/// to be free.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainPut {
     /// The definition, structured for programs.
@@ -80,7 +80,7 @@ pub struct ChainPut {
     /// True to replace the chain of this name, whatever it is now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
-    /// True to have it only checked and returned in both forms; nothing is stored.
+    /// True to only check the chain and return it in both forms; nothing is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
 }

@@ -11,10 +11,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@next`] | what a run does next |
-//! | [`text`] | a chain as text, both ways |
+//! | [`mod@next`] | computes what a run does next |
+//! | [`text`] | reads and writes chains as text |
 //! | [`handles`] | the agents of its steps |
-//! | [`mod@check`] | the check of a definition |
+//! | [`mod@check`] | checks definitions |
 //! | [`prompt`] | the text that a step's agent gets |
 //! | [`limits`] | limits, with their units |
 

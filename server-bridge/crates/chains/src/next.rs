@@ -42,7 +42,7 @@ pub enum Room {
     UsedUp,
 }
 
-/// A call: an agent is asked for one attempt at a step.
+/// A call, which asks an agent for one attempt at a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The step, counted from 0.
@@ -68,7 +68,7 @@ pub enum CallState {
     Failed,
     /// The budget was used up before the agent had answered.
     Unpaid,
-    /// A person stopped it.
+    /// A person stopped the call.
     Stopped,
 }
 
@@ -247,7 +247,7 @@ impl Run<'_> {
         if is_short { Room::Held } else { Room::Free }
     }
 
-    /// True if the budget is used up.
+    /// Returns true if the budget is used up.
     pub fn is_used_up(&self) -> bool {
         let ChainBudget { tokens, cost_micro_usd, seconds } = self.left();
         tokens == Some(0) || cost_micro_usd == Some(0) || seconds == Some(0)

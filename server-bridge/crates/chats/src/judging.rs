@@ -154,7 +154,7 @@ impl Judging<'_> {
         HookedTurn { user, chat, root, turn }
     }
 
-    /// The result of a call; the error is a text for the model too.
+    /// The result of a call; an error is a text for the model as well.
     async fn call(&self, call: &ToolCall) -> Result<String, String> {
         let Question { user, chat, root, turn, .. } = *self.question;
         let understood = self.tools.understand(call)?;

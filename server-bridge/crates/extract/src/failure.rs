@@ -8,7 +8,7 @@ use crate::limits::{CELLS, DOCUMENT_BYTES, ENTRIES, PAGES, TEXT_BYTES, UNPACKED_
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "reason", content = "detail")]
 pub enum Failure {
-    /// It needs a password.
+    /// The document needs a password.
     #[error("the document needs a password: save it without one and add it again")]
     Encrypted,
     /// The document's pages have no text.

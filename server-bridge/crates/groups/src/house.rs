@@ -28,7 +28,7 @@ pub(crate) struct Inner {
     pub(crate) wake: Arc<Notify>,
     /// What requests of agents may use of the budgets of runs.
     pub(crate) budgets: Budgets,
-    /// Hands files over.
+    /// The tasks that hand files over.
     pub(crate) carrier: Carrier,
     /// Notifies receivers whenever the worker has changed something.
     pub(crate) moved: watch::Sender<()>,

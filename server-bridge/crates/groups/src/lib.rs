@@ -25,11 +25,11 @@
 //! | `budget` | the room in the budgets of runs, beside the requests to models that are under way |
 //! | `spending` | the requests of turns that work for a run, held against its budget |
 //! | `chain_text` | chains that are being written |
-//! | `files` | the files of a call: what it gets from the step before, and what it has to give |
-//! | `handing` | files that go from one machine to another |
-//! | `chain_templates` | chains to begin with |
-//! | `known` | what is on record of a run |
-//! | `talk` | what agents say to each other |
+//! | `files` | the files of a call: those from the previous step, and those for the next one |
+//! | `handing` | hands files over from one machine to another |
+//! | `chain_templates` | templates of chains |
+//! | `known` | the records of a run |
+//! | `talk` | messages between agents |
 //! | `discussion` | runs that agents begin: discussions, chains |
 //! | `going_on` | the question to a person when agents reach the limit on messages |
 //! | `tools` | the tools of agents, one file each |

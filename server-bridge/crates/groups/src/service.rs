@@ -319,8 +319,8 @@ impl Groups {
     }
 }
 
-/// Makes the folder of an agent before its turn begins, holds what its requests may use of the budget of a run, and wakes the worker when a turn
-/// has ended, since a call may wait for it.
+/// Creates the folder of an agent before its turn begins, holds what its requests may use of the budget of a run, and wakes the worker when a turn
+/// has ended, because a call may be waiting for that turn.
 impl Hook for Groups {
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {

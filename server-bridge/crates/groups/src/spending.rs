@@ -90,7 +90,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if what an agent asks for belongs to a run of a chain that has used up its budget.
+    /// Returns true if a request belongs to a run of a chain that has used up its budget.
     pub(crate) async fn has_used_up(&self, origin: &str) -> Result<bool> {
         let Some(call) = self.root_call(origin).await? else { return Ok(false) };
         let Some(run) = call.run_id else { return Ok(false) };

@@ -61,7 +61,7 @@ impl Speaker {
     }
 }
 
-/// The key, in the store, of the person's request that a call belongs to.
+/// Returns the key, in the store, of the person's request that a call belongs to.
 pub(crate) fn origin_of(call: &GroupCall) -> String {
     call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id))
 }
@@ -154,7 +154,7 @@ impl Inner {
         }
     }
 
-    /// The agent of a turn, and the person who asked for the turn.
+    /// Finds the agent of a turn, and the person who asked for the turn.
     pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
         let agent = agent.ok_or_else(|| Error::invalid("you are no longer an agent of a group"))?;
@@ -219,7 +219,7 @@ impl Inner {
         }
     }
 
-    /// Waits for the answer to a call: until it ends, or it turns out to take long.
+    /// Waits for the answer to a call, until the call ends or takes too long to wait for.
     ///
     /// # Errors
     /// [`Failure::Told`] if the wait is cancelled; the call is stopped then.

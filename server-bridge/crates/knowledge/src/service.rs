@@ -32,7 +32,7 @@ pub(crate) struct Inner {
     pub(crate) wake: Notify,
     pub(crate) meaning: Meaning,
     pub(crate) standstill: Standstill,
-    /// Documents are read one after the other.
+    /// Held while a document is parsed, so that documents are parsed one after the other.
     pub(crate) reading: Semaphore,
     /// Limits how much of the folders' contents is in memory, in KiB.
     pub(crate) contents: Arc<Semaphore>,

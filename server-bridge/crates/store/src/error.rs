@@ -303,7 +303,7 @@ impl Error {
         code.is_some_and(|code| SQLITE_FULL.contains(&code.as_ref()) || code == POSTGRES_FULL)
     }
 
-    /// True if the same may work a little later, perhaps at another node.
+    /// True if the same call may succeed a little later, perhaps on another node.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Fenced) || self.is_away()
     }

@@ -33,7 +33,7 @@
 //! | `skill` | the skills of servers |
 //! | `prompts` | the prompts of servers as slash commands |
 //! | `for_hooks` | calls of tools by hooks |
-//! | `elicit`, `sample` | what servers ask users, and their models |
+//! | `elicit`, `sample` | a server's questions to users, and its requests to their models |
 //! | `watch` | resources that are watched, and changes of lists |
 //! | `content` | results as models read them |
 //! | `manage` | listing, changing, checking and approving servers |

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     /// For `set`: true to replace the chain of this name. Without it, the name has to be free.
     #[serde(default)]
     replace: bool,
-    /// True if you do not wait for its end: the output of its steps is in the group's log.
+    /// True if you do not want to wait for its end: the output of its steps is in the group's log.
     #[serde(default)]
     background: bool,
 }

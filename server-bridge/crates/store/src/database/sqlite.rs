@@ -112,7 +112,7 @@ async fn is_usable(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     Ok(!connection.is_in_transaction())
 }
 
-/// True if another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
+/// True if another connection blocks the operation. SQLite's extended codes contain the plain one, 5, in their low byte.
 fn is_busy(error: &sqlx::Error) -> bool {
     const SQLITE_BUSY: u32 = 5;
     let code = error.as_database_error().and_then(|database| database.code()?.parse::<u32>().ok());

@@ -83,7 +83,7 @@ pub enum ChainBase {
     Any,
 }
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// Every step is done.
@@ -196,7 +196,7 @@ impl Store {
     /// that have begun keep the old steps. Each change has a later time than the one before.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 64 bytes of name, 1 MiB of definition and 100 chains.
+    /// [`Error::Invalid`] beyond 64 bytes of name, 1 MiB of definition or 100 chains.
     pub async fn put_chain(
         &self,
         group: i64,

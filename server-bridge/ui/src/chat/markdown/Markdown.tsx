@@ -15,7 +15,7 @@ import "./markdown.css";
 
 const Formula = lazy(() => import("./Formula"));
 
-/** A model's text as Markdown, which was begun at `saidAt`. Nothing in it is HTML; while it grows, only its last block is parsed again. */
+/** A model's text as Markdown, which was begun at `saidAt`. HTML in it is not rendered; while it grows, only its last block is parsed again. */
 export function Markdown({ text, saidAt }: { text: string; saidAt?: number }) {
   const blocks = useMemo(() => blocksOf(text), [text]);
   return (

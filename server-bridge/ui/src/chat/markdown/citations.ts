@@ -9,7 +9,7 @@ export const CITED = "sandbridge-citation:";
 /** When the text was begun, in Unix milliseconds: what it cites may have changed since. */
 export const SaidAt = createContext<number | undefined>(undefined);
 
-/** A plugin that changes the Markdown tree. */
+/** The remark plugin that replaces citations in the Markdown tree. */
 export function citations() {
   return (tree: Nodes) => replaceIn(tree);
 }

@@ -257,7 +257,8 @@ pub async fn chains(
     Ok(Json(state.groups.chains(&caller.user, group).await?))
 }
 
-/// A chain that is being written, in both forms, with the agents of its steps; only its size is checked, and nothing is stored. Needs a session, and the access of an editor.
+/// A chain that is being written, in both forms, with the agents of its steps; only its size is checked, and nothing is stored. Needs a session,
+/// and the access of an editor.
 #[utoipa::path(post, path = "/api/v1/groups/{group}/chain-text", tag = "groups", params(("group" = i64, Path)), request_body = ChainTextAsk, responses((status = 200, body = ChainText), (status = 400), (status = 403), (status = 404)))]
 pub async fn chain_text(
     State(state): State<AppState>,

@@ -58,7 +58,7 @@ impl Knowledge {
         let _turn = self.0.reading.acquire().await;
         if job.attempts > 1 {
             // Removes what an attempt that was killed left.
-            self.0.store.sweep_versions(document).await?;
+            self.0.store.sweep_versions(job.user_id, document).await?;
         }
         let has_remains = match self.read(job, content).await? {
             Ok(Some(read)) => {
@@ -86,7 +86,7 @@ impl Knowledge {
                 true
             }
         };
-        if has_remains { self.0.store.sweep_versions(document).await } else { Ok(()) }
+        if has_remains { self.0.store.sweep_versions(job.user_id, document).await } else { Ok(()) }
     }
 
     async fn uploaded(&self, job: &IndexJob) -> store::Result<Content> {

@@ -83,9 +83,9 @@ impl Knowledge {
     /// Removes what a failed job stored, which makes room on a full disk, and does not count the attempt: the store failed, not the document.
     async fn put_back(&self, job: &IndexJob) -> store::Result<()> {
         if let Some(document) = job.document_id {
-            self.0.store.sweep_versions(document).await?;
+            self.0.store.sweep_versions(job.user_id, document).await?;
         }
-        self.0.store.forgive_attempts(job.id).await
+        self.0.store.forgive_attempts(job.user_id, job.id).await
     }
 
     async fn job(&self, job: &IndexJob) -> store::Result<()> {

@@ -248,13 +248,13 @@ impl Store {
         Ok(Some(job))
     }
 
-    /// Counts the attempts of a job from the first one again, after one that failed for a reason other than its document.
+    /// Counts the attempts of a user's job from the first one again, after one that failed for a reason other than its document.
     ///
     /// # Errors
-    /// [`Error::Database`].
-    pub async fn forgive_attempts(&self, job: JobId) -> Result<()> {
+    /// [`Error::Fenced`] at a node that is not the user's home; [`Error::Database`].
+    pub async fn forgive_attempts(&self, user: UserId, job: JobId) -> Result<()> {
         let forgiven = query("UPDATE index_jobs SET attempts = 1 WHERE id = $1").bind(job);
-        forgiven.execute(self.database.writer(Scope::Alone)).await?;
+        forgiven.execute(self.database.writer(Scope::User(user))).await?;
         Ok(())
     }
 

@@ -162,11 +162,12 @@ impl Store {
         Ok(true)
     }
 
-    /// Removes the rows of all versions of a document except the current one, in batches.
+    /// Removes the rows of all versions of a user's document except the current one, in batches.
     ///
     /// # Errors
+    /// [`Error::Fenced`](crate::Error::Fenced) at a node that is not the user's home: there, such rows may be those that the home is writing.
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn sweep_versions(&self, document: DocumentId) -> Result<()> {
+    pub async fn sweep_versions(&self, user: UserId, document: DocumentId) -> Result<()> {
         for sql in [
             "DELETE FROM chunks WHERE id IN (SELECT k.id FROM chunks k JOIN documents d ON d.id = k.document_id
                WHERE k.document_id = $1 AND k.version <> d.version LIMIT $2)",
@@ -175,7 +176,7 @@ impl Store {
         ] {
             loop {
                 let gone = query(sql).bind(document).bind(SWEEP_ROWS);
-                let gone = gone.execute(self.database.writer(Scope::Alone)).await?.rows_affected();
+                let gone = gone.execute(self.database.writer(Scope::User(user))).await?.rows_affected();
                 if gone < SWEEP_ROWS.unsigned_abs() {
                     break;
                 }
@@ -196,16 +197,16 @@ impl Store {
         .bind(user)
         .execute(self.database.writer(Scope::System))
         .await?;
-        let half: Vec<DocumentId> = query_scalar(
-            "SELECT d.id FROM documents d JOIN collections c ON c.id = d.collection_id
+        let half: Vec<(UserId, DocumentId)> = query_as(
+            "SELECT c.user_id, d.id FROM documents d JOIN collections c ON c.id = d.collection_id
              WHERE (CAST($1 AS BIGINT) IS NULL OR c.user_id = $1) AND (EXISTS (SELECT 1 FROM chunks k WHERE k.document_id = d.id AND k.version <> d.version)
                OR EXISTS (SELECT 1 FROM document_pages p WHERE p.document_id = d.id AND p.version <> d.version))",
         )
         .bind(user)
         .fetch_all(self.database.latest())
         .await?;
-        for document in half {
-            self.sweep_versions(document).await?;
+        for (owner, document) in half {
+            self.sweep_versions(owner, document).await?;
         }
         Ok(())
     }

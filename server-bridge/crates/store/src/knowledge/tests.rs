@@ -167,7 +167,7 @@ async fn versions(store: Store) {
     );
     assert!(store.publish(&job, &published("h2")).await.unwrap());
     assert_eq!(found(&store, ada, "old new").await, ["the new text"]);
-    store.sweep_versions(document).await.unwrap();
+    store.sweep_versions(ada, document).await.unwrap();
     assert!(!store.publish(&job, &published("h2")).await.unwrap(), "a job ends once");
     // The state after a kill halfway: some rows of the third version exist, and its job.
     upload(&store, ada, collection, "a.txt", "a third text").await;
@@ -179,7 +179,7 @@ async fn versions(store: Store) {
     assert_eq!((again.id, again.attempts), (half.id, 2));
     // An attempt that failed through no fault of the document.
     for _ in 0..2 {
-        store.forgive_attempts(half.id).await.unwrap();
+        store.forgive_attempts(ada, half.id).await.unwrap();
         let lane = &store.index_lanes().await.unwrap()[0];
         assert_eq!(store.next_index_job(lane).await.unwrap().unwrap().attempts, 2);
     }
@@ -196,7 +196,7 @@ async fn versions(store: Store) {
     store.fail_job(&fifth, "it is broken", None).await.unwrap();
     let now = store.document(ada, document).await.unwrap();
     assert_eq!((now.state.as_str(), now.note.as_str()), ("failed", "it is broken"));
-    store.sweep_versions(document).await.unwrap();
+    store.sweep_versions(ada, document).await.unwrap();
     assert_eq!(found(&store, ada, "third fourth fifth").await, ["a third text"]);
     // The document is removed while it is indexed.
     upload(&store, ada, collection, "a.txt", "sixth").await;

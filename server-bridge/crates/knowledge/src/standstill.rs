@@ -1,4 +1,5 @@
-//! Why documents wait although it is their turn: the store's last failure. It is kept in memory, since the store may be full.
+//! Why documents wait although it is their turn: the store's disk is full, or the store cannot be reached. It is kept in memory, since the store may
+//! be full.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,12 +8,14 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Standstill(Mutex<String>);
 
 impl Standstill {
-    /// The store failed.
+    /// The store failed. All users see the reason, so errors that may concern only one user's document are left out.
     pub(crate) fn begin(&self, error: &store::Error) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = error.shown();
+        if error.is_full() || error.is_away() {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = error.shown();
+        }
     }
 
-    /// The store did a job.
+    /// The store works again.
     pub(crate) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -143,12 +143,20 @@ impl Knowledge {
         what: &str,
         ask: impl Fn() -> F,
     ) -> T {
+        let mut has_failed = false;
         loop {
             match ask().await {
-                Ok(done) => return done,
+                Ok(done) => {
+                    // A first success ends nothing: on a full disk, lists can still be read.
+                    if has_failed {
+                        self.0.standstill.end();
+                    }
+                    return done;
+                }
                 Err(error) => {
                     tracing::error!(%error, what, "the store failed; trying again");
                     self.0.standstill.begin(&error);
+                    has_failed = true;
                     sleep(RETRY).await;
                 }
             }

@@ -11,7 +11,8 @@ pub(crate) const PART_BYTES: usize = 1024 * 1024;
 pub(crate) const BATCH_PAGES: usize = 64;
 /// The size of the text, in bytes, at which a batch of pages is complete.
 pub(crate) const BATCH_BYTES: usize = 256 * 1024;
-/// The number of times that a job is begun before its document is given up, because it seems to kill the server.
+/// The number of times that a job is begun before its document is given up, because it seems to kill the server, or the store
+/// refuses it each time.
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
 pub(crate) const RETRY: Duration = Duration::from_secs(2);

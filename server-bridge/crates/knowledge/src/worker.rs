@@ -72,20 +72,41 @@ impl Knowledge {
         let job = self.until_done("taking a job", || self.0.store.next_index_job(lane)).await;
         let Some(job) = job else { return };
         let Err(error) = self.job(&job).await else { return self.0.standstill.end() };
-        tracing::error!(%error, job = job.id.0, "a document could not be indexed; it is tried again");
-        self.0.standstill.begin(&error);
-        if let Err(error) = self.put_back(&job).await {
-            tracing::warn!(%error, job = job.id.0, "what is stored of that document stays until the next attempt");
+        tracing::error!(%error, job = job.id.0, "a document could not be indexed");
+        if error.is_full() || error.is_away() {
+            self.0.standstill.begin(&error);
+            self.put_back(&job).await;
+        } else if job.attempts >= ATTEMPTS && !error.is_passing() {
+            self.refuse(&job, &error).await;
         }
         sleep(if error.is_full() { FULL_RETRY } else { RETRY }).await;
     }
 
-    /// Removes what a failed job stored, which makes room on a full disk, and does not count the attempt: the store failed, not the document.
-    async fn put_back(&self, job: &IndexJob) -> store::Result<()> {
-        if let Some(document) = job.document_id {
-            self.0.store.sweep_versions(job.user_id, document).await?;
+    /// Does not count an attempt, since the store failed and not the document, and removes what it stored, which makes room on a full disk.
+    /// On an almost full disk, there may be room only for the first of these.
+    async fn put_back(&self, job: &IndexJob) {
+        if let Err(error) = self.0.store.forgive_attempts(job.user_id, job.id).await {
+            tracing::warn!(%error, job = job.id.0, "an attempt counts against a document, although the store failed");
         }
-        self.0.store.forgive_attempts(job.user_id, job.id).await
+        self.remove_rest(job).await;
+    }
+
+    /// Gives up a job that the store refused in each attempt, so that the lane's other jobs are done.
+    async fn refuse(&self, job: &IndexJob, error: &store::Error) {
+        match self.give_up(job, &error.shown()).await {
+            Ok(()) => self.0.standstill.end(),
+            Err(error) => tracing::error!(%error, job = job.id.0, "a job could not be given up"),
+        }
+        self.remove_rest(job).await;
+    }
+
+    /// Removes what a failed job stored.
+    async fn remove_rest(&self, job: &IndexJob) {
+        if let Some(document) = job.document_id
+            && let Err(error) = self.0.store.sweep_versions(job.user_id, document).await
+        {
+            tracing::warn!(%error, job = job.id.0, "what is stored of that document stays until the next attempt");
+        }
     }
 
     async fn job(&self, job: &IndexJob) -> store::Result<()> {

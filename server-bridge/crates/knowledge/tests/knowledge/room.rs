@@ -1,4 +1,4 @@
-//! A disk without room for the index of a document, and documents that are too large.
+//! A disk without room for the index of a document, and documents that are too large or that the store refuses.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,6 +12,8 @@ use api::knowledge::CollectionDraft;
 use bytes::Bytes;
 use futures_util::stream;
 use knowledge::{Error, Knowledge};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
 use store::{Name, Store, User};
 use tokio_util::sync::CancellationToken;
 
@@ -41,8 +43,12 @@ async fn manuals(knowledge: &Knowledge, user: &User) {
 }
 
 async fn add(knowledge: &Knowledge, user: &User, text: &str) -> Result<(), Error> {
+    add_named(knowledge, user, "note.txt", text).await
+}
+
+async fn add_named(knowledge: &Knowledge, user: &User, name: &str, text: &str) -> Result<(), Error> {
     let content = stream::iter([Ok::<_, ()>(Bytes::from(text.to_owned()))]);
-    knowledge.upload(user, "manuals", "note.txt", None, content).await.map(drop)
+    knowledge.upload(user, "manuals", name, None, content).await.map(drop)
 }
 
 /// The number of passages with a word.
@@ -129,6 +135,40 @@ async fn a_full_disk_keeps_the_old_index_says_why_and_the_new_one_is_made_when_t
     assert_eq!((seen.documents, seen.failed, seen.waiting_note.as_str()), (1, 0, ""));
     assert_eq!(found(&knowledge, &ada, "zzbeforezz").await, 0);
     assert!(found(&knowledge, &ada, "zzafterzz").await > 0);
+    running.cancel();
+    worker.await.unwrap();
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_the_store_refuses_fails_after_three_attempts_and_the_next_one_is_indexed() {
+    const REFUSING: &str = "CREATE TRIGGER refusing BEFORE INSERT ON document_pages
+         WHEN new.text LIKE '%zzrefusedzz%' BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).await.unwrap();
+    let (knowledge, ada) = (knowledge(&store), user(&store).await);
+    manuals(&knowledge, &ada).await;
+    let mut raw = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    sqlx::query(REFUSING).execute(&mut raw).await.unwrap();
+    drop(raw);
+    add_named(&knowledge, &ada, "first.txt", "A text with zzrefusedzz.\n").await.unwrap();
+    add_named(&knowledge, &ada, "second.txt", "A text with zznextzz.\n").await.unwrap();
+    let running = CancellationToken::new();
+    let worker = tokio::spawn({
+        let (knowledge, token) = (knowledge.clone(), running.clone());
+        async move { knowledge.run(token).await }
+    });
+    let shown = async || knowledge.collection(&ada, "manuals").await.unwrap();
+    until("the next one is indexed", async || {
+        assert_eq!(shown().await.waiting_note, "", "one document's error does not concern the others");
+        found(&knowledge, &ada, "zznextzz").await == 1
+    })
+    .await;
+    let seen = shown().await;
+    assert_eq!((seen.waiting, seen.failed), (0, 1));
+    let documents = knowledge.documents(&ada, "manuals", "").await.unwrap();
+    assert_eq!(documents[0].note, "the server could not do this; its log says why");
     running.cancel();
     worker.await.unwrap();
     store.close().await;

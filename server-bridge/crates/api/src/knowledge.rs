@@ -107,7 +107,7 @@ pub struct DocumentView {
     pub size_bytes: i64,
     /// True if searches cover a version of it: the newest one or the previous one.
     pub is_searched: bool,
-    /// When its state last changed, in Unix milliseconds.
+    /// When new content was last indexed, or could not be, in Unix milliseconds; until then, when it was added.
     pub updated_at_ms: i64,
 }
 

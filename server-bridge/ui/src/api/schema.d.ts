@@ -4217,7 +4217,7 @@ export interface components {
             state: components["schemas"]["DocumentState"];
             /**
              * Format: int64
-             * @description When its state last changed, in Unix milliseconds.
+             * @description When new content was last indexed, or could not be, in Unix milliseconds; until then, when it was added.
              */
             updated_at_ms: number;
         };

@@ -34,7 +34,7 @@ pub struct Document {
     pub size_bytes: i64,
     /// When the file was last changed, in Unix milliseconds; 0 for an upload.
     pub modified_ms: i64,
-    /// When its state last changed, in Unix milliseconds.
+    /// When new content was last indexed, or could not be, in Unix milliseconds; until then, when it was added.
     pub updated_at_ms: i64,
 }
 

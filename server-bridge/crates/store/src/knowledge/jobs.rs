@@ -372,7 +372,7 @@ async fn add_job(
     Ok(JobId(id))
 }
 
-/// Marks a document as waiting to be indexed; adds it if it is new.
+/// Marks a document as waiting to be indexed; adds it if it is new. The time of its last change stays: its content may turn out to be the same.
 async fn wait(
     transaction: &mut Transaction,
     collection: CollectionId,
@@ -388,7 +388,7 @@ async fn wait(
         "INSERT INTO documents
          (collection_id, name, state, note, version, kind, pages, sha256, size_bytes, modified_ms, updated_at_ms)
          VALUES ($1, $2, $3, '', 0, '', 0, '', $4, $5, $6)
-         ON CONFLICT (collection_id, name) DO UPDATE SET state = excluded.state, note = '', updated_at_ms = excluded.updated_at_ms
+         ON CONFLICT (collection_id, name) DO UPDATE SET state = excluded.state, note = ''
          RETURNING id",
     )
     .bind(collection)

@@ -1,4 +1,4 @@
-//! The quota of documents, and words that an older version of the analysis made.
+//! The quota of documents, words that an older version of the analysis made, and the time of a document's last change.
 
 use super::*;
 use crate::sql::{Scope, query};
@@ -68,4 +68,31 @@ async fn the_documents_of_a_user_have_a_quota() {
 #[tokio::test]
 async fn on_postgres_the_documents_of_a_user_have_a_quota() {
     quota(testing::empty_on_postgres().await).await;
+}
+
+async fn same_content(store: Store) {
+    let owner = user(&store, "alice").await;
+    let (collection, document) = filled(&store, owner, "notes", "kettle").await;
+    let earlier = "UPDATE documents SET updated_at_ms = 5";
+    query(earlier).execute(store.database.writer(Scope::System)).await.unwrap();
+    let updated_at_ms = async || store.document(owner, document).await.unwrap().updated_at_ms;
+    upload(&store, owner, collection, "a.txt", "kettle").await;
+    let job = next(&store).await.unwrap();
+    assert_eq!(updated_at_ms().await, 5, "it only waits");
+    store.keep_version(&job, 6, 0).await.unwrap();
+    assert_eq!(updated_at_ms().await, 5, "its content is the same");
+    upload(&store, owner, collection, "a.txt", "teapot").await;
+    let job = index(&store).await;
+    assert!(store.publish(&job, &published("h2")).await.unwrap());
+    assert!(updated_at_ms().await > 5);
+}
+
+#[tokio::test]
+async fn a_document_that_is_added_again_with_the_same_content_is_not_changed() {
+    same_content(testing::empty().await).await;
+}
+
+#[tokio::test]
+async fn on_postgres_a_document_that_is_added_again_with_the_same_content_is_not_changed() {
+    same_content(testing::empty_on_postgres().await).await;
 }

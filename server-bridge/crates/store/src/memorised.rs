@@ -6,9 +6,15 @@ use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Asker, ChatId, MessageId, Store, TurnId, User, UserId};
 
+macro_rules! quotation {
+    () => {
+        "The block below is the message that this one replies to"
+    };
+}
+
 /// The beginning of the paragraph in which a message quotes the message it replies to. From there on, the author of the message did not write the
 /// text.
-pub const QUOTATION: &str = "The block below is the message that this one replies to";
+pub const QUOTATION: &str = quotation!();
 
 /// The beginning of a message to a sub-agent, before that one's name.
 const TO_SUB_AGENT: &str = "/agent ";
@@ -26,6 +32,20 @@ fn unquoted(mut text: String) -> String {
 macro_rules! is_own {
     () => {
         "m.role = 'user' AND m.author_id = c.user_id AND m.document_json IS NULL"
+    };
+}
+
+/// True for a message `m` of the conversation `c` whose text its owner wrote for a model: not for commands, messages that were undone, and messages
+/// that only quote others.
+macro_rules! has_own_words {
+    () => {
+        concat!(
+            is_own!(),
+            " AND NOT m.undone AND m.text NOT LIKE '!%' AND (m.text NOT LIKE '/%' OR SUBSTR(m.text, 1, 7) = '/agent ')
+               AND LTRIM(m.text, ' \t\r\n') <> '' AND LTRIM(m.text, ' \t\r\n') NOT LIKE '",
+            quotation!(),
+            "%'"
+        )
     };
 }
 
@@ -101,7 +121,7 @@ impl Store {
                AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id)
                AND EXISTS (SELECT 1 FROM messages m WHERE m.chat_id = c.id
                  AND m.created_at_ms > COALESCE((SELECT r.at_ms FROM memorised_chats r WHERE r.chat_id = c.id), 0) AND ",
-            is_own!(),
+            has_own_words!(),
             ") AND ",
             at_home!("c.user_id", "$4"),
             " ORDER BY c.updated_at_ms DESC LIMIT $3"
@@ -131,9 +151,8 @@ impl Store {
     ) -> Result<Vec<String>> {
         let texts: Vec<String> = query_scalar(concat!(
             "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.chat_id = $1 AND c.user_id = $2 AND ",
-            is_own!(),
-            " AND NOT m.undone AND m.text NOT LIKE '!%' AND (m.text NOT LIKE '/%' OR m.text LIKE '/agent %')
-               AND m.created_at_ms > $4 ORDER BY m.id DESC LIMIT $3"
+            has_own_words!(),
+            " AND m.created_at_ms > $4 ORDER BY m.id DESC LIMIT $3"
         ))
         .bind(chat)
         .bind(user)

@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};
 use store::{Author, ChatId, MessageRole, QUOTATION, Said, Store, TurnId, User};
 
-use crate::support::{add_user, empty};
+use crate::support::{START_MS, add_user, empty, store};
 
 /// The setting that turns on proposals from chats.
 const MEMORISES: &str = "memory_from_chats";
@@ -106,4 +106,27 @@ async fn what_a_message_quotes_is_not_its_authors() {
         assert_eq!(store.said_of_turn(ann.id, turn).await.unwrap().unwrap().1, own);
     }
     assert_eq!(store.own_words(ann.id, &chat, 0, 10).await.unwrap(), ["what is this?", "scout I like tea"]);
+}
+
+#[tokio::test]
+async fn an_idle_chat_without_new_words_is_left_out() {
+    let (store, clock) = store().await;
+    let ann = add_user(&store, "ann").await;
+    store.set_setting(ann.id, MEMORISES, Some("on")).await.unwrap();
+    let chat = store.create_chat(ann.id).await.unwrap().id;
+    say(&store, &ann, &chat, "mine", Author::Owner).await;
+    let idle = async || store.idle_chats(MEMORISES, i64::MAX, 10).await.unwrap().len();
+    assert_eq!(idle().await, 1);
+    assert!(store.claim_memorising(ann.id, &chat, false, START_MS).await.unwrap());
+    clock.advance(1);
+    let quotation = format!("\n\n{QUOTATION}, written by somebody.");
+    let texts = ["/new", "!ls", "/AGENT scout look", quotation.as_str()];
+    for (send_id, text) in ["1", "2", "3", "4"].into_iter().zip(texts) {
+        store.say_once(ann.id, &chat, send_id, text, Author::Owner).await.unwrap();
+    }
+    assert_eq!(idle().await, 0, "there is nothing to read");
+    assert_eq!(store.own_words(ann.id, &chat, START_MS, 10).await.unwrap(), [""; 0]);
+    store.say_once(ann.id, &chat, "5", "/agent scout I like tea", Author::Owner).await.unwrap();
+    assert_eq!(idle().await, 1);
+    assert_eq!(store.own_words(ann.id, &chat, START_MS, 10).await.unwrap(), ["scout I like tea"]);
 }

@@ -163,6 +163,8 @@ pub const MEMORISE_PROPOSALS: usize = 5;
 pub const MEMORISE_CANDIDATES: usize = 20;
 /// How long a chat is idle before memories are proposed from it: 30 minutes.
 pub const MEMORISE_IDLE_MS: i64 = 30 * 60 * 1000;
+/// For how long after a chat's last change another attempt is made to propose memories from it if the model failed: 6 hours.
+pub const MEMORISE_RETRY_MS: i64 = 6 * 60 * 60 * 1000;
 /// Limit on the number of idle chats from which memories are proposed at once.
 pub const MEMORISE_CHATS: u32 = 5;
 /// The documents of a workspace that describe the agent, its user and its tools, in the order of the prompt.

@@ -1,6 +1,6 @@
 //! Proposals from a chat: the swift model is asked which facts in the user's own messages are worth remembering, and which kept memories they make
 //! untrue. That happens once while the chat goes on, when it is summarised or one of its sub-agents has ended; and once when it is over or idle,
-//! for what its user wrote since.
+//! for what its user wrote since. If the model fails, it is asked again when the chat is idle.
 //!
 //! The model reads only the user's own text, and the kept memories that are nearest to it; it reads no recalled memories, tool results or
 //! answers. Its findings are only proposed. This runs in the background, for users who turned it on.
@@ -8,18 +8,19 @@
 use std::slice;
 use std::sync::Arc;
 
+use agent::models::ModelSetup;
 use llm::retry::Patience;
 use llm::{Draft, Message as Said, Request, call};
 use memory::{MemoryItem, MemoryKind, MemoryScope, MemorySource, Standing, Write, candidates};
 use serde::Deserialize;
 use store::limits::MEMORY_REPLACED_MAX;
-use store::{ChatId, User};
+use store::{ChatId, TurnId, User};
 use tokio::time::timeout;
 
 use crate::house::House;
 use crate::limits::{
     MEMORISE_CANDIDATES, MEMORISE_CHARS, MEMORISE_CHATS, MEMORISE_IDLE_MS, MEMORISE_MESSAGES,
-    MEMORISE_PROPOSALS, MEMORISE_TIMEOUT, MEMORISE_TOKENS,
+    MEMORISE_PROPOSALS, MEMORISE_RETRY_MS, MEMORISE_TIMEOUT, MEMORISE_TOKENS,
 };
 use crate::{ChatService, Result};
 
@@ -106,6 +107,49 @@ async fn look_through(house: &House, user: &User, chat: &ChatId, is_over: bool) 
     if texts.is_empty() || !store.claim_memorising(user.id, chat, is_over, now_ms).await? {
         return Ok(());
     }
+    let asked = ask(house, user, turn, &setup, &texts).await;
+    if asked.is_err() {
+        let since_ms = now_ms - MEMORISE_RETRY_MS;
+        store.unclaim_memorising(user.id, chat, now_ms, after_ms, since_ms).await?;
+    }
+    let (candidates, listed) = asked?;
+    for one in listed {
+        let replaced = one.replaced(&candidates);
+        let kind = MemoryKind::parse(&one.kind).filter(|kind| *kind != MemoryKind::Core);
+        let wanted = Write {
+            kind: kind.unwrap_or(MemoryKind::Semantic),
+            scope: MemoryScope::User,
+            scope_name: "",
+            name: "",
+            text: one.text.trim(),
+            chat: Some(chat),
+            message: None,
+            supersedes: &replaced,
+            valid_to_ms: None,
+        };
+        let standing = Standing::Proposes(MemorySource::Chat);
+        match memory::write(store, user.id, &wanted, standing).await {
+            Ok(_) => {}
+            // A text that the store refuses, such as an empty one, is skipped, as is one that replaces a memory that was meanwhile
+            // forgotten or replaced.
+            Err(error @ (store::Error::Invalid { .. } | store::Error::NotFound { .. })) => {
+                tracing::info!(%error, "a memory was not proposed");
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Asks the swift model; returns the kept memories that it was shown, and the facts that it found.
+async fn ask(
+    house: &House,
+    user: &User,
+    turn: TurnId,
+    setup: &ModelSetup,
+    texts: &[String],
+) -> Result<(Vec<MemoryItem>, Vec<Found>)> {
+    let store = &house.store;
     let near: Vec<&str> = texts.iter().map(String::as_str).collect();
     let everywhere = (MemoryScope::User, "");
     let candidates =
@@ -132,32 +176,7 @@ async fn look_through(house: &House, user: &User, chat: &ChatId, is_over: bool) 
     let late = |_| llm::Error::Timeout(format!("no answer within {} s", MEMORISE_TIMEOUT.as_secs()));
     let reply = timeout(MEMORISE_TIMEOUT, asked).await.map_err(late)??;
     store.add_turn_usage(turn, setup.spent(reply.usage)).await?;
-    for one in found(&reply.message.text) {
-        let replaced = one.replaced(&candidates);
-        let kind = MemoryKind::parse(&one.kind).filter(|kind| *kind != MemoryKind::Core);
-        let wanted = Write {
-            kind: kind.unwrap_or(MemoryKind::Semantic),
-            scope: MemoryScope::User,
-            scope_name: "",
-            name: "",
-            text: one.text.trim(),
-            chat: Some(chat),
-            message: None,
-            supersedes: &replaced,
-            valid_to_ms: None,
-        };
-        let standing = Standing::Proposes(MemorySource::Chat);
-        match memory::write(store, user.id, &wanted, standing).await {
-            Ok(_) => {}
-            // A text that the store refuses, such as an empty one, is skipped, as is one that replaces a memory that was meanwhile
-            // forgotten or replaced.
-            Err(error @ (store::Error::Invalid { .. } | store::Error::NotFound { .. })) => {
-                tracing::info!(%error, "a memory was not proposed");
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
+    Ok((candidates, found(&reply.message.text)))
 }
 
 /// The facts that a model listed: the text from the first `[` to the last `]` of its answer, at most five.

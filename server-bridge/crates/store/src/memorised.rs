@@ -108,6 +108,33 @@ impl Store {
         Ok(claimed.rows_affected() == 1)
     }
 
+    /// Takes back the claim of `at_ms` after an attempt that failed: what its user wrote after `after_ms` is read when the chat is over. Without
+    /// effect if the chat was claimed again meanwhile, or has not changed since `since_ms`.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn unclaim_memorising(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        at_ms: i64,
+        after_ms: i64,
+        since_ms: i64,
+    ) -> Result<()> {
+        query(
+            "UPDATE memorised_chats SET at_ms = $4, is_over = FALSE WHERE chat_id = $1 AND at_ms = $3
+               AND EXISTS (SELECT 1 FROM chats c WHERE c.id = $1 AND c.user_id = $2 AND c.updated_at_ms >= $5)",
+        )
+        .bind(chat)
+        .bind(user)
+        .bind(at_ms)
+        .bind(after_ms)
+        .bind(since_ms)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
     /// Chats in which their users wrote something that was not read yet, that have not changed since `since_ms` and are not claimed as over, of
     /// users whose setting `setting` is `on`; with these users, at most `limit`.
     ///

@@ -453,3 +453,33 @@ async fn memories_are_proposed_when_a_sub_agent_ends_and_from_later_words_when_t
     assert!(!looked[1].contains("I moved to Bergen"), "what was read is not read again");
     assert!(looked.iter().all(|raw| !raw.contains("always obey") && !raw.contains("always agree")));
 }
+
+#[tokio::test]
+async fn a_chat_is_read_again_when_it_is_over_if_the_model_failed() {
+    let mut has_failed = false;
+    let model = ScriptedModel::start(move |asked| match asked.body["model"] == "small" {
+        true if !asked.raw.contains("List at most five") => Reply::Say("A title".to_owned()),
+        true if std::mem::replace(&mut has_failed, true) => {
+            Reply::Say(json!([{"text": "The user drinks tea"}]).to_string())
+        }
+        true => Reply::Refuse(500, "busy".to_owned()),
+        false => Reply::Say("done".to_owned()),
+    });
+    let mut models = answered_by(&model, Provider::OpenAi);
+    let (subscription, _) = models.server.as_mut().unwrap();
+    subscription.models.insert(Tier::Swift, TierModel { name: "small".to_owned(), ..TierModel::default() });
+    let bench = Bench::asking(models).await;
+    let wanted = MemorySettings { mode: Mode::Typed, from_chats: true };
+    bench.service.set_memory_settings(&bench.user, wanted).await.unwrap();
+    let talk = bench.talk(Approval::Full).await;
+    talk.say("I drink tea").await;
+    talk.post("/new").await;
+    let times = || model.asked().iter().filter(|asked| asked.raw.contains("List at most five")).count();
+    // The chat is claimed before the model is asked, and until the claim is taken back.
+    let unread = async || bench.store.memorised_until(bench.user.id, &talk.id, true).await.unwrap();
+    until("the claim is taken back", async || times() == 1 && unread().await == Some(0)).await;
+    talk.post("/new").await;
+    let count = async || bench.service.memories(bench.user.id, None).await.unwrap().len();
+    until("a memory is proposed", async || count().await == 1).await;
+    assert_eq!(times(), 2);
+}

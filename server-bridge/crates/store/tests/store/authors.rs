@@ -65,6 +65,14 @@ async fn a_chat_is_read_once_while_it_goes_on_and_once_when_it_is_over(
     assert!(idle().await == 0 && words(first_ms).await.is_empty(), "there is nothing new");
     assert!(claim(true, first_ms).await && !claim(true, first_ms).await && !claim(false, first_ms).await);
     assert_eq!((until(false).await, until(true).await), (None, None));
+    let unclaim = async |at_ms, since_ms| {
+        store.unclaim_memorising(ann.id, chat, at_ms, 0, since_ms).await.unwrap();
+        until(true).await
+    };
+    assert_eq!(unclaim(first_ms + 1, 0).await, None, "that is another claim");
+    assert_eq!(unclaim(first_ms, i64::MAX).await, None, "the chat is too old");
+    assert_eq!((unclaim(first_ms, 0).await, until(false).await), (Some(0), None));
+    assert!(idle().await == 1 && claim(true, first_ms).await, "it is read again when it is over");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ async fn documents_are_translated_and_the_names_in_them_are_not() {
     let hooks =
         json!({"hooks": {"Nope": [], "PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}});
     let document = json!({"text": hooks.to_string()});
-    let text = "未知的事件 \"Nope\"：其钩子不会使用";
+    let text = "未知的事件 \"Nope\"：不会使用其钩子";
     let problem = json!({"origin": "你的钩子", "place": "hooks.Nope", "text": text});
     // The change runs in a separate task, which keeps the language of the request.
     let put = json(zh(Method::PUT, "/hooks/document").json(&document).send().await.unwrap()).await;

@@ -57,8 +57,8 @@ async fn an_invalid_value_changes_no_setting() {
     std::fs::write(server.home().join("latin.md"), b"caf\xe9").unwrap();
     let before = alice.get(PATH).await;
     for (change, reason) in [
-        (json!({"turns_at_once": 0}), "from 1 to 1000"),
-        (json!({"turns_at_once": 1001}), "from 1 to 1000"),
+        (json!({"turns_at_once": 0}), "between 1 and 1000"),
+        (json!({"turns_at_once": 1001}), "between 1 and 1000"),
         (json!({"turns_at_once": "many"}), ""),
         (json!({"context_mode": "dreamy", "turns_at_once": 3}), "full, no-compression or none"),
         (json!({"base_prompt": "sandbridge.key", "turns_at_once": 3}), "ends in .md"),

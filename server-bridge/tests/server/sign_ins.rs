@@ -28,7 +28,7 @@ async fn a_code_of_a_logged_in_program_signs_one_page_in() {
     assert_eq!(json(first).await["user"]["name"], "alice");
     let second = redeem(&server, &code).await;
     assert_eq!(second.status(), StatusCode::UNAUTHORIZED);
-    assert!(json(second).await["error"]["message"].as_str().unwrap().contains("used already"));
+    assert!(json(second).await["error"]["message"].as_str().unwrap().contains("already used"));
     let trail = format!("{:?}", server.store.audit(100, None).await.unwrap());
     assert!(trail.contains("sign_in.issue") && !trail.contains(&code), "{trail}");
     server.stop().await;

@@ -170,7 +170,7 @@ fn an_invalid_card_is_not_created_and_the_model_gets_the_reason() {
     ended(&client, &chat, 1);
     let results = model.asked().pop().unwrap().results();
     for (result, reason) in
-        results[1..].iter().zip(["http://", "this card is empty", "this chat has no card", "one line"])
+        results[1..].iter().zip(["http://", "this card is empty", "this chat has no card", "a single line"])
     {
         assert!(result.contains(reason), "{results:?}");
     }

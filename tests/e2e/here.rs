@@ -167,7 +167,7 @@ fn a_second_process_in_a_directory_joins_even_if_they_start_together() {
     let first = talks.swap_remove(first);
     for talk in talks {
         let (code, said) = talk.ends();
-        let who = format!("process {}, started ", serving["pid"]);
+        let who = format!("served by process {} since ", serving["pid"]);
         assert!(code == 0 && said.contains(&who), "{said}");
     }
     let (code, said) = first.ends();
@@ -339,7 +339,7 @@ fn the_printed_address_signs_the_page_in_once() {
     let (status, answer) = redeem(&[("Host", address), ("Origin", base)]);
     assert!(status == 200 && answer.contains("HttpOnly; SameSite=Strict"), "{answer}");
     let (status, again) = redeem(&[("Host", address), ("Origin", base)]);
-    assert!(status == 401 && again.contains("used already"), "{again}");
+    assert!(status == 401 && again.contains("already used"), "{again}");
 
     // The page's session has two halves and the same rights as a person, and the page is not asked for a password.
     let body: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();

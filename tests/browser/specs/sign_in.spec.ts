@@ -49,7 +49,7 @@ async function strange(browser: Browser, person: Person): Promise<{ page: Page; 
 
 /** Checks that the address is reported as unusable, shows no user's data, and leads to the login. */
 async function expectRefused(page: Page): Promise<void> {
-  await expect(page.getByText("used already or is too old")).toBeVisible();
+  await expect(page.getByText("was already used or has expired")).toBeVisible();
   await expect(composer(page)).toHaveCount(0);
   expect(new URL(page.url()).hash).not.toContain("sign-in");
   await expectAccessible(page);
@@ -101,7 +101,7 @@ test("an invalid address does not sign out the current user", async ({ browser, 
   const page = await context.newPage();
   const errors = complaints(page);
   await page.goto("/#sign-in=guessed");
-  await expect(page.getByText("used already or is too old")).toBeVisible();
+  await expect(page.getByText("was already used or has expired")).toBeVisible();
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(composer(page)).toBeVisible();
   await context.close();

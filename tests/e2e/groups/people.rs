@@ -72,7 +72,7 @@ fn each_access_allows_its_actions_and_no_others() {
                     assert_eq!(answer.status, 403, "{access} {what}: {answer:?}");
                     let told = answer.json()["error"]["message"].as_str().unwrap().to_owned();
                     let expected =
-                        format!("you are a {access} of this group, and this needs {needs} or more");
+                        format!("you are a {access} of this group, and this needs {needs} access or higher");
                     assert!(told.starts_with(&expected), "{access} {what}: {told}");
                 }
             }

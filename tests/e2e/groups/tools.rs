@@ -476,7 +476,7 @@ fn templates_are_valid_chains_and_a_chain_is_read_as_it_was_set() {
     assert!(english.iter().zip(&chinese).all(|(one, other)| one.0 == other.0 && one.1 != other.1));
     assert_eq!(Client::anonymous(&team.world.server).call("GET", "/chain-templates").status, 401);
     let unknown = team.world.alice.run(&["group", "chain", "template", "none"]);
-    assert!(unknown.code != 0 && unknown.stderr.contains("there are article, change"), "{unknown:?}");
+    assert!(unknown.code != 0 && unknown.stderr.contains("the templates are article, change"), "{unknown:?}");
     let none = team.world.alice.run(&["group", "chain", "get", &team.group, "none"]);
     assert!(none.code != 0 && none.stderr.contains("there is no chain"), "{none:?}");
 }

@@ -153,7 +153,10 @@ fn files_that_change_while_they_are_read_are_not_passed_on() {
     let gate = failure(&team, &run, 1);
     stop.store(true, Ordering::Relaxed);
     writer.join().unwrap();
-    assert!(gate["question"].as_str().unwrap().contains("something on laptop writes to them"), "{gate}");
+    assert!(
+        gate["question"].as_str().unwrap().contains("something on laptop keeps changing the files"),
+        "{gate}"
+    );
     assert!(!is_half_written(team.desk.workspace()));
     team.answer(&team.world.alice, &gate, &["redo"]);
     team.until_run(&run, "done");

@@ -38,7 +38,7 @@ pub(crate) enum RuleCommand {
         /// The rule's number, as `sandbridge rule list` shows it
         number: i64,
     },
-    /// Show what the rules would do with a call, without running it
+    /// Test what the rules would do with a call, without running it
     Test {
         /// The tool, such as Shell, Read, FileReplace or Fetch
         tool: String,

@@ -14,7 +14,6 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::http::Client;
 use crate::{Authority, binaries, eventually, process};
 
 /// The password of all users.
@@ -248,7 +247,12 @@ impl Person {
     pub fn is_online(&self, runner: &str) -> bool {
         let list = match &self.authority {
             Some(_) => self.json(&["runner", "list", "--json"]),
-            None => Client::at(&self.url, &self.token(), ANSWER_WITHIN).call("GET", "/runners").json(),
+            None => {
+                let request = ureq::get(format!("{}/api/v1/runners", self.url))
+                    .header("authorization", format!("Bearer {}", self.token()));
+                let list = request.config().timeout_global(Some(ANSWER_WITHIN)).build().call().unwrap();
+                serde_json::from_reader(list.into_body().into_reader()).unwrap()
+            }
         };
         list.as_array().unwrap().iter().any(|entry| entry["name"] == runner && entry["online"] == true)
     }

@@ -496,7 +496,4 @@ const TABLE: &[Row] = &[
     ("nobody there", "无人应答"),
     ("answered", "已回答"),
     ("declined", "已拒绝"),
-    ("page", "网页"),
-    ("cli", "命令行"),
-    ("it no longer waits for an answer", "已不再等待回答"),
 ];

@@ -75,4 +75,7 @@ pub(super) const TABLE: &[Row] = &[
         "已有回答（{0*}，来源：{1*}）；以首次回答为准",
     ),
     ("an answer can have at most {} bytes; shorten it", "回答最多 {0} 字节；请缩短"),
+    ("page", "网页"),
+    ("cli", "命令行"),
+    ("it no longer waits for an answer", "已不再等待回答"),
 ];

@@ -24,6 +24,8 @@ pub const OWNER: (&str, &str) = ("owner-key", "owner-secret-0123456789");
 pub const READER: (&str, &str) = ("reader-key", "reader-secret-0123456789");
 /// The time within which a server must be ready, even on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(120);
+/// The time after which a new server is started again, on other ports.
+const OTHER_PORTS_AFTER: Duration = Duration::from_secs(30);
 /// The pause between two checks of the server's state.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -48,12 +50,14 @@ impl S3Server {
         let owner = identity("owner", OWNER, r#""Admin","Read","Write","List","Tagging""#);
         let reader = identity("reader", READER, r#""Read","List""#);
         fs::write(home.path().join("s3.json"), format!(r#"{{"identities":[{owner},{reader}]}}"#)).unwrap();
-        // Ports that are free now, since the server cannot choose them itself.
-        let held = [(); 8].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let ports = held.each_ref().map(|held| held.local_addr().unwrap().port());
-        drop(held);
-        let mut server = Self { home, ports, process: None };
-        server.start_again();
+        let mut server = Self { home, ports: free_ports(), process: None };
+        let began = Instant::now();
+        // A port that was free may be in use by the time the server opens it: then it never becomes ready.
+        while !server.is_ready_within(OTHER_PORTS_AFTER) {
+            assert!(began.elapsed() < READY_WITHIN, "the S3 server is not ready: {}", server.log());
+            server.stop();
+            server.ports = free_ports();
+        }
         for bucket in buckets {
             let status = server.files("POST", &format!("{bucket}/"), b"").0;
             assert!((200..300).contains(&status), "{bucket}: {status}");
@@ -63,6 +67,11 @@ impl S3Server {
 
     /// Starts the server again after a stop, with the same address and content.
     pub fn start_again(&mut self) {
+        assert!(self.is_ready_within(READY_WITHIN), "the S3 server is not ready: {}", self.log());
+    }
+
+    /// Starts the server; returns true if it is ready in time.
+    fn is_ready_within(&mut self, patience: Duration) -> bool {
         assert!(self.process.is_none(), "it runs");
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
         let [s3, s3_peers, files, files_peers, volumes, volumes_peers, master, master_peers] = self.ports;
@@ -103,9 +112,12 @@ impl S3Server {
         while self.ask(files, "PUT", "/ready", b"ready").is_none_or(|(status, _)| status != 201)
             || self.ask(s3, "GET", "/", b"").is_none()
         {
-            assert!(began.elapsed() < READY_WITHIN, "the S3 server is not ready: {}", self.log());
+            if began.elapsed() >= patience {
+                return false;
+            }
             std::thread::sleep(LOOK);
         }
+        true
     }
 
     /// Kills the server at once, as if its machine had failed.
@@ -233,6 +245,12 @@ impl Drop for S3Server {
             self.stop();
         }
     }
+}
+
+/// Ports that are free now, since the server cannot choose them itself.
+fn free_ports() -> [u16; 8] {
+    let held = [(); 8].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    held.map(|held| held.local_addr().unwrap().port())
 }
 
 /// The path of the program, in the directory into which `scripts/test` installs it, next to the directory of the tests.

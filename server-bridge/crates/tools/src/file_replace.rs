@@ -279,7 +279,9 @@ mod tests {
         assert!(replaced(&all("x", &long, false), &content).unwrap_err().contains("too large"));
         assert!(replaced(&all(".", &long, true), &content).unwrap_err().contains("too large"));
         assert!(
-            replaced(&all("(?s).*", &"$0".repeat(100), true), &content).unwrap_err().contains("too long")
+            replaced(&all("(?s).*", &"$0".repeat(100), true), &content)
+                .unwrap_err()
+                .contains("too many times")
         );
         assert!(replaced(&arguments("x", &long), &content).unwrap_err().contains("1000000 times"));
     }
@@ -288,6 +290,6 @@ mod tests {
     fn other_white_space_is_told() {
         let why = replaced(&arguments("a  b", "c"), "a\tb").unwrap_err();
         assert!(why.contains("white space"), "{why}");
-        assert!(replaced(&arguments("q", "c"), "a\tb").unwrap_err().contains("not there"));
+        assert!(replaced(&arguments("q", "c"), "a\tb").unwrap_err().contains("not in the file"));
     }
 }

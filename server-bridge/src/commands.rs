@@ -1,6 +1,6 @@
 //! The commands of the program: those that work on this machine, and those of the client.
 //!
-//! A new command on this machine needs a type for its arguments, next to its implementation; an `impl Command`; and a line in [`OWN`].
+//! A new command on this machine needs a type for its arguments, next to its implementation; an `impl Command`; and a line in `OWN`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Sqlite};
+use sqlx::{ConnectOptions, Connection, Sqlite};
 use tokio::time::{Instant, sleep};
 
 use super::Database;
@@ -122,11 +122,13 @@ fn is_busy(error: &sqlx::Error) -> bool {
 /// Runs the missing steps in one write transaction: of two processes that open a new database at once, the second waits and finds the work done.
 async fn migrate(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    if is_empty(&mut transaction).await? {
-        sqlx::raw_sql(AssertSqlSafe(format!("{SCHEMA}{}", steps_taken()))).execute(&mut *transaction).await?;
+    let is_new = is_empty(&mut transaction).await?;
+    if is_new {
+        sqlx::raw_sql(SCHEMA).execute(&mut *transaction).await?;
     }
-    // The same as `run`, but without the generics that keep its future from moving between threads.
-    MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
+    // The same as `skip` for a new database, which only records the steps, and as `run` for others, but without the generics that keep
+    // their futures from moving between threads.
+    MIGRATOR.run_direct(None, &mut *transaction, is_new).await.map_err(migration_error)?;
     Ok(transaction.commit().await?)
 }
 
@@ -134,21 +136,6 @@ async fn migrate(writer: &SqlitePool) -> Result<()> {
 async fn is_empty(connection: &mut SqliteConnection) -> Result<bool> {
     let entries: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_schema").fetch_one(connection).await?;
     Ok(entries == 0)
-}
-
-/// The statement that records every step as done, in the way that the migrator does, but without a duration.
-fn steps_taken() -> String {
-    let rows: Vec<_> = MIGRATOR
-        .iter()
-        .map(|step| {
-            let checksum: String = step.checksum.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("({}, '{}', TRUE, x'{checksum}', -1)", step.version, step.description)
-        })
-        .collect();
-    format!(
-        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES {};",
-        rows.join(", ")
-    )
 }
 
 /// The number of the newest schema step that this program contains.
@@ -201,75 +188,67 @@ fn restrict(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::AssertSqlSafe;
+
     use super::*;
 
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.sql");
 
-    async fn in_memory() -> SqliteConnection {
-        SqliteConnection::connect_with(&common(SqliteConnectOptions::new().in_memory(true))).await.unwrap()
+    async fn in_memory() -> SqlitePool {
+        let options = common(SqliteConnectOptions::new().in_memory(true));
+        pool(1).min_connections(1).connect_with(options).await.unwrap()
     }
 
-    /// Names and statements of everything that a statement created, tables first. Tables that FTS5 creates by itself are left out.
-    async fn created(connection: &mut SqliteConnection) -> Vec<(String, String)> {
-        sqlx::query_as(
-            "SELECT name, sql FROM sqlite_schema
-             WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite|_%' ESCAPE '|'
-               AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')
-             ORDER BY type <> 'table', rowid",
+    /// The names of the tables that the steps created, and the statements that create the whole schema, tables first. Tables that FTS5 and the
+    /// migrator create by themselves are left out.
+    async fn created(database: &SqlitePool) -> (Vec<String>, String) {
+        let found: Vec<(String, String, String)> = sqlx::query_as(
+            "SELECT COALESCE(t.type, s.type), s.name, s.sql FROM sqlite_schema s LEFT JOIN pragma_table_list t ON t.name = s.name
+             WHERE s.sql IS NOT NULL AND s.name NOT LIKE 'sqlite|_%' ESCAPE '|' AND s.name <> '_sqlx_migrations'
+               AND t.type IS NOT 'shadow'
+             ORDER BY s.type <> 'table', s.rowid",
         )
-        .fetch_all(connection)
+        .fetch_all(database)
+        .await
+        .unwrap();
+        let script = found.iter().map(|(_, _, statement)| format!("{statement};\n\n")).collect();
+        let tables = found.into_iter().filter(|(kind, ..)| kind == "table");
+        (tables.map(|(_, name, _)| name).collect(), script)
+    }
+
+    /// Everything in a database, including shadow tables, and the recorded steps.
+    async fn whole(database: &SqlitePool) -> Vec<(String, String, Option<String>)> {
+        sqlx::query_as(
+            "SELECT type, name, sql FROM sqlite_schema
+             UNION ALL SELECT CAST(version AS TEXT), description, hex(checksum) FROM _sqlx_migrations WHERE success
+             ORDER BY 1, 2",
+        )
+        .fetch_all(database)
         .await
         .unwrap()
     }
 
-    /// Everything in a database, including shadow tables, in a fixed order.
-    async fn whole(connection: &mut SqliteConnection) -> Vec<(String, String, String, Option<String>)> {
-        sqlx::query_as("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
-            .fetch_all(connection)
-            .await
-            .unwrap()
-    }
-
     #[tokio::test]
     async fn a_new_database_has_the_schema_that_the_steps_lead_to() {
-        let mut stepped = in_memory().await;
-        MIGRATOR.run_direct(None, &mut stepped, false).await.unwrap();
-        let script: String =
-            created(&mut stepped).await.iter().map(|(_, statement)| format!("{statement};\n\n")).collect();
+        let stepped = in_memory().await;
+        MIGRATOR.run(&stepped).await.unwrap();
+        let (tables, script) = created(&stepped).await;
         if std::env::var_os("SANDBRIDGE_BLESS").is_some() {
-            fs::write(FILE, &script).unwrap();
+            // This program contains the old script until it is built again.
+            return fs::write(FILE, &script).unwrap();
         }
-        assert_eq!(
-            script,
-            fs::read_to_string(FILE).unwrap(),
-            "{FILE} is out of date; SANDBRIDGE_BLESS=1 rewrites it"
-        );
-        for (name, _) in created(&mut stepped).await {
-            let of_table =
-                format!("SELECT COUNT(*) FROM pragma_table_list WHERE name = '{name}' AND type = 'table'");
-            let is_table: i64 =
-                sqlx::query_scalar(AssertSqlSafe(of_table)).fetch_one(&mut stepped).await.unwrap();
-            if is_table == 0 || name == "_sqlx_migrations" {
-                continue;
-            }
-            let rows = format!("SELECT COUNT(*) FROM \"{name}\"");
-            let rows: i64 = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_one(&mut stepped).await.unwrap();
+        let stored = fs::read_to_string(FILE).unwrap();
+        assert_eq!(script, stored, "{FILE} is out of date; SANDBRIDGE_BLESS=1 rewrites it");
+        for name in tables {
+            let count = AssertSqlSafe(format!("SELECT COUNT(*) FROM \"{name}\""));
+            let rows: i64 = sqlx::query_scalar(count).fetch_one(&stepped).await.unwrap();
             assert_eq!(rows, 0, "a step adds rows to {name} in an empty database, but the script does not");
         }
-
-        let mut new = in_memory().await;
-        sqlx::raw_sql(AssertSqlSafe(format!("{script}{}", steps_taken()))).execute(&mut new).await.unwrap();
-        assert_eq!(whole(&mut new).await, whole(&mut stepped).await);
-        let taken =
-            "SELECT version, description, success, hex(checksum) FROM _sqlx_migrations ORDER BY version";
-        let steps: Vec<(i64, String, bool, String)> =
-            sqlx::query_as(taken).fetch_all(&mut stepped).await.unwrap();
-        assert_eq!(
-            sqlx::query_as::<_, (i64, String, bool, String)>(taken).fetch_all(&mut new).await.unwrap(),
-            steps
-        );
-        // The migrator finds nothing left to do, and accepts every checksum.
-        MIGRATOR.run_direct(None, &mut new, false).await.unwrap();
-        assert_eq!(whole(&mut new).await, whole(&mut stepped).await);
+        let new = in_memory().await;
+        migrate(&new).await.unwrap();
+        assert_eq!(whole(&new).await, whole(&stepped).await);
+        // The next start finds nothing left to do, and accepts every checksum.
+        migrate(&new).await.unwrap();
+        assert_eq!(whole(&new).await, whole(&stepped).await);
     }
 }

@@ -8,13 +8,12 @@
 use std::slice;
 use std::sync::Arc;
 
-use agent::models::ModelSetup;
 use llm::retry::Patience;
 use llm::{Draft, Message as Said, Request, call};
 use memory::{MemoryItem, MemoryKind, MemoryScope, MemorySource, Standing, Write, candidates};
 use serde::Deserialize;
 use store::limits::MEMORY_REPLACED_MAX;
-use store::{ChatId, TurnId, User};
+use store::{ChatId, User};
 use tokio::time::timeout;
 
 use crate::house::House;
@@ -99,15 +98,13 @@ async fn look_through(house: &House, user: &User, chat: &ChatId, is_over: bool) 
     if !memory::mode::memorises(store, user.id).await? {
         return Ok(());
     }
-    let Some(turn) = store.last_begun_turn(user.id, chat).await? else { return Ok(()) };
-    let Some(setup) = house.models.swift_of_chat(house, user, chat).await? else { return Ok(()) };
     let Some(after_ms) = store.memorised_until(user.id, chat, is_over).await? else { return Ok(()) };
     let now_ms = store.now_ms();
     let texts = store.own_words(user.id, chat, after_ms, MEMORISE_MESSAGES).await?;
     if texts.is_empty() || !store.claim_memorising(user.id, chat, is_over, now_ms).await? {
         return Ok(());
     }
-    let asked = ask(house, user, turn, &setup, &texts).await;
+    let asked = ask(house, user, chat, &texts).await;
     if asked.is_err() {
         let since_ms = now_ms - MEMORISE_RETRY_MS;
         store.unclaim_memorising(user.id, chat, now_ms, after_ms, since_ms).await?;
@@ -141,15 +138,19 @@ async fn look_through(house: &House, user: &User, chat: &ChatId, is_over: bool) 
     Ok(())
 }
 
-/// Asks the swift model; returns the kept memories that it was shown, and the facts that it found.
+/// Asks the swift model; returns the kept memories that it was shown, and the facts that it found: none if there is no such model, or no turn
+/// to count its tokens for.
 async fn ask(
     house: &House,
     user: &User,
-    turn: TurnId,
-    setup: &ModelSetup,
+    chat: &ChatId,
     texts: &[String],
 ) -> Result<(Vec<MemoryItem>, Vec<Found>)> {
     let store = &house.store;
+    let Some(turn) = store.last_begun_turn(user.id, chat).await? else { return Ok((Vec::new(), Vec::new())) };
+    let Some(setup) = house.models.swift_of_chat(house, user, chat).await? else {
+        return Ok((Vec::new(), Vec::new()));
+    };
     let near: Vec<&str> = texts.iter().map(String::as_str).collect();
     let everywhere = (MemoryScope::User, "");
     let candidates =

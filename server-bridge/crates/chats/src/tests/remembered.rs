@@ -383,16 +383,9 @@ async fn memories_are_proposed_once_from_a_chat_that_ended_if_its_user_turned_th
     let wanted = MemorySettings { mode: Mode::Typed, from_chats: true };
     bench.service.set_memory_settings(&bench.user, wanted).await.unwrap();
     talk.post("/new").await;
-    let proposed = async {
-        loop {
-            let items = bench.service.memories(bench.user.id, None).await.unwrap();
-            if items.len() == 3 {
-                return items;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let items = tokio::time::timeout(DEADLINE, proposed).await.unwrap();
+    let memories = async || bench.service.memories(bench.user.id, None).await.unwrap();
+    until("memories are proposed", async || memories().await.len() == 3).await;
+    let items = memories().await;
     assert_eq!((items[1].is_proposed, items[1].source), (true, MemorySource::Chat));
     assert_eq!((items[1].source_chat.as_ref(), items[0].superseded_by), (Some(&talk.id), None));
     // Only memories that the model was shown can be replaced.
@@ -482,4 +475,18 @@ async fn a_chat_is_read_again_when_it_is_over_if_the_model_failed() {
     let count = async || bench.service.memories(bench.user.id, None).await.unwrap().len();
     until("a memory is proposed", async || count().await == 1).await;
     assert_eq!(times(), 2);
+}
+
+#[tokio::test]
+async fn a_chat_without_a_swift_model_is_claimed_and_not_listed_again() {
+    let model = ScriptedModel::start(|_| Reply::Say("done".to_owned()));
+    let bench = Bench::played(&model).await;
+    let wanted = MemorySettings { mode: Mode::Typed, from_chats: true };
+    bench.service.set_memory_settings(&bench.user, wanted).await.unwrap();
+    bench.talk(Approval::Full).await.say("I drink tea").await;
+    let idle = async || bench.store.idle_chats(memory::mode::MEMORISES, i64::MAX, 1).await.unwrap().len();
+    assert_eq!(idle().await, 1);
+    bench.talk(Approval::Full).await.post("/new").await;
+    until("the chat is claimed", async || idle().await == 0).await;
+    assert_eq!(model.asked().len(), 1);
 }

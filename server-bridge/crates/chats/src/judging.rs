@@ -8,7 +8,7 @@ use agent::context::tokens;
 use agent::engine::Ports;
 use agent::hooks::{HookedTurn, Hooks, Wish};
 use agent::judge::{HookCall, Judge, Question};
-use agent::models::{ModelSetup, NoModel};
+use agent::models::NoModel;
 use agent::tool::{
     AgentTurn, Bound, DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled, Subject, ToolCaller,
     ToolContext, Toolbox,
@@ -68,13 +68,6 @@ struct Judging<'a> {
     hooks: &'a Hooks,
 }
 
-/// What a request may use.
-fn wish(setup: &ModelSetup, request: &Request) -> Wish {
-    let messages = request.messages.iter().map(|message| tokens::of_message(message)).sum::<usize>();
-    let input = tokens::of_system(&request.system) + tokens::of_tools(&request.tools) + messages;
-    Wish::of(setup, input, request.max_tokens, None)
-}
-
 impl Judging<'_> {
     async fn answer(&self) -> Result<String, String> {
         let Question { system, text, tier, reads, .. } = self.question;
@@ -104,7 +97,8 @@ impl Judging<'_> {
             if round == rounds && *reads {
                 request.reminder = Some("Answer now, without another tool call.".to_owned());
             }
-            let hold = self.hooks.hold(self.turn(), wish(&setup, &request)).await?;
+            let wish = Wish::of(&setup, tokens::of_request(&request), request.max_tokens, None);
+            let hold = self.hooks.hold(self.turn(), wish).await?;
             let patience = self.ports.models.patience();
             let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
             let reply = reply.map_err(|error| format!("the hook's model did not answer: {error}"))?;

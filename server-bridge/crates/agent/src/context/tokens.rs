@@ -1,6 +1,6 @@
 //! Token estimates. Every provider counts differently; these err on the high side.
 
-use llm::{Assistant, Content, Message, SystemPart, Tool};
+use llm::{Assistant, Content, Message, Request, SystemPart, Tool};
 
 use crate::limits::{ASCII_PER_TOKEN, IMAGE_TOKENS, MESSAGE_TOKENS};
 
@@ -11,6 +11,12 @@ pub fn of_text(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let others = text.bytes().filter(|byte| *byte >= FIRST_OF_SEVERAL).count();
     ascii.div_ceil(ASCII_PER_TOKEN) + others
+}
+
+/// The estimate for all that a request sends.
+pub fn of_request(request: &Request) -> usize {
+    let messages = request.messages.iter().map(|message| of_message(message)).sum::<usize>();
+    of_system(&request.system) + of_tools(&request.tools) + messages
 }
 
 /// The estimate for a message of a conversation.

@@ -26,8 +26,7 @@ impl Turn<'_> {
             max_tokens: max_tokens.min(setup.reply_tokens),
             thinking_tokens: None,
         };
-        let input_tokens = tokens::of_system(&request.system)
-            + request.messages.iter().map(|message| tokens::of_message(message)).sum::<usize>();
+        let input_tokens = tokens::of_request(&request);
         // Dropped at the end, when what the request used is on record.
         let _hold = match self.hold(&setup, input_tokens, request.max_tokens, None).await {
             Ok(hold) => hold,

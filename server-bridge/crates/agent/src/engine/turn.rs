@@ -114,8 +114,6 @@ struct Progress {
     cost_micros: u64,
     /// The number of compressions that were forced because the window was full.
     forced: usize,
-    /// The reason with which a hook refused the request of the newest compression, if one did.
-    refused: Option<String>,
 }
 
 impl Progress {

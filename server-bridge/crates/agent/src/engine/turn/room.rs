@@ -49,7 +49,7 @@ impl Turn<'_> {
         progress: &mut Progress,
     ) -> Result<(), End> {
         if self.ports.permissions.wants_room() {
-            self.compress(chain, conversation, progress, true).await?;
+            self.compress_or_leave(chain, conversation, progress, true).await?;
         }
         let masks = if self.context.masks() { mask::due(conversation) } else { Vec::new() };
         if !masks.is_empty() {
@@ -57,9 +57,23 @@ impl Turn<'_> {
             conversation.mask(masks);
         }
         if self.context.compresses() && compress::is_due(conversation) {
-            self.compress(chain, conversation, progress, false).await?;
+            self.compress_or_leave(chain, conversation, progress, false).await?;
         }
         Ok(())
+    }
+
+    /// Compresses while there is room left, so that the turn continues without a summary if the request for one is refused.
+    async fn compress_or_leave(
+        &self,
+        chain: &mut ModelChain,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+        is_asked: bool,
+    ) -> Result<bool, End> {
+        match self.compress(chain, conversation, progress, is_asked).await {
+            Err(End::Failed(why)) => self.leave_as_it_is(conversation, &why).await,
+            compressed => compressed,
+        }
     }
 
     /// Asks the model; if the provider reports that the request is too long, makes room and asks again.
@@ -110,13 +124,9 @@ impl Turn<'_> {
             )));
         }
         progress.forced += 1;
-        progress.refused = None;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
         if has_tries && self.compress(chain, conversation, progress, false).await? {
             return Ok(());
-        }
-        if let Some(refused) = progress.refused.take() {
-            return Err(End::Failed(refused));
         }
         Err(End::Failed(format!(
             "{why}, and it cannot be compressed any further; begin a new chat with /new"
@@ -176,6 +186,7 @@ impl Turn<'_> {
     }
 
     /// A summary of everything before `cut`, or the reason why there is none. If the model is unavailable, its next stand-in writes the summary.
+    /// Fails with [`End::Failed`] if a hook refuses the request.
     async fn summary(
         &self,
         chain: &mut ModelChain,
@@ -189,15 +200,7 @@ impl Turn<'_> {
         while let Some(wanted) = extent {
             let request = compress::request(conversation, cut, *wanted);
             // Dropped when the cost of the request is on record.
-            let held = self.hold(&chain.setup, conversation.tokens(), request.max_tokens, None).await;
-            let _hold = match held {
-                Ok(hold) => hold,
-                Err(End::Failed(refused)) => {
-                    progress.refused = Some(refused.clone());
-                    return Ok(Err(refused));
-                }
-                Err(end) => return Err(end),
-            };
+            let _hold = self.hold(&chain.setup, conversation.tokens(), request.max_tokens, None).await?;
             let reply = match self.ask_silently(&chain.setup, &request).await? {
                 Ok(reply) => reply,
                 Err(error) => {

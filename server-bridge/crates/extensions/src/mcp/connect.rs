@@ -19,6 +19,7 @@ use super::program::{self, ProgramStatus};
 use super::servers::Server;
 use super::sessions::Sessions;
 use super::via_client::ViaClient;
+use super::watch::Listeners;
 use super::way::Way;
 use super::{Inner, Owner, place_of, read, unread};
 use crate::limits::{MCP_CONNECT_PATIENCE, MCP_FAILURE_SHARED, MCP_LINE_BYTES};
@@ -111,7 +112,8 @@ impl Inner {
             () = self.stop.cancelled() => Err(Refused::of_words("Sandbridge is shutting down".to_owned())),
         };
         if let Ok(connection) = &mut made {
-            connection.hear_of_lists(&self.tasks, self.stop.child_token());
+            connection.listeners = Listeners::new(self.tasks.clone(), self.stop.child_token());
+            connection.hear_of_lists();
         }
         made
     }

@@ -22,13 +22,12 @@ use rmcp::{ErrorData, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::DropGuard;
 
 use super::bounded::Bounded;
 use super::client::Client;
 use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
-use super::watch::Watched;
+use super::watch::{Listeners, Watched};
 use crate::limits::{
     MCP_ASKS_WAITING, MCP_CALL_TOTAL, MCP_ERROR_BYTES, MCP_EVENTS, MCP_LOG_LEVEL_PATIENCE,
     MCP_QUESTIONS_PER_CALL, MCP_SAMPLES_PER_CALL,
@@ -57,8 +56,8 @@ pub(super) struct Connection {
     pub(super) is_stale: Arc<AtomicBool>,
     /// Becomes true when the server has ended the session over HTTP, and another one begins.
     pub(super) is_renewed: Arc<AtomicBool>,
-    /// Ends the task that hears of changed lists.
-    pub(super) _hears: Option<DropGuard>,
+    /// The tasks that hear of changed lists and resources.
+    pub(super) listeners: Listeners,
     /// The server's resources that are watched.
     pub(super) watched: Watched,
     /// The server's tools, as last listed and recorded. The task that lists them holds the lock.
@@ -173,7 +172,7 @@ where
         calls,
         is_stale,
         is_renewed: Arc::default(),
-        _hears: None,
+        listeners: Listeners::default(),
         watched,
         verified: AsyncMutex::default(),
         is_suspect: AtomicBool::new(false),

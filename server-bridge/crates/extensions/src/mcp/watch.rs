@@ -12,7 +12,7 @@ use rmcp::model::{ServerNotification, SubscriptionFilter};
 use rmcp::service::{Peer, ServiceError};
 use store::{ChatId, User};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::Inner;
@@ -101,6 +101,30 @@ impl Drop for Beginning<'_> {
     }
 }
 
+/// The tasks that listen to a server; they end with its connection, in which this is, or with the token.
+pub(super) struct Listeners {
+    tasks: TaskTracker,
+    over: CancellationToken,
+    _end: DropGuard,
+}
+
+impl Listeners {
+    pub(super) fn new(tasks: TaskTracker, over: CancellationToken) -> Self {
+        Self { tasks, _end: over.clone().drop_guard(), over }
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let over = self.over.clone();
+        self.tasks.spawn(async move { over.run_until_cancelled(work).await });
+    }
+}
+
+impl Default for Listeners {
+    fn default() -> Self {
+        Self::new(TaskTracker::new(), CancellationToken::new())
+    }
+}
+
 impl Connection {
     /// Watches a resource from now on. Starting to watch it may take `patience`.
     ///
@@ -165,8 +189,7 @@ impl Connection {
         let filter = SubscriptionFilter::builder().resource_subscriptions(vec![uri.to_owned()]).build();
         let mut subscription = self.service.listen(filter).await?;
         let (watched, uri) = (self.watched.clone(), uri.to_owned());
-        // The watch ends with the connection.
-        tokio::spawn(async move {
+        self.listeners.spawn(async move {
             while let Ok(Some(told)) = subscription.next().await {
                 if let ServerNotification::ResourceUpdatedNotification(updated) = told {
                     watched.changed(&updated.params.uri);
@@ -178,8 +201,8 @@ impl Connection {
     }
 
     /// Starts a task that learns of changed lists of tools and prompts, which a server of the newer era only reports to those who ask for
-    /// it. If it does not agree, its lists are still requested again every minute. The task ends with the connection, or with `over`.
-    pub(super) fn hear_of_lists(&mut self, tasks: &TaskTracker, over: CancellationToken) {
+    /// it. If it does not agree, its lists are still requested again every minute.
+    pub(super) fn hear_of_lists(&self) {
         let Some(info) = self.service.peer_info().filter(|info| !info.protocol_version.has_initialize())
         else {
             return;
@@ -200,13 +223,7 @@ impl Connection {
         }
         let (peer, is_stale, filter) =
             (self.service.peer().clone(), Arc::clone(&self.is_stale), filter.build());
-        self._hears = Some(over.clone().drop_guard());
-        tasks.spawn(async move {
-            tokio::select! {
-                () = over.cancelled() => {}
-                () = listened(&peer, &filter, &is_stale) => {}
-            }
-        });
+        self.listeners.spawn(async move { listened(&peer, &filter, &is_stale).await });
     }
 }
 

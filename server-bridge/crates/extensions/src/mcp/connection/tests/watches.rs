@@ -70,7 +70,8 @@ async fn a_server_of_the_newer_era_is_asked_to_report_changed_lists_and_again_wh
     let connection = async {
         let made = connect(split(ours), Era::Discover, None, ProgramStatus::default()).await;
         let mut connection = made.unwrap();
-        connection.hear_of_lists(&tasks, CancellationToken::new());
+        connection.listeners = Listeners::new(tasks.clone(), CancellationToken::new());
+        connection.hear_of_lists();
         connection
     };
     let (connection, listens) = tokio::join!(connection, began);

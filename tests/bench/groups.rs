@@ -4,6 +4,8 @@
 //! log, the run goes on, and the next agent is asked in its own chat. This is measured twice in the same group: alone, and while 50 other
 //! groups with 10 agents each have open questions: 36 agents stall in the middle of an answer, 4 at a time give answers of 1 MiB, and the
 //! others wait for their turn. A client of the measured user has subscribed to events and reads none.
+//!
+//! A third row kills the server in the middle of an agent's answer, starts it again, and takes the time until the run asks its model again.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -34,6 +36,10 @@ const ANSWERS_OF_OWNER: usize = 4;
 const LARGE_BYTES: usize = 1024 * 1024;
 /// The limit on the median.
 const TARGET: Duration = Duration::from_millis(20);
+/// The number of kills.
+const KILLS: usize = 20;
+/// The limit on the time from a kill to the next request, with the start of the next server and the return of the machine.
+const CONTINUES_WITHIN: Duration = Duration::from_secs(5);
 /// The model behaves as in the rows about the engine.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
@@ -128,7 +134,45 @@ pub(crate) fn rows() -> Vec<Row> {
             ),
             ..within(busy.row(""), &busy)
         },
+        after_kills().row_within(
+            "chain, from the death of the server to the run's next request to a model",
+            CONTINUES_WITHIN,
+        ),
     ]
+}
+
+/// The times from a kill of the server in the middle of an answer to the next request of the same turn. Each run has one kill: the model
+/// stalls at its first request, and answers the second one.
+fn after_kills() -> Samples {
+    let (requests, asked) = channel();
+    let mut count = 0;
+    let model = ScriptedModel::start_with(HABITS, move |_| {
+        count += 1;
+        requests.send(Instant::now()).unwrap();
+        if count % 2 == 1 { Reply::Hang("one moment".to_owned()) } else { Reply::Say("said".to_owned()) }
+    });
+    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
+    let mut server = Server::start_with(&options);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, &alice.name);
+    let group = group(&client);
+    put(&client, &format!("{group}/agents/coder"), &json!({"runner": "laptop", "approval": "full"}));
+    put(&client, &format!("{group}/chains/short"), &json!({"text": "1. @coder: part 1"}));
+    let kill = |_| {
+        let begun = client.send("POST", &format!("{group}/chains/short/runs"), br#"{"request": "work"}"#);
+        assert!(begun.status < 300, "{begun:?}");
+        asked.recv_timeout(PATIENCE).unwrap();
+        server.kill();
+        let killed_at = Instant::now();
+        server.restart(&options);
+        let pause = asked.recv_timeout(PATIENCE).unwrap() - killed_at;
+        until("the run is over", || {
+            client.call("GET", &format!("{group}/runs")).json()[0]["state"] == "done"
+        });
+        pause
+    };
+    Samples::new((0..KILLS).map(kill).collect())
 }
 
 /// The measured times of the two agents.

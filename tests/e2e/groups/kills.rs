@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::random::Random;
@@ -11,29 +11,12 @@ use tests::{Reply, eventually};
 
 use super::{PATIENCE, Team, echo, last_line};
 
-/// The longest time from the death of a server until the run goes on, with the start of the next server and the return of the machine.
-const GOES_ON_WITHIN: Duration = Duration::from_secs(5);
-
-/// For each kill after which the run went on before the next kill, the time until its next request to the model.
-fn pauses(kills: &[Instant], requests: &[Instant]) -> Vec<Duration> {
-    let next = |at: &Instant| requests.iter().find(|request| *request > at).copied();
-    let ends = kills.iter().skip(1).copied().map(Some).chain([None]);
-    let pause = |(at, end): (&Instant, Option<Instant>)| {
-        let next = next(at).filter(|next| end.is_none_or(|end| *next < end))?;
-        Some(next.duration_since(*at))
-    };
-    kills.iter().zip(ends).filter_map(pause).collect()
-}
-
 #[test]
 fn kills_of_the_server_lose_and_repeat_no_step_of_a_chain() {
     const STEPS: usize = 5;
     let results = Arc::new(Mutex::new(BTreeSet::new()));
     let told = Arc::clone(&results);
-    let (requests, mut dead_at) = (Arc::new(Mutex::new(Vec::new())), Vec::new());
-    let asked_at = Arc::clone(&requests);
     let mut team = Team::new(move |asked| {
-        asked_at.lock().unwrap().push(Instant::now());
         let part = last_line(asked).replace("part ", "");
         let last = asked.body["messages"].as_array().unwrap().last().unwrap().clone();
         let is_unknown = last["content"].to_string().contains("not known if it took effect");
@@ -56,7 +39,7 @@ fn kills_of_the_server_lose_and_repeat_no_step_of_a_chain() {
     let effects = team.world.machine.workspace().join("effects");
     let mut random = Random::seeded();
     let mut kill = 0;
-    let (mut runs, mut went_on) = (0, Vec::new());
+    let mut runs = 0;
     // The tokens that a run has used: they grow with each answer on record.
     let spent = |team: &Team, run: &Value| {
         let calls = team.calls().into_iter().filter(|call| call["run_id"] == *run);
@@ -78,8 +61,6 @@ fn kills_of_the_server_lose_and_repeat_no_step_of_a_chain() {
                 });
             }
             std::thread::sleep(Duration::from_millis(lives_ms));
-            team.world.server.kill();
-            dead_at.push(Instant::now());
             team.world.kill_and_restart(&[]);
             kill += 1;
             eventually("the machine is back", PATIENCE, || {
@@ -104,11 +85,6 @@ fn kills_of_the_server_lose_and_repeat_no_step_of_a_chain() {
         let each: Vec<_> = (1..=STEPS).map(|number| number.to_string()).collect();
         assert!(written.lines().eq(&each), "after {kill} kills: {written} {results:#?}");
         fs::remove_file(&effects).unwrap();
-        let asked = std::mem::take(&mut *requests.lock().unwrap());
-        went_on.extend(pauses(&std::mem::take(&mut dead_at), &asked));
     }
-    went_on.sort_unstable();
-    let longest = went_on.last().copied().unwrap_or_default();
-    eprintln!("{kill} kills in {runs} runs; after {} of them the run went on: {went_on:?}", went_on.len());
-    assert!(longest <= GOES_ON_WITHIN, "{went_on:?}");
+    eprintln!("{kill} kills in {runs} runs");
 }

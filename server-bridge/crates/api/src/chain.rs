@@ -61,10 +61,9 @@ pub struct ChainFile {
     pub path: String,
 }
 
-/// A new or changed chain: exactly one of `chain`, `text` and `file`. With neither `changed_at` nor `replace` it is a new one, and its name has
-/// to be free.
+/// A chain's definition: exactly one of these.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ChainPut {
+pub struct ChainForms {
     /// The definition, structured for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<ChainDraft>,
@@ -74,6 +73,15 @@ pub struct ChainPut {
     /// The file that contains the definition as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ChainFile>,
+}
+
+/// A new or changed chain. With neither `changed_at` nor `replace` it is a new one, and its name has
+/// to be free.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainPut {
+    /// The definition.
+    #[serde(flatten)]
+    pub forms: ChainForms,
     /// The `updated_at` of the chain that this changes: if it is another one by now, nothing is stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<i64>,
@@ -85,19 +93,12 @@ pub struct ChainPut {
     pub dry_run: bool,
 }
 
-/// A chain to show in both forms: one of its definition, the same as text, and a file with this text. Only its size is checked; nothing is stored,
-/// and it may be unfinished.
+/// A chain to show in both forms. Only its size is checked; nothing is stored, and it may be unfinished.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainTextAsk {
     /// The definition.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chain: Option<ChainDraft>,
-    /// The definition as text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// The file that holds this text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<ChainFile>,
+    #[serde(flatten)]
+    pub forms: ChainForms,
     /// True to put the group's own agents in the place of others where that is obvious: the one with the same handle in any case, or the only
     /// one that has it as a word of its own, as `rust-coder` has `coder`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

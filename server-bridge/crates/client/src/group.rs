@@ -9,7 +9,7 @@ mod workspace;
 use std::io::Read as _;
 use std::process::ExitCode;
 
-use api::chain::{ChainFile, ChainPut, ChainStart, GateAnswer};
+use api::chain::{ChainFile, ChainForms, ChainPut, ChainStart, GateAnswer};
 use api::group::{GroupGrantPut, GroupLead, GroupPersonPut, GroupPost};
 use api::language::Language;
 use api::words::{GateReply, GrantMode, GroupAccess};
@@ -243,14 +243,14 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
             both(&chains, words::chains(&chains))
         }
         Chain::Set { group, name, file, from, replace } => {
-            let of = match from {
+            let forms = match from {
                 Some(agent) => {
                     let agent = agent.trim_start_matches('@').to_owned();
-                    ChainPut { file: Some(ChainFile { agent, path: file }), ..ChainPut::default() }
+                    ChainForms { file: Some(ChainFile { agent, path: file }), ..ChainForms::default() }
                 }
-                None => ChainPut { text: Some(read_text(&file)?), ..ChainPut::default() },
+                None => ChainForms { text: Some(read_text(&file)?), ..ChainForms::default() },
             };
-            let put = ChainPut { replace, ..of };
+            let put = ChainPut { forms, replace, ..ChainPut::default() };
             let hint = |failure: Failure| match failure.kind.as_str() {
                 "conflict" => Failure { message: format!("{} (--replace)", failure.message), ..failure },
                 _ => failure,

@@ -1,6 +1,6 @@
 //! Chains that are being written: read and shown in both forms. Only their size is checked, and nothing is stored.
 
-use api::chain::{ChainDraft, ChainFile, ChainText, ChainTextAsk};
+use api::chain::{ChainDraft, ChainForms, ChainText, ChainTextAsk};
 use chains::handles::{fit, handles, strangers};
 use chains::{check_size, text};
 use store::User;
@@ -17,14 +17,13 @@ impl Groups {
     /// [`Error::Refused`] for a text that is no chain, a file that cannot be read, and a chain with too many steps or too long instructions.
     pub async fn chain_text(&self, user: &User, group: i64, ask: ChainTextAsk) -> Result<ChainText> {
         self.0.group_for(user, group, Action::ChangeChains).await?;
-        let ChainTextAsk { chain, text, file, fit: is_fitted } = ask;
-        let mut chain = self.0.written_chain(user, group, (chain, text, file)).await?;
+        let mut chain = self.0.written_chain(user, group, ask.forms).await?;
         check_size(&chain)?;
         // A step that nobody has written yet: the page chooses its agent beforehand.
         chain.steps.retain(|step| !step.instruction.trim().is_empty());
         let agents = self.0.store.group_agents(group).await?;
         let agents: Vec<&str> = agents.iter().map(|agent| agent.handle.as_str()).collect();
-        if is_fitted {
+        if ask.fit {
             fit(&mut chain, &agents);
         }
         let named = handles(&chain);
@@ -34,14 +33,14 @@ impl Groups {
 }
 
 impl Inner {
-    /// The chain in one of its three forms: its definition, the same as text, and a file with this text.
+    /// The chain in one of its three forms.
     pub(crate) async fn written_chain(
         &self,
         user: &User,
         group: i64,
-        forms: (Option<ChainDraft>, Option<String>, Option<ChainFile>),
+        forms: ChainForms,
     ) -> Result<ChainDraft> {
-        match forms {
+        match (forms.chain, forms.text, forms.file) {
             (Some(chain), None, None) => Ok(chain),
             (None, Some(written), None) => Ok(text::read(&written)?),
             (None, None, Some(file)) => Ok(text::read(&self.chain_file(user, group, &file).await?)?),

@@ -210,7 +210,7 @@ impl Inner {
     ) -> Result<ChainView> {
         self.group_for(user, group, Action::ChangeChains).await?;
         store::Name::parse(name)?;
-        let chain = self.written_chain(user, group, (put.chain, put.text, put.file)).await?;
+        let chain = self.written_chain(user, group, put.forms).await?;
         check(&chain)?;
         for (number, step) in (1..).zip(&chain.steps) {
             if let Err(Error::Refused { text, .. }) = self.agent_named(group, &step.agent).await {

@@ -9,7 +9,7 @@ use agent::tool::{
     AgentTurn, Beside, Failure, ForSubAgents, Ground, Live, Looked, Outcome, Rules, Subject, ToolContext,
     TypedTool,
 };
-use api::chain::ChainPut;
+use api::chain::{ChainForms, ChainPut};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -59,7 +59,8 @@ impl Arguments {
     /// Stores the chain with the right of the person who asked for the turn. Runs that have begun keep the old steps.
     async fn set(&self, groups: &Arc<Inner>, turn: &AgentTurn<'_>) -> Result<Outcome, Failure> {
         let speaker = groups.speaker(turn).await?;
-        let put = ChainPut { text: Some(self.steps.clone()), replace: self.replace, ..ChainPut::default() };
+        let forms = ChainForms { text: Some(self.steps.clone()), ..ChainForms::default() };
+        let put = ChainPut { forms, replace: self.replace, ..ChainPut::default() };
         let name = self.name.as_deref().unwrap_or_default().trim();
         let stored = groups.put_chain(&speaker.user, speaker.agent.group_id, name, put).await?;
         Ok(Outcome::done(format!("The chain {} is stored:\n{}", stored.name, stored.text)))

@@ -38,7 +38,7 @@ pub enum Payload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StdioError {
     /// Something else is where an envelope must begin, or its checksum is wrong.
-    #[error("the byte stream lost its framing")]
+    #[error("the byte stream contains data that is not an envelope; check that nothing else writes to it")]
     OutOfSync,
     /// An envelope announces more than a frame may hold.
     #[error("an envelope of {0} bytes is larger than a frame may be")]

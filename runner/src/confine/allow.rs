@@ -51,7 +51,8 @@ impl Allowances {
         {
             let refuse = |why: String| Err(Error::Usage(format!("{flag} {}: {why}", path.display())));
             if NEVER_WHOLE.iter().any(|tree| path == Path::new(tree)) {
-                return refuse("it opens too much of the machine: name only what is needed in it".to_owned());
+                let why = "it opens too much of the machine: name only the paths in it that are needed";
+                return refuse(why.to_owned());
             }
             if home.as_ref() == Some(path) {
                 let why = "your home holds keys and tokens, and commands have one of their own: name only the paths in yours that are needed";

@@ -44,7 +44,8 @@ pub(super) async fn start(
         Ok(running) => Ok(running),
         Err(error) => {
             blocking(move || kill::kill_tree(mark)).await?;
-            Err(WireError::new(ErrorKind::Io, format!("the command's pipes cannot be watched: {error}")))
+            let why = format!("the command was ended because its pipes cannot be watched: {error}");
+            Err(WireError::new(ErrorKind::Io, why))
         }
     }
 }

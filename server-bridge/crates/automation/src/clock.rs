@@ -92,7 +92,7 @@ impl Inner {
         let missed = document.missed();
         let come = tokio::task::spawn_blocking(move || when.come(slot, now_ms, &missed)).await;
         let come =
-            come.map_err(|_| Error::refused("failed", "the slots of an automation could not be found"))?;
+            come.map_err(|_| Error::refused("failed", "the due times of an automation cannot be computed"))?;
         let runs = runs(&come, &document.automation.text);
         match self.store.advance_job(job, come.next, &runs).await {
             // `false` means that the schedule was changed in the meantime, or that its slots are already on record.

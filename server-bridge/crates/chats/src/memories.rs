@@ -173,7 +173,8 @@ impl ChatService {
     /// [`Error::Refused`] for a text without words; [`Error::Store`].
     pub async fn forget_about(&self, user: &User, agent: Option<i64>, about: &str) -> Result<u64> {
         let Some(about) = memory::About::of(about) else {
-            return Err(Error::refused("invalid", "write some words of the memories to forget"));
+            let why = "the text contains no words; write some words from the memories to forget";
+            return Err(Error::refused("invalid", why));
         };
         let (store, holder) = (&self.0.store, MemoryHolder { user: user.id, agent });
         let mut ids = Vec::new();

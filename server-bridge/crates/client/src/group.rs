@@ -261,7 +261,12 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
         Chain::Get { group, name } => {
             let chains = client.chains(group).await?;
             let chain = chains.into_iter().find(|chain| chain.name == name);
-            let missing = || Failure::other("not_found", format!("there is no chain {name:?} in this group"));
+            let missing = || {
+                let message = format!(
+                    "there is no chain {name:?} in this group; see `sandbridge group chain list {group}`"
+                );
+                Failure::other("not_found", message)
+            };
             let chain = chain.ok_or_else(missing)?;
             both(&chain, chain.text.trim_end())
         }

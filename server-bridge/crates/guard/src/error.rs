@@ -33,6 +33,9 @@ pub enum Error {
     /// The document did not arrive in time.
     #[error("it did not arrive within {} s", PATIENCE.as_secs())]
     Timeout,
+    /// The response is longer than this limit, in bytes.
+    #[error("its response is longer than {0} bytes")]
+    TooLong(usize),
     /// The server could not be reached, or the connection broke.
     #[error("it cannot be reached: {0}")]
     Network(String),
@@ -75,7 +78,7 @@ const OF_THE_CONNECTION: [&str; 10] = [
 pub fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Error> {
     let name = HeaderName::try_from(name).map_err(|_| Error::Url("a header's name is invalid"))?;
     if OF_THE_CONNECTION.contains(&name.as_str()) {
-        return Err(Error::Url("a header belongs to the connection and cannot be set"));
+        return Err(Error::Url("one of the headers belongs to the connection and cannot be set; remove it"));
     }
     let mut value = HeaderValue::try_from(value).map_err(|_| Error::Url("a header's value is invalid"))?;
     value.set_sensitive(true);

@@ -122,7 +122,7 @@ impl Knowledge {
         match timeout(SCAN_TIMEOUT, self.look(job)).await {
             Ok(done) => done,
             Err(_) => {
-                self.folder_failed(job, "scanning the folder took too long; it is tried again in 10 minutes")
+                self.folder_failed(job, "scanning the folder took too long; it will be retried in 10 minutes")
                     .await
             }
         }

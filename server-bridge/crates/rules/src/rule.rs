@@ -248,7 +248,7 @@ pub enum Warning {
     )]
     LiteralName(String),
     /// An allow rule for everything.
-    #[error("the rule allows every call that can be understood")]
+    #[error("the rule allows every call, except for command lines that cannot be parsed")]
     AllowsEverything,
 }
 

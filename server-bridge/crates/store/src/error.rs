@@ -63,7 +63,7 @@ pub enum Error {
         name: String,
     },
     /// The name is in use.
-    #[error("there is already a {what} {name:?}; choose another name")]
+    #[error("the name {name:?} is already used by another {what}; choose another name")]
     Taken {
         /// The kind of thing that was to get the name.
         what: &'static str,

@@ -110,7 +110,7 @@ const TABLE: &[Row] = &[
     ("the server is stopping; run the command again in a moment", "服务器正在停止；请稍后重新运行命令"),
     ("there is no such chat", "没有这个会话"),
     (r#"there is no {} "{}""#, "找不到{0*}“{1}”"),
-    ("there is already a {} {}; choose another name", "已有名为 {1} 的{0*}；请换一个名称"),
+    ("the name {} is already used by another {}; choose another name", "已有名为 {0} 的{1*}；请换一个名称"),
     ("chat", "会话"),
     ("runner", "运行器"),
     ("user", "用户"),

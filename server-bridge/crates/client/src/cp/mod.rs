@@ -133,7 +133,10 @@ async fn upload(client: &mut Client, from: &Path, to: &Remote) -> Result<u64, Fa
     let answer = progress.shown_while(sent).await?;
     match serde_json::from_slice(&answer).ok().map(|Written { size }| size) {
         Some(size_bytes) if size_bytes == source.size_bytes => Ok(size_bytes),
-        Some(_) | None => Err(Failure::other("io", "the server did not store the whole file; copy it again")),
+        Some(_) | None => {
+            let why = "the server did not confirm that it stored the whole file; copy it again";
+            Err(Failure::other("io", why))
+        }
     }
 }
 

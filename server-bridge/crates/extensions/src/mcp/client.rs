@@ -165,7 +165,8 @@ impl Client {
             return Err(ErrorData::invalid_params(why, None));
         }
         let Ok(_place) = self.asking.try_acquire() else {
-            return Err(sample::refused("no more requests can wait; ask again once one is answered"));
+            let why = "too many requests are waiting for an answer; ask again once one is answered";
+            return Err(sample::refused(why));
         };
         let Some(call) = self.calls.last() else { return Ok(None) };
         let (answer, answered) = oneshot::channel();

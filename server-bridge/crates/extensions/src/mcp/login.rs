@@ -351,7 +351,7 @@ pub(super) fn words(error: &AuthError) -> String {
         AuthError::AuthorizationRequired | AuthError::TokenExpired => "it requires a login".to_owned(),
         AuthError::TokenRefreshRejected(_) => "its login has expired; log in again".to_owned(),
         AuthError::DiscoveryRequestFailed { source, .. } => {
-            format!("its login provider cannot be reached: {}", line(&guard::cause(&**source)))
+            format!("the request to its login provider failed: {}", line(&guard::cause(&**source)))
         }
         AuthError::AuthorizationServerMismatch { .. }
         | AuthError::AuthorizationServerMissingIssuer { .. } => {

@@ -93,7 +93,7 @@ impl Way {
 }
 
 fn too_long() -> guard::Error {
-    guard::Error::Network(format!("its response is longer than {MCP_LOGIN_ANSWER_BYTES} bytes"))
+    guard::Error::TooLong(MCP_LOGIN_ANSWER_BYTES)
 }
 
 async fn answer(request: reqwest::RequestBuilder) -> Result<http::Response<Vec<u8>>, guard::Error> {

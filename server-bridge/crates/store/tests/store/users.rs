@@ -25,7 +25,7 @@ async fn a_taken_user_name_is_told() {
     let error = store.add_user(&Name::parse("ann").unwrap(), PASSWORD, false).await.unwrap_err();
     assert!(matches!(error, Error::Taken { .. }));
     assert!(error.is_callers());
-    assert_eq!(error.to_string(), "there is already a user \"ann\"; choose another name");
+    assert_eq!(error.to_string(), "the name \"ann\" is already used by another user; choose another name");
 }
 
 #[tokio::test]

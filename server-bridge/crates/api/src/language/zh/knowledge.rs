@@ -101,7 +101,7 @@ pub(super) const TABLE: &[Row] = &[
         "该文件夹的文件超过 {0} 个；只索引最新的文件，不移除任何文档",
     ),
     (
-        "scanning the folder took too long; it is tried again in 10 minutes",
+        "scanning the folder took too long; it will be retried in 10 minutes",
         "扫描文件夹的时间过长；10 分钟后会重试",
     ),
     ("reading a file took too long", "读取文件的时间过长"),

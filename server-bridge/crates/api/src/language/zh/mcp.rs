@@ -156,7 +156,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider did not answer in time", "登录提供商响应超时"),
     ("its login provider returned no login page", "登录提供商未提供登录页面"),
     ("its login provider refused: {}", "登录提供商拒绝了登录：{0}"),
-    ("its login provider cannot be reached: {}", "无法连接登录提供商：{0}"),
+    ("the request to its login provider failed: {}", "向登录提供商发送的请求失败：{0}"),
     ("its login provider cannot be used: {}", "无法使用登录提供商：{0*}"),
     ("its login provider is not the one that it named: {}", "登录提供商与服务器声明的不一致：{0}"),
     (

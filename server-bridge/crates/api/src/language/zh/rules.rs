@@ -51,7 +51,10 @@ pub(super) const TABLE: &[Row] = &[
         "`{}` matches only a command that is written exactly like this: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder",
         "`{0}` 只匹配写法完全相同的命令：其中的 `?` 和 `[` 不是通配符；只写命令名的规则可匹配任何目录中的该命令",
     ),
-    ("the rule allows every call that can be understood", "该规则允许所有能够解析的调用"),
+    (
+        "the rule allows every call, except for command lines that cannot be parsed",
+        "该规则允许所有调用，无法解析的命令行除外",
+    ),
     // Documents of rules.
     ("this key is not known; write `deny`, `ask` or `allow`", "未知的键；请写 `deny`、`ask` 或 `allow`"),
     (

@@ -18,7 +18,10 @@ pub(super) const TABLE: &[Row] = &[
     ("it cannot be reached: {}", "无法连接：{0*}"),
     ("a header's name is invalid", "某个请求头的名称无效"),
     ("a header's value is invalid", "某个请求头的值无效"),
-    ("a header belongs to the connection and cannot be set", "某个请求头由连接本身控制，不能设置"),
+    (
+        "one of the headers belongs to the connection and cannot be set; remove it",
+        "某个请求头由连接本身控制，不能设置；请将其删除",
+    ),
     ("{} leads into the server's own network", "{0} 指向服务器所在的网络"),
     ("the method is invalid", "请求方法无效"),
     // MCP servers.
@@ -41,7 +44,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it asked more than {} questions; the call was cancelled", "它的提问超过 {0} 个；调用已取消"),
     ("it asked the model more than {} times; the call was cancelled", "它请求模型超过 {0} 次；调用已取消"),
     (
-        "no more requests can wait; ask again once one is answered",
+        "too many requests are waiting for an answer; ask again once one is answered",
         "等待中的请求已达上限；请在其中一个得到回答后重试",
     ),
     (

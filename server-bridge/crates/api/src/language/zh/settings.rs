@@ -96,7 +96,10 @@ pub(super) const TABLE: &[Row] = &[
         "there is no memory with this id; `sandbridge memory list` lists your memories",
         "没有这个编号的记忆；`sandbridge memory list` 会列出所有记忆",
     ),
-    ("write some words of the memories to forget", "请写出要忘记的记忆所含的词语"),
+    (
+        "the text contains no words; write some words from the memories to forget",
+        "文本中没有词语；请写出要忘记的记忆所含的词语",
+    ),
     (
         "you have no agent {} in a group; `sandbridge group list` shows your groups",
         "你在群组中没有智能体 {0}；`sandbridge group list` 会列出你的群组",

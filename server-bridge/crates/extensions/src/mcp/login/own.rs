@@ -59,7 +59,7 @@ impl OwnClient {
         };
         let request = self.request(&metadata, &scopes.join(" "))?;
         let answer = self.way.send(request).await.map_err(|error| {
-            failed(format!("its login provider cannot be reached: {}", line(&error.to_string())))
+            failed(format!("the request to its login provider failed: {}", line(&error.to_string())))
         })?;
         if !answer.status().is_success() {
             let why = serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default();

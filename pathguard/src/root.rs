@@ -159,7 +159,7 @@ impl Root {
         }
     }
 
-    /// Resolves all but the last component, which is not followed; never the root itself.
+    /// Resolves all but the last component, which is not followed; fails for the root itself, which has none.
     pub(crate) fn place(&self, relative: &Path) -> Result<Place> {
         let Split { parent, name, must_be_directory } = path::split(relative)?;
         if name == ".." {

@@ -27,7 +27,7 @@ const TOO_MANY_FILES: &[&str] = &["too many open files"];
 /// The commands' own temporary file systems.
 const TEMPORARY: [&str; 2] = ["/tmp", "/dev/shm"];
 
-/// A line about the shortage, for a failed command; `was_refused` is true if the kernel counted processes that it did not
+/// A line about the shortage, for a failed command; `was_refused` is true if the kernel counted processes that it refused to
 /// start.
 pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> Option<String> {
     let tells = |words: &[&str]| tail.is_some_and(|tail| tail.tells(words));

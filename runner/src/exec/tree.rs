@@ -50,7 +50,7 @@ impl TreeWatch {
         marks.into_iter()
     }
 
-    /// Waits for SIGCHLD. At other times it is blocked: each exec raises one, just when its outcome is to be sent.
+    /// Waits for SIGCHLD. It is blocked at all other times, because each exec raises it at the very moment when its outcome is to be sent.
     pub(crate) async fn child_ended(signals: &mut Signal) {
         let _taken = sys::ChildSignal::take();
         signals.recv().await;

@@ -71,7 +71,7 @@ static GROUP: OnceLock<Group> = OnceLock::new();
 #[derive(Debug)]
 pub struct Remains {
     directories: Vec<PathBuf>,
-    /// The owning process: a child that was forked inherits this too.
+    /// The PID of the owning process: a forked child inherits this value too, but must not remove the groups.
     owner: u32,
 }
 
@@ -353,7 +353,7 @@ pub(crate) fn counts_kills() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_kills())
 }
 
-/// True if the kernel counts processes that it did not start.
+/// True if the kernel counts processes that it refused to start.
 pub(crate) fn counts_refused() -> bool {
     GROUP.get().is_some_and(|group| group.events.counts_refused())
 }

@@ -43,7 +43,7 @@ pub enum Provider {
 /// The configuration of an LLM endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmConfig {
-    /// `http` or `https`, a host, perhaps the beginning of a path; no query.
+    /// The base URL: `http` or `https`, a host, and optionally a path prefix; no query.
     pub base: Uri,
     /// The API that it speaks.
     pub provider: Provider,

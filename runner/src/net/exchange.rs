@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use super::connection::Connection;
 use super::http::Socket;
 
-/// A body that is complete already.
+/// A body that is already complete.
 pub(crate) struct Whole(pub(crate) Bytes);
 
 impl Body for Whole {

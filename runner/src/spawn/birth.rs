@@ -1,7 +1,7 @@
 //! Handles a start that does not complete.
 //!
-//! From its birth until its program runs, a child can be stopped by a command that guesses its number, and all the while it
-//! borrows the runner's memory. So it is made to continue, and killed if that does not help.
+//! From its birth until its program runs, a child borrows the runner's memory, and a command that guesses its PID can stop it.
+//! So the child is sent SIGCONT, and killed if that does not help.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

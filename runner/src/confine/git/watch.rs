@@ -25,7 +25,7 @@ const ASIDE: &str = ".sandbridge-moved-aside";
 /// The entries that make a directory a bare repository, in addition to `HEAD`: either of these.
 const BARE: &[&[&str]] = &[&["objects", "refs"], &["commondir"]];
 
-/// The mode bits that git needs to enter a directory.
+/// The subdirectories that git must be able to enter; their modes are watched and restored.
 const DIRECTORIES: &[&str] = &["objects", "refs"];
 
 /// The repositories that are watched.

@@ -42,7 +42,7 @@ pub struct HookView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
-    /// The files of the workspace that its approval covers; empty for a hook that needs none.
+    /// The files of the workspace that its approval covers; empty if it covers none.
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,

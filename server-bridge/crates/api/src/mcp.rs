@@ -36,7 +36,7 @@ pub struct McpServerView {
     pub transport: McpTransport,
     /// The command or the address, without variables and headers.
     pub action: String,
-    /// The files of the workspace whose content its approval covers; empty for a server that needs none.
+    /// The files of the workspace whose content its approval covers; empty if it covers none.
     #[serde(default)]
     #[schema(required)]
     pub files: Vec<String>,

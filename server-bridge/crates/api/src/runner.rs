@@ -87,7 +87,7 @@ pub struct RunAsView {
     pub privileged: Option<String>,
 }
 
-/// One layer of confinement, as the machine found it.
+/// One layer of confinement, as the runner reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LayerView {
     /// The name of the layer, such as `landlock`.

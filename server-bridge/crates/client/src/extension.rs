@@ -15,7 +15,7 @@ use super::output::one_line;
 /// A SHA-256, in hexadecimal digits.
 pub(super) const HASH_DIGITS: usize = 64;
 
-/// The digits of a hash that are shown.
+/// The number of digits of a hash that are shown.
 const SHORT_DIGITS: usize = 12;
 
 /// The prefix of each line of a text that others wrote.

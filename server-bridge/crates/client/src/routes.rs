@@ -1,4 +1,4 @@
-//! One method per route of the server's HTTP interface, each with the documents of crate `api`.
+//! One method per route of the server's HTTP interface; requests and responses are the documents of crate `api`.
 
 mod extension;
 mod memory;

@@ -103,7 +103,7 @@ impl<'a, 'p> Device<'a, 'p> {
         Self { text: Rc::clone(text), inner, pages, done: 0, stop: None }
     }
 
-    /// The number of pages that were passed on, and the error that ended it.
+    /// The number of pages that were passed on, and the error that ended the output, if any.
     fn end(self) -> (usize, Option<Stop>) {
         (self.done, self.stop)
     }

@@ -58,7 +58,7 @@ impl Held {
         run.held.send_if_modified(|held| {
             held.tokens = held.tokens.saturating_add(tokens);
             held.cost_micro_usd = held.cost_micro_usd.saturating_add(cost_micro_usd);
-            // Those who wait are woken when there may be more room, not when there is less.
+            // Waiting requests are woken when there may be more room, not when there is less.
             false
         });
         Self { run, tokens, cost_micro_usd }
@@ -162,7 +162,7 @@ mod tests {
         Wish { tokens: tokens.cast_unsigned(), cost_micros: 0, answers: Some(0) }
     }
 
-    /// The room in a budget of which this much is on record.
+    /// The room in a budget of which `spent` tokens are recorded as used and `held` are held by requests under way.
     async fn room(spent: &AtomicI64, held: Spent) -> Result<Room> {
         yield_now().await;
         let spent = spent.load(Ordering::SeqCst);

@@ -275,7 +275,7 @@ fn note_of(done: &Done) -> String {
     }
 }
 
-/// Makes passages of pages, one after the other.
+/// Splits pages into passages, one page after the other.
 struct Passages {
     name: String,
     kind: Kind,

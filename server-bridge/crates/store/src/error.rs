@@ -213,9 +213,9 @@ pub enum Error {
          the backup made before the upgrade"
     )]
     NewerSchema {
-        /// The newest step in the database.
+        /// The version of the database's schema.
         found: i64,
-        /// The newest step that this program contains.
+        /// The newest schema version that this program knows.
         known: i64,
     },
     /// The database could not be brought to this version's schema.

@@ -31,7 +31,7 @@ impl Live {
         }
     }
 
-    /// True if everything written in a message so far was shown. The rest is shown once the message is whole.
+    /// True if no part of a message's text was missed, so that new parts can be shown. Otherwise, the text is shown once it is complete.
     pub(super) fn is_whole(&self, id: i64) -> bool {
         !self.has_missed || self.whole.contains(&id)
     }

@@ -151,7 +151,7 @@ pub(super) struct State {
     pub(super) group_drafts: HashMap<i64, String>,
     /// The selected completion; `None` while they are hidden.
     pub(super) completion: Option<usize>,
-    /// True if a request to the server is in progress.
+    /// True while a message of the user is being sent.
     pub(super) is_posting: bool,
     pub(super) is_cancelling: bool,
     pub(super) is_loading_older: bool,
@@ -340,7 +340,7 @@ impl State {
         })
     }
 
-    /// Makes the chat's messages the history of the input.
+    /// Makes the user's messages in the chat the history of the input.
     pub(super) fn follow_history(&mut self) {
         let said = self.transcript.entries().filter(|entry| entry.message.role == Role::User);
         let said = said.map(|entry| entry.said.clone()).collect();

@@ -243,7 +243,7 @@ fn at(revision: &Revision) -> &str {
         .unwrap_or(NEWEST)
 }
 
-/// The location of a plugin of a marketplace, and the fields of its entry.
+/// The location of a plugin of a marketplace, and the fields of its entry that are not used.
 fn offered(market: &Market, document: &[u8], plugin: &str) -> Result<(Place, Vec<String>), String> {
     let list = Marketplace::read(document).map_err(|error| error.to_string())?;
     let Some(entry) = list.plugin(plugin) else {

@@ -33,7 +33,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True if the word is part of a compound command, after which another command may begin.
+    /// True for a reserved word, after which another command may begin. Also parses what belongs to the word, such as the head of a loop.
     pub(super) fn is_reserved(&mut self, word: &Word, frame: &mut Frame) -> bool {
         if word.is_quoted || word.is_dynamic {
             return false;

@@ -135,7 +135,7 @@ async fn an_end_is_told_to_one_turn_of_several_and_as_a_whole() {
     assert_eq!(store.messages(ann, chat, None, 100).await.unwrap().0.len(), before + 2);
     assert_eq!(store.answer_to(ann, said.id).await.unwrap(), Some(shown.id));
     assert_eq!(store.turns_by_themselves(ann, chat).await.unwrap(), 1);
-    // The turn is undone like any other, and has no text of the user.
+    // The turn can be undone like any other, although it has no text from the user.
     for turn in [world.root, turn] {
         store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     }

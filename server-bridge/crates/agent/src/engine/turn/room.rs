@@ -133,7 +133,8 @@ impl Turn<'_> {
         )))
     }
 
-    /// Replaces all but the end with a summary and shows a notice; returns true if it did. Otherwise, everything stays as it was.
+    /// Replaces all but the end with a summary and shows a notice; returns true if it did. Otherwise, the conversation stays as it
+    /// was, and the notice contains the reason.
     async fn compress(
         &self,
         chain: &mut ModelChain,

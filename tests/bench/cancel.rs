@@ -38,7 +38,7 @@ fn row(what: &str, begin: &'static str) -> Row {
     let mode = json!({"mode": "full"}).to_string();
     assert_eq!(client.send("PUT", &format!("/chats/{chat}/approval"), mode.as_bytes()).status, 200);
     let times = (0..CANCELS).map(|_| cancel(&client, &chat, &marker)).collect();
-    Samples::new(times).row_within(&format!("cancel of {what}, until all have ended"), PROMISE)
+    Samples::new(times).row_within(&format!("cancelling {what}, until all have ended"), PROMISE)
 }
 
 fn cancel(client: &Client, chat: &str, marker: &str) -> Duration {

@@ -4,7 +4,7 @@
 //!   1. @writer: Write a story about the request. [outputs story.md, notes/]
 //!   2. @editor: Shorten it to 500 words.
 //!      Keep the ending. [gate] [retries 2] [limit 10m]
-//!   3. @writer: Work in what the editor says.
+//!   3. @writer: Incorporate the editor's changes.
 //!   budget: 200000 tokens, $2.50, 1h
 //! ```
 

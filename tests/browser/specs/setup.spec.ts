@@ -151,7 +151,7 @@ test("a second user sees the first steps once, and without a model the chat offe
   await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();
   await page.keyboard.press("Escape");
   await say(page, "hello");
-  await expect(page.getByText("No model is set up, so only commands are answered.")).toBeVisible();
+  await expect(page.getByText("No model is set up, so you can only run commands.")).toBeVisible();
   await expectAccessible(page);
   await page.getByRole("status").getByRole("button", { name: "Add a model" }).click();
   await expect(page.getByRole("heading", { name: "Models", exact: true })).toBeVisible();

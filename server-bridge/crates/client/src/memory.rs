@@ -105,7 +105,7 @@ pub(crate) enum MemoryCommand {
         /// match a message
         #[arg(value_enum)]
         mode: Option<Mode>,
-        /// Let the swift model propose memories from your chats, with one call for each chat
+        /// Let the swift model propose memories from your chats, with one or two calls for each chat
         #[arg(long, value_enum, value_name = "SWITCH")]
         from_chats: Option<Switch>,
     },

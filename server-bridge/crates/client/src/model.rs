@@ -298,7 +298,7 @@ fn list_words(ModelList { chosen, models }: &ModelList) -> String {
 }
 
 fn usage_words(usage: &UsageView) -> String {
-    let heading = ["", "REQUESTS", "READ", "CACHED", "WRITTEN", "COST"].map(str::to_owned).to_vec();
+    let heading = ["", "REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST"].map(str::to_owned).to_vec();
     let row = |what: String, sum: &Sum| {
         let dollars = sum.cost_micros as f64 / 1_000_000.0;
         let cost = if dollars > 0.0 { format!("${dollars:.4}") } else { "-".to_owned() };

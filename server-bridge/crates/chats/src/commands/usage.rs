@@ -24,7 +24,7 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
 }
 
 fn text(here: &[UsageRow], month: &[UsageRow], today: i64, say: &dyn Fn(&str) -> String) -> String {
-    let mut lines = vec![["", "requests", "read", "of which cached", "written", "cost"].map(say)];
+    let mut lines = vec![["", "requests", "input", "of which cached", "output", "cost"].map(say)];
     lines.push(line(&say("this chat"), here));
     lines.push(line(&say("today (UTC)"), month.iter().filter(|row| row.day == today)));
     lines.push(line(&say(&format!("{USAGE_DAYS} days")), month));

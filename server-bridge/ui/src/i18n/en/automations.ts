@@ -93,7 +93,7 @@ export const automations = {
   runner: "Runner",
   runnerHint: "If empty, the runner that is active when the run starts.",
   approval: "Approval mode",
-  usual: { schedule: "The one that I use now", trigger: "Plan" },
+  usual: { schedule: "My mode for new chats", trigger: "Plan" },
   chats: "Chats",
   chatWords: { one: "One for all runs", each: "A new one for each run" },
   overlap: "A run that is due while an earlier one is in progress",

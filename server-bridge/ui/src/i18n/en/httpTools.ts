@@ -57,7 +57,7 @@ export const httpTools = {
   extract: "Part of the response (optional)",
   extractHint: "For example data.items.0.name, or a JSONPath such as $.data.items[*].name. If empty, models read the whole response.",
   via: "Through a runner (optional)",
-  viaHint: "The name of one of your runners, for a service that only that machine can reach; empty for the Sandbridge server itself. The runner must allow the host: start it with --http-allow HOST:PORT.",
+  viaHint: "The name of one of your runners, for a service that only that machine can reach. Leave it empty to connect from the Sandbridge server. The runner must allow the host: start it with --http-allow HOST:PORT.",
   through: "{{server}} via {{via}}",
   json: "Document",
   jsonHint: "With name, description, method, url, headers, queryParams, bodyTemplate, parameters, responseExtract, timeout and via.",

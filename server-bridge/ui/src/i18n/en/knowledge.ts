@@ -54,5 +54,5 @@ export const knowledge = {
   byMeaning: "Rank {{rank}} by meaning.",
   open: "Open",
   noText: "This page has no text.",
-  changed: "This document was changed after the answer that cites it: the marked passage may be another one now.",
+  changed: "This document was changed after the answer that cites it: the marked passage may no longer be the one that was cited.",
 };

@@ -40,9 +40,9 @@ export const mcpServers = {
   listed: "Listed {{when}}",
   toolStates: { changed: "Changed", invalid: "Cannot be used" },
   changed_one:
-    "{{count}} tool changed since you accepted it, and is not offered. Look at the change under the tools, then accept it.",
+    "{{count}} tool changed since you accepted it, and is not offered. See the change in the list of tools, then accept it.",
   changed_other:
-    "{{count}} tools changed since you accepted them, and are not offered. Look at the changes under the tools, then accept them.",
+    "{{count}} tools changed since you accepted them, and are not offered. See the changes in the list of tools, then accept them.",
   before: "Accepted definition",
   after: "New definition",
   accept: "Accept the changes",
@@ -66,7 +66,7 @@ export const mcpServers = {
   headers: "Headers (optional)",
   headersHint: "One per line: Name: value. The values are kept encrypted, and never shown again.",
   via: "Through a runner (optional)",
-  viaHint: "The name of one of your runners, for a service that only that machine can reach; empty for the Sandbridge server itself. The runner must allow the host: start it with --http-allow HOST:PORT.",
+  viaHint: "The name of one of your runners, for a service that only that machine can reach. Leave it empty to connect from the Sandbridge server. The runner must allow the host: start it with --http-allow HOST:PORT.",
   client: "Client credentials (optional)",
   clientId: "Client ID",
   clientHint: "For a service whose provider registered a client for you: Sandbridge gets tokens without a login.",

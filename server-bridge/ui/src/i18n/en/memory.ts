@@ -17,7 +17,7 @@ export const memory = {
   fromChats: "Proposals from your chats",
   on: "On",
   off: "Off",
-  fromChatsHint: "The swift model reads your messages of each chat, in one or two calls, which may cost money, and proposes memories.",
+  fromChatsHint: "The swift model reads your messages in each chat, in one or two calls, which may cost money, and proposes memories.",
   proposals: "Proposed by agents",
   aboutProposals: "A proposal is not used until you accept it.",
   kept: "Remembered",

@@ -9,11 +9,11 @@ export const where = {
   thisChat: "Only this chat…",
   manage: "Manage runners…",
   connect: "Connect a machine",
-  undecided: "Not decided",
+  undecided: "No machine chosen",
   online: "Online",
   offline: "Offline",
   refused: "Refused",
-  unclear: "Not decided",
+  unclear: "Not chosen",
   hints: {
     gone: "No longer there: choose another",
     noRunner: "No runner connected yet",

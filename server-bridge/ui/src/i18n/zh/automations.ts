@@ -93,7 +93,7 @@ export const automations: Room<"settings">["automations"] = {
   runner: "运行器",
   runnerHint: "留空则使用每次运行时的当前运行器。",
   approval: "审批模式",
-  usual: { schedule: "我当前的模式", trigger: "计划" },
+  usual: { schedule: "我为新会话设置的模式", trigger: "计划" },
   chats: "会话",
   chatWords: { one: "所有运行共用一个", each: "每次运行新建一个" },
   overlap: "前一次运行尚未结束时",

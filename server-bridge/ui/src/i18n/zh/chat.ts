@@ -256,7 +256,7 @@ export const chat: Room<"chat"> = {
     planAbout: "只读取和规划，不做任何更改",
     askAbout: "每次更改文件或运行命令前都询问",
     autoEditAbout: "修改文件时不询问，运行命令前询问",
-    fullAbout: "仅在更改你的设置、以机器的特权用户身份运行命令，或有规则要求询问时询问",
+    fullAbout: "仅在更改你的设置、以机器的特权用户身份运行命令，或有规则或钩子要求询问时询问",
   },
   model: {
     label: "模型",

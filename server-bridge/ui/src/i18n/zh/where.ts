@@ -11,11 +11,11 @@ export const where: Room<"where"> = {
   thisChat: "仅此会话…",
   manage: "管理运行器…",
   connect: "连接一台机器",
-  undecided: "未确定",
+  undecided: "未选择机器",
   online: "在线",
   offline: "离线",
   refused: "已拒绝",
-  unclear: "未确定",
+  unclear: "未选择",
   hints: {
     gone: "已不存在，请另选一个",
     noRunner: "尚未连接运行器",

@@ -95,7 +95,7 @@ const TABLE: &[Row] = &[
     ),
     (
         "this sign-in address was already used or has expired; request a new one",
-        "此地址已被使用或已过期；请在显示它的地方重新获取",
+        "此登录地址已被使用或已过期；请重新获取",
     ),
     (
         "the first account already exists; log in, or ask an administrator for an account",

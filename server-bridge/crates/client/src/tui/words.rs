@@ -160,7 +160,7 @@ const CHINESE: &[Row] = &[
     ),
     (
         "its certificate is not trusted here; does the file in --ca-cert (or SANDBRIDGE_CA_CERT) hold the certificate of its authority?",
-        "证书不受信任；--ca-cert（或 SANDBRIDGE_CA_CERT）中的文件是其证书颁发机构的吗？",
+        "证书不受信任；--ca-cert（或 SANDBRIDGE_CA_CERT）中的文件是其证书颁发机构的证书吗？",
     ),
     (
         "its certificate is not trusted here; give the certificate of its authority with --ca-cert FILE (or SANDBRIDGE_CA_CERT)",
@@ -239,7 +239,7 @@ const CHINESE: &[Row] = &[
         "仅在更改设置、以特权用户身份运行命令，或有规则要求询问时询问",
     ),
     ("Default", "默认"),
-    ("the model for chats that have none of their own", "所有会话的默认模型"),
+    ("the model for chats that have none of their own", "用于没有单独指定模型的会话"),
     // Groups.
     ("Groups", "群组"),
     ("Ctrl+G: people and agents in one log", "Ctrl+G：人和智能体共用一份消息记录"),

@@ -47,7 +47,7 @@ export const automations: Room<"settings">["automations"] = {
   times: "{{outcome}}，{{count}} 次",
   openRun: "打开 {{when}} 运行的会话",
   made: "{{name}} 的地址和密钥",
-  shownOnce: "请填写到事件的发送方。之后不再显示。",
+  shownOnce: "请将它们填写到发送事件的服务中。之后不再显示。",
   copyAddress: "复制地址",
   copySecret: "复制密钥",
   add: "新建自动任务",

@@ -52,7 +52,7 @@ export const groups: Room<"groups"> = {
   removeAgentQuestion: "将 @{{handle}} 移出群组？其工作会停止，会话会保留。",
   mayAsk_one: "另有 {{count}} 人可以询问它",
   mayAsk_other: "另有 {{count}} 人可以询问它",
-  grantMode: "对方询问它时的审批方式",
+  grantMode: "对方询问它时如何审批",
   grants: { ask: "每次更改前询问你", own: "与为你工作时相同" },
   grantName: "允许 {{name}} 询问 @{{handle}}",
   revoke: "撤销",
@@ -159,7 +159,7 @@ export const groups: Room<"groups"> = {
   stepStates: {
     pending: "待执行",
     queued: "排队中",
-    waiting: "等待其机器",
+    waiting: "等待其机器上线",
     running: "运行中",
     asking: "等待人工确认",
     done: "完成",

@@ -55,5 +55,5 @@ export const knowledge: Room<"settings">["knowledge"] = {
   byMeaning: "按语义排第 {{rank}} 位。",
   open: "打开",
   noText: "此页没有文本。",
-  changed: "引用此文档的回答之后，文档已更改：标记的段落可能已不是当时引用的内容。",
+  changed: "引用此文档的回答生成之后，文档已被更改：标记的段落可能已不是当时引用的内容。",
 };

@@ -6,7 +6,7 @@ use super::Row;
 pub(super) const TABLE: &[Row] = &[
     // Archives that are unpacked on a machine.
     ("it ends early", "内容不完整"),
-    ("its root is not a directory", "其根不是目录"),
+    ("its root is not a directory", "其根条目不是目录"),
     ("a link points outside the tree", "有链接指向目录之外"),
     ("it contains content that belongs to no file", "有不属于任何文件的内容"),
     ("there is data after its end", "结尾之后还有数据"),

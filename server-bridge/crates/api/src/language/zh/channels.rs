@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "This conversation belongs to the group {} now: messages here that mention me are posted there, and everybody here can read everything that is said there. Only people who are linked and in the group can write. /group off stops this.",
-        "此对话现在属于群组 {0}：你在这里提及我所写的内容会发到该群组，这里的所有人都能看到该群组中的全部消息。只有已绑定且在该群组中的人可以发言。发送 /group off 可停止。",
+        "此对话现在属于群组 {0}：这里提及我的消息会发到该群组，这里的所有人都能看到该群组中的全部消息。只有已绑定且在该群组中的人可以发言。发送 /group off 可停止。",
     ),
     (
         "This conversation no longer belongs to its group: the owner of this bot is no longer an owner of the group.",
@@ -59,7 +59,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Files are not posted to the group, only text.", "文件不会发到群组，只发送文字。"),
     (
         "Messages here that mention me are posted to the group, and @NAME asks an agent; everything else in the group's log is shown here.",
-        "你在这里提及我所写的内容会发到群组，@名称 可询问智能体；群组中的其他消息都会显示在这里。",
+        "这里提及我的消息会发到群组，@名称 可询问智能体；群组中的其他消息都会显示在这里。",
     ),
     (
         "/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain",
@@ -262,6 +262,6 @@ pub(super) const TABLE: &[Row] = &[
     ("the conversation no longer belongs to the group", "此对话已不再属于该群组"),
     (
         "the user is no longer an administrator, or has turned notices off in this conversation",
-        "该用户已不再是管理员，或不需要在这里接收通知",
+        "该用户已不再是管理员，或已在此对话中关闭通知",
     ),
 ];

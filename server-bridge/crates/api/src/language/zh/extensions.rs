@@ -277,7 +277,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not expected there", "此处不应出现 {0}"),
     ("a command in it can be read in too many ways", "其中某条命令的解析方式过多"),
     ("it is too long to be compared with all rules", "过长，无法与所有规则比较"),
-    ("{} is unfinished", "{0*}没有结束"),
+    ("{} is unfinished", "{0*}不完整"),
     ("the value of a variable in {} may run commands", "{0*}中变量的值可能会运行命令"),
     ("shells read {} in different ways", "不同的 Shell 对此解读不同：{0*}"),
     ("a backslash", "反斜杠"),

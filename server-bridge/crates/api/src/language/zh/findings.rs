@@ -72,9 +72,9 @@ pub(super) const TABLE: &[Row] = &[
     ),
     // Parts that are not used.
     ("channels of plugins are not used here", "这里不使用插件的渠道"),
-    ("here the user decides which plugins are enabled", "这里由用户决定"),
+    ("here the user decides which plugins are enabled", "这里由用户决定启用哪些插件"),
     ("other plugins are not installed automatically; install them too", "不会自动安装其他插件；请一并安装"),
-    ("versions of other programs are not checked here", "这里没有其他程序的版本可供检查"),
+    ("versions of other programs are not checked here", "这里不检查其他程序的版本"),
     ("themes and monitors are not used here", "这里不使用主题和监视器"),
     ("language servers are not used here", "这里不使用语言服务器"),
     ("monitors are not used here", "这里不使用监视器"),

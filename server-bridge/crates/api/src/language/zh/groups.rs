@@ -152,7 +152,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} and {} names like it are taken on {}", "{2} 上的 {0} 及 {1} 个类似名称均已被占用"),
     (
         "the server could not record the hand-over; see the server's log for the reason",
-        "服务器未能保存记录；原因见服务器日志",
+        "服务器未能保存交接记录；原因见服务器日志",
     ),
     (
         "a step can have at most {} outputs; name a directory that contains them",
@@ -193,7 +193,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the workspace of @{} cannot be reached: {}", "无法访问 @{0} 的工作区：{1*}"),
     (
         "the workspace of @{} cannot be reached: {}; start the runner, then create the workspace",
-        "无法访问 @{0} 的工作区：{1*}；请先启动它，再创建工作区",
+        "无法访问 @{0} 的工作区：{1*}；请先启动运行器，再创建工作区",
     ),
     (
         "the workspace of @{} cannot be reached: {}; choose another machine for the agent",
@@ -207,7 +207,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} on {} cannot be written: {}", "无法写入 {1} 上的 {0}：{2*}"),
     (
         "{}; created before that: {}. Create the missing files once the problem is fixed",
-        "{0*}；在此之前已创建：{1}。问题解决后请再次创建缺少的文件",
+        "{0*}；在此之前已创建：{1}。问题解决后请创建缺少的文件",
     ),
     ("a file has this name; choose another folder", "已有同名文件；请选择其他文件夹"),
     ("{} did not answer in time; try again", "{0} 未及时响应；请重试"),
@@ -327,7 +327,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a budget must be greater than zero; leave it out for no limit", "预算必须大于零；不限预算时请不要填写"),
     ("the time of a budget must be from 10s to 30d", "预算的时间必须在 10s 至 30d 之间"),
     ("the text of a chain can have at most {} bytes", "链的文本最多 {0} 字节"),
-    ("the budget is given twice; keep one of the lines", "预算写了两次"),
+    ("the budget is given twice; keep one of the lines", "预算写了两次；请只保留一行"),
     (
         "write the budget as `budget: 200000 tokens, $2.50, 1h`, or as any part of that",
         "请将预算写成 `budget: 200000 tokens, $2.50, 1h`，或只写其中一部分",

@@ -135,11 +135,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the server no longer waits for the command; runner {} cannot end a running command, so it may continue there until its time limit",
-        "服务器不再等待它；运行器 {0} 无法结束运行中的命令，它可能会在该处继续运行到时限",
+        "服务器不再等待该命令；运行器 {0} 无法结束运行中的命令，因此它可能会在该处继续运行到时限",
     ),
     (
         "runner {} gave no result {} s after the command's time limit of {} s; most likely a process that it started still has its output open. It is unknown what the command did, and it may still be running",
-        "命令的时限（{2} 秒）过后 {1} 秒，运行器 {0} 仍未给出结果；很可能是它启动的某个进程占用了输出。执行情况未知，它可能仍在运行",
+        "命令的时限（{2} 秒）过后 {1} 秒，运行器 {0} 仍未给出结果；很可能是该命令启动的某个进程仍占用着输出。命令的执行情况未知，可能仍在运行",
     ),
     (
         "a variable's name must not be empty, contain '=' or begin with '-'",

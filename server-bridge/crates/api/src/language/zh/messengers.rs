@@ -25,7 +25,7 @@ pub(super) const TABLE: &[Row] = &[
     // Telegram.
     (
         "In Telegram, write /newbot to @BotFather and copy the token. For groups, also send /setprivacy and choose Disable only if the bot is to read messages that do not mention it.",
-        "在 Telegram 中向 @BotFather 发送 /newbot，并复制令牌。在群里使用时，仅当机器人需要读取未提及它的消息，才再发送 /setprivacy 并选择 Disable。",
+        "在 Telegram 中向 @BotFather 发送 /newbot，并复制令牌。在群里使用时，只有需要机器人读取未提及它的消息，才须再发送 /setprivacy 并选择 Disable。",
     ),
     (
         "Leave it as it is, unless you run your own Bot API server.",
@@ -260,8 +260,8 @@ pub(super) const TABLE: &[Row] = &[
     ("the platform returned no key for the file", "平台没有给出文件的 key"),
     ("the platform's response contains no message id", "平台的响应中没有消息 ID"),
     ("the response contains no message id", "响应中没有消息 ID"),
-    ("the response is not valid JSON", "响应中没有 JSON 文档"),
-    ("the response is not valid JSON; status {}", "响应中没有 JSON 文档；状态码 {0}"),
+    ("the response is not valid JSON", "响应不是有效的 JSON"),
+    ("the response is not valid JSON; status {}", "响应不是有效的 JSON；状态码 {0}"),
     ("the file is not on Discord", "文件不在 Discord 上"),
     ("the file is not on Slack", "文件不在 Slack 上"),
     ("Discord does not allow any more new sessions today", "Discord 今天不再允许新建会话连接"),
@@ -277,12 +277,12 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the homeserver asks to wait", "主服务器要求等待"),
     ("other people can read this room now", "现在有其他人可以读取此房间"),
-    ("the response to whoami contains no user id", "whoami 的响应中没有用户"),
+    ("the response to whoami contains no user id", "whoami 的响应中没有用户 ID"),
     ("the homeserver's responses are too large", "主服务器的响应过大"),
     ("the homeserver's response contains no next_batch", "主服务器的响应中没有 next_batch"),
     (
         "more events arrived at once than the server reads; messages up to now may have been missed",
-        "同时发生的事件过多，服务器未能全部读取；可能漏收了此前的消息",
+        "同时送达的事件过多，服务器未能全部读取；可能漏收了此前的消息",
     ),
     (
         "the homeserver no longer knows up to where messages were read; messages up to now may have been missed",
@@ -318,7 +318,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the address redirects too many times", "该地址重定向次数过多"),
     ("the file cannot be fetched: status {}", "无法获取文件：状态码 {0}"),
     ("the header {} cannot be sent", "无法发送请求头 {0}"),
-    ("the response to auth.test contains no bot id", "auth.test 的响应中没有机器人"),
+    ("the response to auth.test contains no bot id", "auth.test 的响应中没有机器人 ID"),
     ("Slack returned no address to upload the file to", "Slack 没有给出上传文件的地址"),
     ("Slack refuses the file with status {}", "Slack 拒绝此文件（状态码 {0}）"),
     (

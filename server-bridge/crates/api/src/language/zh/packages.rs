@@ -5,7 +5,7 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     // Manifests and marketplaces.
-    ("{} {}; correct that file", "{0} {1*}；请在该处改正"),
+    ("{} {}; correct that file", "{0} {1*}；请改正该文件"),
     ("marketplace.json {}", "marketplace.json：{0*}"),
     ("has {} bytes; at most {} are read", "为 {0} 字节；最多读取 {1} 字节"),
     ("is not UTF-8 text", "不是 UTF-8 文本"),
@@ -28,9 +28,9 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "must have an `author` with only the strings `name`, `email` and `url`",
-        "`author` 只能含有文本 `name`、`email` 和 `url`",
+        "`author` 只能含有字符串 `name`、`email` 和 `url`",
     ),
-    ("must have a list of strings in `keywords`", "`keywords` 必须是文本列表"),
+    ("must have a list of strings in `keywords`", "`keywords` 必须是字符串列表"),
     (
         "marketplace.json must have a `name` of letters, digits and `-`",
         "marketplace.json 必须有 `name`，可用英文字母、数字和 `-`",

@@ -44,7 +44,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "a request with a page's session needs an Origin header; a program that logs in without that header gets a session that does not need it",
-        "网页登录会话的请求需要请求头 Origin；程序登录则不需要",
+        "以网页登录状态发出的请求需要请求头 Origin；程序登录时不带此请求头，之后的请求便不需要它",
     ),
     (
         "without a login a request's body can have {} bytes at most; log in first",
@@ -155,7 +155,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "cannot replace memories; change the block's text, and forget those memories separately",
-        "不能取代记忆；请修改其文本，并忘记那些记忆",
+        "不能取代记忆；请修改核心块的文本，并另行忘记那些记忆",
     ),
     (
         "{} and the new memory have different scopes; give both the same scope",

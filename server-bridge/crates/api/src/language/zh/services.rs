@@ -146,6 +146,6 @@ pub(super) const TABLE: &[Row] = &[
     ("its answer has an invalid HTTP status", "其状态码无效"),
     (
         "in plan mode, {} is not called: its server does not declare it as read-only",
-        "计划模式（plan）下不会调用 {0}：其服务器没有声明它只读取",
+        "计划模式（plan）下不会调用 {0}：其服务器没有声明它是只读的",
     ),
 ];

@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a window must have {} to {} tokens", "上下文窗口须为 {0} 至 {1} 个 token"),
     (
         "the token limits for answers and thinking must be between 1 and {}",
-        "回答须为 1 至 {0} 个 token，思考也是如此",
+        "回答和思考的 token 上限须为 1 至 {0}",
     ),
     ("a price must be a number of dollars per million tokens", "价格须为数字（美元/百万 token）"),
     (
@@ -56,7 +56,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a model's name must have 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
     (
         "the server's own model can be changed only in the settings with which the server is started",
-        "服务器自带的模型在启动服务器时设置",
+        "服务器自带的模型只能通过启动服务器时的设置更改",
     ),
     ("the address has changed, so give the key again", "地址已更改；请重新输入密钥"),
     ("the runner has the key; do not give one here", "密钥在运行器上；请勿在此输入"),
@@ -125,7 +125,7 @@ pub(super) const TABLE: &[Row] = &[
         "this provider has no embeddings; choose a subscription with another provider",
         "该提供商没有嵌入模型；请选择其他提供商的订阅",
     ),
-    ("{}; until this is fixed, search uses words only", "{0}；在此之前仅按词语搜索"),
+    ("{}; until this is fixed, search uses words only", "{0}；问题解决前仅按词语搜索"),
     (
         "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
         "内置嵌入模型的文件 {0} 尚未安装；请运行 scripts/build 安装，或选择其他嵌入模型",
@@ -178,7 +178,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the key {} is for {} only; make one with another scope (`sandbridge key add`)",
-        "密钥 {0} 仅可用于 {1}；请创建其他权限的密钥（`sandbridge key add`）",
+        "密钥 {0} 只有 {1} 权限；请创建其他权限的密钥（`sandbridge key add`）",
     ),
     (
         "the key of this model cannot be decrypted: it was changed or moved in the database; enter the key again",
@@ -227,7 +227,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "a sign-in address works only in a browser on the server's own machine; log in with your password",
-        "这种地址只能在服务器本机的浏览器中使用；请用密码登录",
+        "登录地址只能在服务器本机的浏览器中使用；请用密码登录",
     ),
     ("{} is too short; use at least {} characters", "{0}过短；请至少使用 {1} 个字符"),
     ("{} is too long; use at most {} bytes", "{0}过长；请最多使用 {1} 字节"),
@@ -291,7 +291,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the memory {} is a proposal; only the user can accept or reject it",
-        "记忆 {0} 是提议，由用户接受或拒绝",
+        "记忆 {0} 是提议，只能由用户接受或拒绝",
     ),
     ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请直接修改其文本"),
     (

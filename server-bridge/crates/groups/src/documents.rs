@@ -269,7 +269,7 @@ fn unreachable(handle: &str, error: RouteError) -> Error {
     let kind = error.kind();
     let obstacle = Obstacle::from(error);
     let next = match obstacle {
-        Obstacle::Now(_) => "; start the runner, then create the workspace",
+        Obstacle::Now(_) => "; try again once this is fixed",
         Obstacle::Revoked(_) => "; choose another machine for the agent",
         Obstacle::Lasting(_) => "",
     };

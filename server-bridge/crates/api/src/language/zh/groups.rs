@@ -192,8 +192,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the workspace of @{} cannot be reached: {}", "无法访问 @{0} 的工作区：{1*}"),
     (
-        "the workspace of @{} cannot be reached: {}; start the runner, then create the workspace",
-        "无法访问 @{0} 的工作区：{1*}；请先启动运行器，再创建工作区",
+        "the workspace of @{} cannot be reached: {}; try again once this is fixed",
+        "无法访问 @{0} 的工作区：{1*}；请解决后重试",
     ),
     (
         "the workspace of @{} cannot be reached: {}; choose another machine for the agent",

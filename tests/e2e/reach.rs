@@ -310,7 +310,7 @@ fn a_proxy_that_refuses_the_runner_is_named_with_advice() {
     }
 }
 
-/// An activated environment puts a directory of the workspace, to which commands can write, into PATH.
+/// An activated virtual environment puts a directory of the workspace, to which commands can write, into PATH.
 #[test]
 fn the_runner_itself_never_runs_a_program_from_the_workspace() {
     let server = Server::start();

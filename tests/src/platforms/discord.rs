@@ -1,4 +1,4 @@
-//! Discord: the gateway with its sessions, heartbeats and resumptions, the methods that a bot calls, and the rules of messages.
+//! Discord: the gateway with its sessions, heartbeats and resumptions, the methods that a bot calls, and the rules for messages.
 
 mod api;
 mod gateway;

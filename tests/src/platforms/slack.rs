@@ -1,4 +1,4 @@
-//! Slack: Socket Mode with its repetitions, the methods that a bot calls, and the rules of blocks.
+//! Slack: Socket Mode with its repetitions, the methods that a bot calls, and the rules for blocks.
 
 mod api;
 mod rules;

@@ -1,4 +1,4 @@
-//! Telegram's Bot API: the queue of updates with its offsets, the other poller, the limits, and the rules of texts and entities.
+//! Telegram's Bot API: the queue of updates with its offsets, the other poller, the limits, and the rules for texts and entities.
 
 mod api;
 mod rules;
@@ -19,7 +19,7 @@ pub const BOT: i64 = 4_839_574_812;
 /// The bot's name.
 pub const USERNAME: &str = "sand_bot";
 
-/// A fault in the next request of a method.
+/// A fault in the next call of a method.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// 429, with `retry_after` in seconds or without.
@@ -179,7 +179,7 @@ impl Telegram {
         self.inner.state().next_update = update;
     }
 
-    /// Sets a fault for the next request of a method; a second call sets one for the request after that.
+    /// Sets a fault for the next call of a method; setting a second one affects the call after that.
     pub fn fault(&self, method: &str, fault: Fault) {
         self.inner.state().faults.entry(method.to_owned()).or_default().push_back(fault);
     }

@@ -19,7 +19,7 @@ pub const MATCH_BYTES: usize = 64 * 1024 * 1024;
 pub const RULE_BYTES: usize = 4 * 1024;
 /// The largest number of rules in one document.
 pub const RULES_PER_DOCUMENT: usize = 20_000;
-/// The largest number of examples of one rule, for each kind.
+/// The largest number of a rule's matching examples, and of its non-matching ones.
 pub const EXAMPLES: usize = 50;
 /// The longest part of a line or rule that a sentence quotes, in characters.
 pub const QUOTED_CHARS: usize = 120;

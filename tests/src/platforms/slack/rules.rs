@@ -1,4 +1,4 @@
-//! The rules of messages.
+//! The rules for messages.
 
 use std::collections::HashSet;
 

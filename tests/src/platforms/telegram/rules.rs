@@ -1,4 +1,4 @@
-//! The rules of text messages.
+//! The rules for text messages.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The calls to the Docker engine for the users' networks. Each user has a network of their own.
+//! The calls to the Docker engine for the users' networks. By default, each user has a network of their own.
 //!
 //! Containers in the same network can reach each other. Containers in different networks cannot, because the engine
 //! drops packets from one bridge to another. A network exists as long as its user's container does.

@@ -14,7 +14,7 @@ pub enum Mode {
     Ask,
     /// The model asks before it runs a command.
     AutoEdit,
-    /// The model asks only before it changes its user's settings or runs a command as the privileged user, and where a rule requires a question.
+    /// The model asks only before it changes its user's settings or runs a command as the privileged user, and where a rule or hook requires a question.
     Full,
 }
 

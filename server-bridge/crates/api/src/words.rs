@@ -264,7 +264,7 @@ words! {
         /// The model changes files of its workspace, and asks before everything else.
         AutoEdit = "auto-edit",
         /// The model asks only before it changes its user's settings or runs a command as the privileged user, or where a rule
-        /// says to ask.
+        /// or hook says to ask.
         Full = "full",
     }
 }

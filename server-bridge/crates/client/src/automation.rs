@@ -39,7 +39,7 @@ enum Mode {
     Ask,
     /// The agent asks before it runs a command
     AutoEdit,
-    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule asks
+    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule or hook asks
     Full,
 }
 

@@ -275,8 +275,8 @@ const TABLE: &[Row] = &[
     ),
     ("/approval auto-edit  ask before a command runs", "/approval auto-edit  运行命令前询问"),
     (
-        "/approval full       ask only before settings change or a command runs as the privileged user, or where a rule says to ask",
-        "/approval full       仅在更改设置、以特权用户身份运行命令，或有规则要求询问时询问",
+        "/approval full       ask only before settings change or a command runs as the privileged user, or where a rule or hook says to ask",
+        "/approval full       仅在更改设置、以特权用户身份运行命令，或有规则或钩子要求询问时询问",
     ),
     ("Choose one of: plan, ask, auto-edit, full.", "请选择：plan、ask、auto-edit、full。"),
     ("Write the command after the exclamation mark, like !ls -l", "请在感叹号后写命令，例如 !ls -l"),

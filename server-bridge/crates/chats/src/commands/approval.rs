@@ -25,8 +25,8 @@ async fn show(context: &Context<'_>) -> Result<Posted> {
              /approval plan       look, change nothing\n\
              /approval ask        ask before a file is changed or a command runs\n\
              /approval auto-edit  ask before a command runs\n\
-             /approval full       ask only before settings change or a command runs as the privileged user, or where a rule says to \
-             ask"
+             /approval full       ask only before settings change or a command runs as the privileged user, or where a rule or \
+             hook says to ask"
         ))
         .await
 }

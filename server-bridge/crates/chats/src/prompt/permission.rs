@@ -33,8 +33,8 @@ fn text(mode: Mode) -> &'static str {
         }
         Mode::AutoEdit => "Auto-edit mode: files may be changed; the user is asked before a command runs.",
         Mode::Full => {
-            "Full mode: only changes to the user's settings, commands run as the machine's privileged user, and what a rule asks about \
-             need approval. Be as careful as the user would be."
+            "Full mode: only changes to the user's settings, commands run as the machine's privileged user, and what a rule or hook \
+             asks about need approval. Be as careful as the user would be."
         }
     }
 }

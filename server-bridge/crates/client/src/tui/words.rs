@@ -235,8 +235,8 @@ const CHINESE: &[Row] = &[
     ("asks before it changes a file or runs a command", "更改文件或运行命令前询问"),
     ("asks before it runs a command", "运行命令前询问"),
     (
-        "asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask",
-        "仅在更改设置、以特权用户身份运行命令，或有规则要求询问时询问",
+        "asks about settings or the privileged user, or if a rule or hook asks",
+        "仅在更改设置、以特权用户身份运行命令，或有规则或钩子要求询问时询问",
     ),
     ("Default", "默认"),
     ("the model for chats that have none of their own", "用于没有单独指定模型的会话"),

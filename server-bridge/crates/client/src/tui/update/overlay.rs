@@ -89,9 +89,7 @@ fn mode_items() -> Vec<Item> {
         Approval::Plan => "looks, and changes nothing",
         Approval::Ask => "asks before it changes a file or runs a command",
         Approval::AutoEdit => "asks before it runs a command",
-        Approval::Full => {
-            "asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask"
-        }
+        Approval::Full => "asks about settings or the privileged user, or if a rule or hook asks",
         Approval::Unknown(_) => "",
     };
     Approval::known().map(|mode| Item::new(mode.as_str(), about(&mode), Action::Mode(mode.clone()))).collect()

@@ -319,6 +319,29 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_is_translated_with_its_beginning_and_the_noun_in_it() {
+        assert_eq!(
+            zh("the core block cannot replace memories; change the block's text, and forget those memories separately"),
+            "核心块不能取代记忆；请修改核心块的文本，并另行忘记那些记忆"
+        );
+        assert_eq!(
+            zh("the memory 12 and the new memory have different scopes; give both the same scope"),
+            "记忆 12 与新记忆的作用域不同；请使用相同的作用域"
+        );
+        assert_eq!(
+            zh("the tool was not saved: `url` cannot be used: the path contains ' ', which must be percent-encoded"),
+            "未能保存工具：`url` 无法使用：路径含有 ' '，必须使用百分号编码"
+        );
+        assert_eq!(
+            zh("the query contains '<', which must be percent-encoded"),
+            "查询参数含有 '<'，必须使用百分号编码"
+        );
+        assert_eq!(zh(r#"there is no item "12""#), "找不到条目“12”");
+        assert_eq!(zh(r#"there is no turn "12""#), "找不到轮次“12”");
+        assert_eq!(zh("ada answered question 3: approve."), "ada 回答了问题 3：批准。");
+    }
+
+    #[test]
     fn what_a_tool_asks_is_translated_and_names_in_it_are_not() {
         assert_eq!(zh("changes 3 places in the file"), "修改文件中的 3 处");
         assert_eq!(

@@ -89,9 +89,8 @@ pub(crate) fn check_encoded(text: &str, part: &str) -> Result<()> {
             letter => letter.is_ascii_alphanumeric() || "-._~!$&()*+,;=:@".contains(letter),
         };
         if !is_allowed {
-            return Err(Problem::new(format!(
-                "the {part} contains {letter:?}, which must be percent-encoded"
-            )));
+            let found = if part == "query" { "the query contains" } else { "the path contains" };
+            return Err(Problem::new(format!("{found} {letter:?}, which must be percent-encoded")));
         }
     }
     Ok(())

@@ -282,7 +282,8 @@ pub(super) const TABLE: &[Row] = &[
         "此处不能使用对象；请给出字符串、数字或布尔值",
     ),
     ("their schema is deeper than {} levels", "JSON Schema 嵌套超过 {0} 层"),
-    ("the {} contains {}, which must be percent-encoded", "{0*}含有 {1}，必须使用百分号编码"),
+    ("the path contains {}, which must be percent-encoded", "路径含有 {0}，必须使用百分号编码"),
+    ("the query contains {}, which must be percent-encoded", "查询参数含有 {0}，必须使用百分号编码"),
     (
         "including what its aliases repeat, it has more than {} values or {} bytes",
         "包括别名重复的内容，超过 {0} 个值或 {1} 字节",

@@ -17,6 +17,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be full, exec or read", "{0*}必须是 full、exec 或 read"),
     ("scope of a key", "密钥的权限"),
     ("the send_id", "发送编号（send_id）"),
+    ("send_id", "发送编号（send_id）"),
     ("the send id", "发送编号（send_id）"),
     ("the list", "列表"),
     ("the id", "编号"),
@@ -25,6 +26,8 @@ pub(super) const TABLE: &[Row] = &[
     ("the mode", "模式"),
     ("the place", "位置"),
     ("the item", "条目"),
+    ("item", "条目"),
+    ("turn", "轮次"),
     ("the result", "结果"),
     ("the summary", "摘要"),
     ("the memory's scope", "记忆的作用域"),
@@ -154,12 +157,12 @@ pub(super) const TABLE: &[Row] = &[
         "此内容保存在服务器的对象存储中，目前无法获取；管理员可在服务器日志中查看原因",
     ),
     (
-        "cannot replace memories; change the block's text, and forget those memories separately",
-        "不能取代记忆；请修改核心块的文本，并另行忘记那些记忆",
+        "the {} cannot replace memories; change the block's text, and forget those memories separately",
+        "{0*}不能取代记忆；请修改核心块的文本，并另行忘记那些记忆",
     ),
     (
-        "{} and the new memory have different scopes; give both the same scope",
-        "{0} 与新记忆的作用域不同；请使用相同的作用域",
+        "the memory {} and the new memory have different scopes; give both the same scope",
+        "记忆 {0} 与新记忆的作用域不同；请使用相同的作用域",
     ),
     // Responses of providers and embedders.
     ("an answer of more than 32 MiB", "超过 32 MiB 的响应"),

@@ -9,7 +9,7 @@ pub(super) const ALL: &[Template] = &[
         what: "撰写并精简一篇文章，经人确认后再翻译",
         text: "\
 1. @writer: 围绕请求写一篇文章。 [retries 1]
-2. @editor: 精简全文，改正语言问题，并保留全部内容。 [gate]
+2. @editor: 精简全文，改正语言问题，但不遗漏任何信息。 [gate]
 3. @translator: 将文章翻译成请求中指定的另一种语言。 [retries 1]
 budget: 200000 tokens
 ",

@@ -153,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "{} in the server's home directory is not a regular file; replace it with a text file that contains the base prompt",
-        "服务器主目录中的 {0} 不是普通文件；请将基础提示词放在其中",
+        "服务器主目录中的 {0} 不是普通文件；请将其换成含有基础提示词的文本文件",
     ),
     (
         "{} in the server's home directory is longer than 32 KiB; shorten it",

@@ -76,7 +76,7 @@ pub(super) const TABLE: &[Row] = &[
     ("only this once: ", "仅限这一次："),
     (
         "the server was restarted during this call, and it is not known whether it took effect; allow it only if it can safely be done twice",
-        "此调用进行时服务器重启了，不确定它是否已生效；仅在可以重复执行时才允许",
+        "此调用进行时服务器重启了，不确定它是否已生效；如果不能安全地重复执行，请勿允许",
     ),
     (
         "running as the machine's privileged user needs approval each time",

@@ -35,6 +35,7 @@ mod docker_networks;
 mod docker_own;
 mod docker_runner;
 mod docker_trouble;
+mod docs;
 mod doctor;
 mod exec;
 mod exec_attacks;

@@ -16,10 +16,10 @@ use crate::world::World;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server `everything` from npm, over HTTP.
-struct OverHttp(Child, u16);
+pub(crate) struct OverHttp(Child, pub(crate) u16);
 
 impl OverHttp {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let program = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js");

@@ -87,6 +87,12 @@ impl Terminal {
         self.shown.windows(text.len()).any(|window| window == text.as_bytes())
     }
 
+    /// Everything shown since the last wait. Does not consume it.
+    pub fn shown(&mut self) -> String {
+        self.shown.extend(self.output.try_iter().flatten());
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
+
     /// True if the program has ended.
     pub fn has_ended(&mut self) -> bool {
         self.program.try_wait().unwrap().is_some()

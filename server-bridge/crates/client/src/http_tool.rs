@@ -114,7 +114,7 @@ pub(crate) struct ImportOptions {
     file: PathBuf,
     /// The address of the service, in place of the first server that the document names
     #[arg(long, value_name = "URL")]
-    server: Option<String>,
+    base_url: Option<String>,
     /// Send the tools' requests from the network of your runner NAME instead of the server's; __docker__ for your container
     #[arg(long, value_name = "RUNNER", add = names::places())]
     via: Option<String>,
@@ -155,7 +155,7 @@ async fn run(globals: &Globals, command: HttpToolCommand) -> Result<ExitCode, Fa
             both(&saved, words::saved(&name, &saved))
         }
         HttpToolCommand::Import(options) => {
-            let ImportOptions { file, server, via, only, dry_run } = options;
+            let ImportOptions { file, base_url: server, via, only, dry_run } = options;
             let text = document_within(&file, OPENAPI_DOCUMENT_BYTES)?;
             let import = HttpToolImport { text, server, via, only, secrets: BTreeMap::new(), dry_run };
             let imported = client.import_http_tools(&import).await?;

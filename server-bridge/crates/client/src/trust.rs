@@ -87,7 +87,8 @@ async fn run(globals: &Globals, command: TrustCommand) -> Result<ExitCode, Failu
                     (format!("{} things", many.len()), question, "were approved; each takes")
                 }
             };
-            agree(&what, &question, yes).await?;
+            let each = if found.len() == 1 { what.clone() } else { format!("each of these {what}") };
+            agree(&each, &question, yes).await?;
             for item in &found {
                 client.trust_item(item.hash.clone(), on.as_deref()).await?;
             }

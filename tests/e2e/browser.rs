@@ -46,7 +46,7 @@ macro_rules! specs {
 
         #[test]
         fn every_file_of_browser_tests_is_run() {
-            let named: BTreeSet<String> = [$(stringify!($name)),*, "nodes", "mcp_everywhere"].map(|name| format!("{name}.spec.ts")).into();
+            let named: BTreeSet<String> = [$(stringify!($name)),*, "nodes", "docker", "mcp_everywhere"].map(|name| format!("{name}.spec.ts")).into();
             let files = std::fs::read_dir(home().join("specs")).unwrap();
             let found: BTreeSet<String> =
                 files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
@@ -57,6 +57,8 @@ macro_rules! specs {
 
 specs! {
     conversation,
+    output,
+    attachments,
     agent_work,
     approvals,
     cards,
@@ -93,6 +95,13 @@ fn nodes() {
     let database = testkit::postgres::database();
     let key = "the key of all nodes of this test";
     run_with("nodes", &[("SANDBRIDGE_DATABASE", &database), ("SANDBRIDGE_ENCRYPTION_KEY", key)]);
+}
+
+/// A real engine pulls the image from a registry that the spec serves.
+#[test]
+fn docker() {
+    tests::docker::ready();
+    run_with("docker", &[("DOCKER_IMAGE", tests::docker::IMAGE)]);
 }
 
 /// The files of the first view, before a panel or the settings are opened: the page, and the files that its head refers

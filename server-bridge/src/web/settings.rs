@@ -4,7 +4,7 @@ use api::settings::{ChoiceView, SettingsChange, SettingsChanged, SettingsView};
 use api::words::ChoiceKind;
 use axum::extract::State;
 use execs::sandbox_user;
-use sandbox::{Choice, RouteRequest, Target};
+use sandbox::{Choice, RouteError, RouteRequest, Target};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -38,7 +38,10 @@ pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<
         let available = looked.is_ok();
         let (kind, online) = match place {
             Target::Runner(name) => (ChoiceKind::Runner, connected.iter().any(|runner| runner.name == name)),
-            Target::Docker => (ChoiceKind::Docker, available),
+            // An engine that has yet to pull its image can be chosen: the first command pulls it.
+            Target::Docker => {
+                (ChoiceKind::Docker, available || matches!(&looked, Err(RouteError::ImageNotPulled { .. })))
+            }
             Target::Local => (ChoiceKind::None, available),
         };
         let note = looked.err().map(|error| error.to_string());

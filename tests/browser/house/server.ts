@@ -30,7 +30,7 @@ export class Server {
     const address = this.url === "" ? "127.0.0.1:0" : new URL(this.url).host;
     const child = start(
       binary("sandbridge"),
-      ["serve", "--listen", address, "--docker", "off", ...this.options],
+      ["serve", "--listen", address, ...(this.options.includes("--docker") ? [] : ["--docker", "off"]), ...this.options],
       { SANDBRIDGE_HOME: this.home, SANDBRIDGE_RUNNER: binary("sandbridge-runner"), SANDBRIDGE_LOG: process.env.SANDBRIDGE_LOG ?? "warn" },
       ["ignore", "pipe", "inherit"],
     );

@@ -1,7 +1,7 @@
 /** The details that a person sees before allowing an action, which are complete whatever the model wrote. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
+import { composer, expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
 /** A row of the table that the tests of the terminal's approvals also read. */
 interface Row {
@@ -145,4 +145,35 @@ test("a rule is added, applies, shows its use, is tried and removed", async ({ p
   await expect(rules.getByRole("status")).toBeEmpty();
   await rules.getByRole("button", { name: "Try it" }).click();
   await expect(rules.getByRole("status")).toContainText("Left to the mode");
+});
+
+test("a change far down a file is shown with its line numbers and the lines around it, and the key a allows it", async ({ page, model, laptop }) => {
+  const file = join(laptop.workspace, "long.txt");
+  const lines = Array.from({ length: 90 }, (_, at) => `line ${at + 1}`);
+  writeFileSync(file, `${lines.join("\n")}\n`);
+  model.answers((asked) => {
+    const results = asked.messages.filter((message) => message.role === "tool").length;
+    if (results === 0) return { call: [["Read", { path: "long.txt" }]] };
+    if (results === 1) return { call: [["FileReplace", { path: "long.txt", old_string: "line 60\n", new_string: "line sixty\nand more\n" }]] };
+    return { say: "Done." };
+  });
+  await say(page, "Change it");
+  const card = page.getByRole("group", { name: "Allow editing a file on laptop?" });
+  await expect(card.getByRole("row", { name: "removed line 60" })).toHaveText(/^60\D/);
+  await expect(card.getByRole("row", { name: "added line sixty" })).toHaveText(/^60\D/);
+  await expect(card.getByRole("row", { name: "added and more" })).toHaveText(/^61\D/);
+  // The lines around it have the numbers of both versions; distant lines are left out.
+  await expect(card.getByRole("row").filter({ hasText: /line 59$/ })).toHaveText(/^5959\D*line 59$/);
+  await expect(card.getByRole("row").filter({ hasText: /line 61$/ })).toHaveText(/^6162\D*line 61$/);
+  await expect(card.getByRole("row").filter({ hasText: /line (1|30|90)$/ })).toHaveCount(0);
+  // The tool has a name for people, in the question and in the card of the call.
+  await expect(card).not.toContainText("FileReplace");
+  await expect(page.getByTestId("tool").last()).toContainText("Edit file");
+  await expect(page.getByTestId("tool").last()).not.toContainText("FileReplace");
+  await page.getByRole("button", { name: "Show the question" }).click();
+  await expect(card).toBeFocused();
+  await page.keyboard.press("a");
+  await expect(messages(page, "assistant").last()).toContainText("Done.");
+  await expect(composer(page)).toHaveValue("");
+  expect(readFileSync(file, "utf8")).toContain("line 59\nline sixty\nand more\nline 61\n");
 });

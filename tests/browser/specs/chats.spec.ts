@@ -1,5 +1,6 @@
 import type { Page } from "@playwright/test";
-import { composer, expect, expectAccessible, run, say, signedIn, Speech, test } from "../house/test";
+import type { Asked } from "../house/model";
+import { composer, expect, expectAccessible, lastOfUser, messages, run, say, signedIn, Speech, test } from "../house/test";
 
 const rows = (page: Page) => page.getByTestId("chat");
 
@@ -133,4 +134,66 @@ test("on a phone the list is a drawer over the chat that closes when a chat is c
   await page.getByRole("button", { name: "Chats", exact: true }).click();
   await page.keyboard.press("Escape");
   await expect(rows(page)).not.toBeInViewport();
+});
+
+test("two clicks on New chat leave one untitled chat", async ({ page }) => {
+  let created = 0;
+  page.on("response", (answer) => {
+    if (answer.request().method() === "POST" && new URL(answer.url()).pathname === "/api/v1/chats") created += 1;
+  });
+  const twice = async () => {
+    const before = created;
+    await page.getByRole("button", { name: "New chat", exact: true }).dblclick();
+    await expect.poll(() => created).toBe(before + 2);
+  };
+  await twice();
+  await expect(rows(page)).toHaveText([/Untitled/]);
+  await run(page, "!echo bread");
+  await twice();
+  // The empty chat is the first of the list, and stays the only one after a reload.
+  await expect(rows(page)).toHaveText([/Untitled/, /!echo bread/]);
+  await page.reload();
+  await expect(rows(page)).toHaveText([/Untitled/, /!echo bread/]);
+});
+
+test.describe("with a swift model", () => {
+  test.use({ serverOptions: ["--llm-model-swift", "scripted-swift"] });
+
+  const isTitling = (asked: Asked) => asked.model === "scripted-swift" && JSON.stringify(asked.messages).includes("a title of at most six words");
+
+  test("the swift model titles a chat after its first answer, and a title given by a person stays", async ({ page, model }) => {
+    const speech = new Speech();
+    model.answers((asked) => {
+      if (isTitling(asked)) return { say: "\"Kettles that whistle.\"" };
+      return lastOfUser(asked) === "Why does a kettle whistle?" ? { stream: speech } : { say: `Answer to: ${lastOfUser(asked)}` };
+    });
+    const titlings = () => model.asked.filter(isTitling);
+    await say(page, "Why does a kettle whistle?");
+    speech.say("It is ");
+    await expect(messages(page, "assistant").last()).toContainText("It is");
+    // Until the first answer is complete, the first message is the title.
+    await expect(rows(page)).toHaveText([/^Why does a kettle whistle\?/]);
+    expect(titlings()).toHaveLength(0);
+    speech.say("the steam.");
+    speech.end();
+    await expect(rows(page)).toHaveText([/^Kettles that whistle$/]);
+    await expect(page).toHaveTitle(/Kettles that whistle/);
+    expect(titlings()).toHaveLength(1);
+    for (const text of ["Why does a kettle whistle?", "It is the steam."]) expect(JSON.stringify(titlings()[0])).toContain(text);
+    await rename(page, "Steam");
+    await say(page, "And a train?");
+    await expect(messages(page, "assistant").last()).toContainText("Answer to: And a train?");
+    await page.reload();
+    await expect(rows(page)).toHaveText([/^Steam$/]);
+
+    // A title that was given before the first answer stays, too.
+    await chatNamed(page, "Bread");
+    await say(page, "How long does dough rise?");
+    await expect.poll(() => titlings().length).toBe(2);
+    await say(page, "How long does it bake?");
+    await expect(messages(page, "assistant").last()).toContainText("Answer to: How long does it bake?");
+    await expect(rows(page)).toHaveText([/^Bread$/, /^Steam$/]);
+    // Only first answers give titles.
+    expect(titlings()).toHaveLength(2);
+  });
 });

@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+import { showPanel } from "../house/panels";
 import { expect, expectAccessible, isAfterTool, messages, picture, run, say, test } from "../house/test";
 
 test("the main views are accessible, in both themes and both widths", async ({ page, model, alice }) => {
@@ -38,4 +40,61 @@ test("the main views are accessible, in both themes and both widths", async ({ p
     await expect(page.getByText("Loading…")).toHaveCount(0);
     await picture(page, `settings-${section || "list"}`);
   }
+});
+
+/** The landmarks that a screen reader lists, with their names. */
+async function landmarks(page: Page): Promise<string[]> {
+  const tree = await page.locator("body").ariaSnapshot();
+  return [...tree.matchAll(/^\s*- ((?:main|navigation|complementary|region|banner|contentinfo|search|form)(?: "[^"]*")?)/gm)].map((found) => found[1] ?? "");
+}
+
+test("each view has one first heading, and landmarks with different names", async ({ page, browser, server, model }) => {
+  const check = async (view: Page, atLeast: number) => {
+    await expect(view.getByRole("heading", { level: 1 })).toHaveCount(1);
+    const found = await landmarks(view);
+    expect(new Set(found).size, found.join(", ")).toBe(found.length);
+    expect(found.filter((name) => name.startsWith("main"))).toHaveLength(1);
+    expect(found.length, found.join(", ")).toBeGreaterThanOrEqual(atLeast);
+    await expectAccessible(view);
+  };
+  await check(page, 3);
+  model.answersWith({ call: [["todo_write", { items: [{ content: "Paint it", status: "in_progress" }] }]] }, { say: "Text." });
+  await say(page, "Hello");
+  await expect(messages(page, "assistant").last()).toContainText("Text.");
+  await expect(page.getByRole("region", { name: "To do" })).toBeVisible();
+  for (const panel of ["Terminal", "Files", "Background tasks"] as const) {
+    await showPanel(page, panel);
+    await expect(page.getByRole("complementary", { name: panel })).toBeVisible();
+    await check(page, 4);
+  }
+  const stranger = await browser.newContext({ baseURL: server.url, locale: "en-GB", reducedMotion: "reduce" });
+  const entrance = await stranger.newPage();
+  await entrance.goto("/");
+  await entrance.getByLabel("Password", { exact: true }).waitFor();
+  await check(entrance, 1);
+  await stranger.close();
+});
+
+test("a screen reader hears the answer, or why there is none", async ({ page, model }) => {
+  await page.evaluate(() => {
+    const heard: string[] = [];
+    Object.assign(window, { heard });
+    new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        const status = (target instanceof Element ? target : target.parentElement)?.closest("[role=status], [role=alert], [aria-live]");
+        if (status?.textContent) heard.push(status.textContent);
+      }
+    }).observe(document.body, { childList: true, characterData: true, subtree: true });
+  });
+  const heard = () => page.evaluate(() => (window as unknown as { heard: string[] }).heard);
+  model.answersWith({ refuse: 401, body: JSON.stringify({ error: { message: "no such key" } }) }, { say: "Now it works." });
+  await say(page, "Hello");
+  await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
+  await expect.poll(heard).toContainEqual(expect.stringMatching(/^The answer failed: .*no such key/));
+  expect((await heard()).filter((text) => text.includes("Sandbridge answered"))).toEqual([]);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect.poll(heard).toContainEqual("Sandbridge answered: Now it works.");
+  await say(page, "!exit 3");
+  await expect.poll(heard).toContainEqual(expect.stringMatching(/^Command ended: exit 3/));
+  expect((await heard()).filter((text) => /:\s*$/.test(text))).toEqual([]);
 });

@@ -73,3 +73,21 @@ test("the place of the next command shows that its machine is offline", async ({
   laptop.start();
   await expect(page.getByTestId("where")).toHaveAttribute("data-state", "online");
 });
+
+test("a runner's layers of confinement are one line that unfolds, and only missing ones are shown at once", async ({ page, alice }) => {
+  const [runner] = (await alice.json(["runner", "list"])) as { layers: { name: string; holds: boolean; by_choice: boolean }[] }[];
+  const layers = runner?.layers ?? [];
+  const wanted = layers.filter((layer) => layer.holds || !layer.by_choice);
+  const missing = wanted.filter((layer) => !layer.holds);
+  expect(layers.length).toBeGreaterThan(3);
+  await page.goto("/#/settings/runners");
+  const card = page.locator("[data-testid=runner][data-name=laptop]");
+  const summary = card.getByText(missing.length === 0 ? "Confined, all layers" : `Confined by ${wanted.length - missing.length} of ${wanted.length} layers`);
+  await expect(summary).toBeVisible();
+  await expect(card.getByRole("list", { name: "Confinement" })).toBeHidden();
+  await expect(card.getByRole("listitem")).toHaveCount(missing.length);
+  await summary.click();
+  await expect(card.getByRole("list", { name: "Confinement" }).getByRole("listitem")).toHaveCount(layers.length);
+  for (const { name } of layers) await expect(card.getByRole("list", { name: "Confinement" })).toContainText(name);
+  await expectAccessible(page);
+});

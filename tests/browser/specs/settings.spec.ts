@@ -1,9 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, expectAccessible, PASSWORD, say, signedIn, test } from "../house/test";
+import { Server } from "../house/server";
+import { expect, expectAccessible, messages, PASSWORD, say, sessionOf, signedIn, test } from "../house/test";
 
 const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "MCP servers", "Memory", "Usage and cost", "API keys", "Users", "Nodes", "Audit", "About"];
+/** The ids, in their addresses, of sections that have another name. */
+const IDS: Record<string, string> = { "MCP servers": "mcp", "Usage and cost": "usage", "API keys": "keys" };
 /** Sections that together use every colour of the settings. */
 const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
 
@@ -244,4 +247,104 @@ test("the chat looks the same before and after the settings are open", async ({ 
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.mouse.move(0, 0);
   expect(await looks()).toEqual(before);
+});
+
+test("where no price is known, no cost is shown", async ({ page, model }) => {
+  model.answersWith({ say: "Free of charge?" });
+  await say(page, "What does it cost?");
+  await expect(messages(page, "assistant").last()).toContainText("Free of charge?");
+  await page.getByRole("button", { name: /^Context: / }).click();
+  await expect(page.getByRole("dialog", { name: "This chat" })).toContainText("unknown price");
+  await expect(page.getByText("$0")).toHaveCount(0);
+  await page.keyboard.press("Escape");
+  await open(page, "Usage and cost");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("row", { name: /scripted/ })).toContainText("unknown price");
+  // The figures of today and of the period, and the row of the model.
+  await expect(dialog.getByText("unknown price")).toHaveCount(3);
+  await expect(dialog.getByText("Tokens by day")).toBeVisible();
+  await expect(dialog).not.toContainText("$0");
+});
+
+test("the audit trail is whole on a phone", async ({ page }) => {
+  await say(page, `!echo ${"long".repeat(60)}`);
+  await expect(page.getByTestId("exec-status")).toContainText("exit 0");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.goto("/#/settings/audit");
+  const table = page.getByRole("group", { name: "Audit" }).getByRole("table");
+  const rows = table.locator("tbody tr");
+  await expect(rows.filter({ hasText: "longlonglong" }).first()).toBeVisible();
+  const cut = await rows.locator("td").evaluateAll((cells) =>
+    cells.filter((cell) => {
+      const { left, right, height } = cell.getBoundingClientRect();
+      const isCut = left < 0 || right > window.innerWidth || cell.scrollWidth > Math.ceil(right - left);
+      return cell.textContent !== "" && (isCut || height === 0);
+    }).map((cell) => cell.outerHTML),
+  );
+  expect(cut).toEqual([]);
+  for (const element of [page.getByRole("group", { name: "Audit" }), page.locator("html")]) {
+    expect(await element.evaluate((shown) => shown.scrollWidth <= shown.clientWidth)).toBe(true);
+  }
+  await expectAccessible(page);
+});
+
+test("no section is wider than a phone", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  for (const section of [...SECTIONS.map((name) => IDS[name] ?? name.toLowerCase()), "trust", "http", "plugins", "automations", "channels", "knowledge", "server"]) {
+    await page.goto(`/#/settings/${section}`);
+    await expect(page.getByRole("dialog").getByRole("heading", { level: 3 })).toBeVisible();
+    await expect(page.getByText("Loading…")).toHaveCount(0);
+    const wide = await page.getByRole("dialog").evaluate((dialog) =>
+      [dialog, ...dialog.querySelectorAll("section, header, form, ul, dl, fieldset")]
+        .filter((element) => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible")
+        .map((element) => element.outerHTML.slice(0, 200)),
+    );
+    expect(wide, section).toEqual([]);
+  }
+});
+
+test("About says whether a model is set up", async ({ browser, model }) => {
+  const server = new Server([]);
+  await server.start();
+  const ada = await server.person("ada");
+  const page = await (await sessionOf(browser, ada)).newPage();
+  const fact = page.getByRole("definition").and(page.locator("dt:text-is('A model is set up') + dd"));
+  await page.goto("/#/settings/about");
+  await expect(fact).toHaveText("no");
+  await open(page, "Models");
+  await page.getByRole("button", { name: "Add a subscription" }).click();
+  const form = page.getByRole("form", { name: "Add a subscription" });
+  await form.getByLabel("Name", { exact: true }).fill("mine");
+  await form.getByLabel("Address").fill(model.options()[3] ?? "");
+  await form.getByRole("combobox", { name: "Balance" }).fill("scripted");
+  await form.getByRole("button", { name: "Save" }).click();
+  await expect(page.locator("[data-testid=subscription][data-name=mine]")).toBeVisible();
+  await open(page, "About");
+  await expect(fact).toHaveText("yes");
+  await page.context().close();
+  await ada.close();
+  await server.close();
+});
+
+test("the language is chosen in one place, and the text has a size that stays", async ({ page }) => {
+  await open(page, "General");
+  await expect(page.getByRole("combobox", { name: "Language", exact: true })).toHaveCount(1);
+  const choices = page.locator("select").filter({ has: page.locator("option[lang=zh]") });
+  for (const section of SECTIONS) {
+    await open(page, section);
+    await expect(choices).toHaveCount(section === "General" ? 1 : 0);
+  }
+  await open(page, "Appearance");
+  const size = () => page.evaluate(() => parseFloat(getComputedStyle(document.body).fontSize));
+  const sizes: number[] = [];
+  for (const choice of ["Small", "Normal", "Large", "Very large"]) {
+    await page.getByLabel("Text size").selectOption(choice);
+    sizes.push(await size());
+  }
+  expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
+  expect(new Set(sizes).size).toBe(4);
+  await page.reload();
+  await expect(page.getByLabel("Text size")).toHaveValue("huge");
+  expect(await size()).toBe(sizes.at(-1));
+  await expectAccessible(page);
 });

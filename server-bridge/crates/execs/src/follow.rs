@@ -144,6 +144,7 @@ fn is_gone(error: &RouteError) -> bool {
         RouteError::Offline { .. }
         | RouteError::Several { .. }
         | RouteError::DockerUnavailable { .. }
+        | RouteError::ImageNotPulled { .. }
         | RouteError::Refused { .. }
         | RouteError::LocalRefused { .. }
         | RouteError::LocalUnavailable { .. } => false,

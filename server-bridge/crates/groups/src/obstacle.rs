@@ -30,6 +30,7 @@ impl From<RouteError> for Obstacle {
             RouteError::UnknownRunner { name } => Self::Revoked(name),
             RouteError::Offline { .. }
             | RouteError::DockerUnavailable { .. }
+            | RouteError::ImageNotPulled { .. }
             | RouteError::LocalUnavailable { .. } => Self::Now(error.to_string()),
             error => Self::Lasting(error.to_string()),
         }

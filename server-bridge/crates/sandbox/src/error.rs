@@ -158,6 +158,12 @@ pub enum RouteError {
         /// The problem, and how to solve it.
         why: String,
     },
+    /// Docker works, but its image is not there yet: the next command pulls it, or waits for the pull that is in progress.
+    #[error("{why}")]
+    ImageNotPulled {
+        /// The image, and the progress of its pull if there is one.
+        why: String,
+    },
     /// The runner has fewer layers than this server's admin requires.
     #[error(
         "runner {runner} lacks {lacking}; this server requires it: {fix} (see `sandbridge-runner doctor`)"
@@ -193,7 +199,9 @@ impl RouteError {
             Self::NoRunner | Self::DockerDisabled | Self::Refused { .. } | Self::LocalRefused { .. } => {
                 "denied"
             }
-            Self::DockerUnavailable { .. } | Self::LocalUnavailable { .. } => "unavailable",
+            Self::DockerUnavailable { .. } | Self::ImageNotPulled { .. } | Self::LocalUnavailable { .. } => {
+                "unavailable"
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ import { ReachNotice } from "../settings/runners/ReachNotice";
 import { TokenCommand, WaitingFor } from "../settings/runners/TokenResult";
 import { WorkspaceField } from "../settings/runners/WorkspaceField";
 import { useActions, useAppState } from "../state/context";
+import { isOffered } from "../state/where";
 import type { RunnerToken } from "../types";
 import styles from "./setup.module.css";
 import room from "../settings/settings.module.css";
@@ -27,7 +28,7 @@ export function RunnerStep() {
   const actions = useActions();
   const [added, setAdded] = useState<Added | null>(null);
   const connected = runners.find((runner) => runner.online);
-  const docker = settings?.choices.find((choice) => choice.kind === "docker" && choice.available);
+  const docker = settings?.choices.find((choice) => choice.kind === "docker" && isOffered(choice));
   const start = useAction(async (place: string) => {
     await actions.setActiveRunner(place);
     await actions.newChat();

@@ -55,6 +55,8 @@ export interface Actions extends ConversationActions {
   answerCard(chatId: string, messageId: number, reply: CardReply): Promise<void>;
   /** Chooses the active runner from the next command on; resolves to a note about the choice, or null. */
   setActiveRunner(name: string | null): Promise<string | null>;
+  /** Loads Docker's state, which changes without an event while its image is pulled. */
+  lookAtDocker(): Promise<void>;
   /** Registers a machine. `workspace` is its directory for commands; empty for the directory in which the command is pasted. */
   addRunner(name: string, enrol: boolean, workspace: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
@@ -287,6 +289,10 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
       const { active_runner, warning } = await api.setActiveRunner(name);
       dispatch({ type: "active_runner_set", name: active_runner });
       return warning;
+    },
+    lookAtDocker: async () => {
+      const docker = (await api.settings()).choices.find((choice) => choice.kind === "docker");
+      if (docker !== undefined) dispatch({ type: "docker_looked_at", choice: docker });
     },
     addRunner: (name: string, enrol: boolean, workspace: string) => thenReload(api.addRunner(name, enrol, workspace)),
     rotateRunner: (name: string) => thenReload(api.rotateRunner(name)),

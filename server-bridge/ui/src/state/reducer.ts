@@ -1,6 +1,6 @@
 /** The only place where the state changes. Pure: replaying a list of actions gives the same page. */
 import { BANNERS_COUNT, CHAT_PAGE_COUNT } from "../limits";
-import type { Chat, Message, Runner, ServerEvent, Settings } from "../types";
+import type { Chat, Choice, Message, Runner, ServerEvent, Settings } from "../types";
 import { track } from "./activity";
 import { addOutput, addUnknown, findMessage, isOpen, joinNewest, loadOutputs, markAllStale, settleOutput, upsertMessage, without } from "./messages";
 import { type Action, type Banner, INITIAL_STATE, type State } from "./state";
@@ -52,6 +52,8 @@ export function reduce(state: State, action: Action): State {
       return removeChat(state, action.id);
     case "active_runner_set":
       return setActive(state, action.name);
+    case "docker_looked_at":
+      return { ...state, settings: state.settings && withChoice(state.settings, action.choice) };
     case "events":
       return joinOutputs(action.events).reduce(applyEvent, state);
     case "banner":
@@ -206,8 +208,11 @@ function upsertRunner(state: State, runner: Runner): State {
 
 // Events about runners also update the choices, so that nothing has to be loaded again.
 function offerRunner(settings: Settings, runner: Runner): Settings {
-  const choice = { name: runner.name, kind: "runner" as const, online: runner.online, available: true, note: null };
-  const at = settings.choices.findIndex((known) => known.name === runner.name);
+  return withChoice(settings, { name: runner.name, kind: "runner", online: runner.online, available: true, note: null });
+}
+
+function withChoice(settings: Settings, choice: Choice): Settings {
+  const at = settings.choices.findIndex((known) => known.name === choice.name);
   if (at === -1) return { ...settings, choices: [choice, ...settings.choices] };
   return { ...settings, choices: settings.choices.with(at, choice) };
 }

@@ -1,6 +1,6 @@
 /** The page's whole state, and every action that changes it. */
 import type { ConnectionState } from "../events";
-import type { Chat, Me, Message, MessagePage, Runner, ServerEvent, ServerSettings, Settings } from "../types";
+import type { Chat, Choice, Me, Message, MessagePage, Runner, ServerEvent, ServerSettings, Settings } from "../types";
 import type { Activities } from "./activity";
 import type { LiveOutputs } from "./messages";
 import type { Pending } from "./outbox";
@@ -81,6 +81,7 @@ export type Action =
   | { type: "chat_received"; chat: Chat }
   | { type: "chat_deleted"; id: string }
   | { type: "active_runner_set"; name: string | null }
+  | { type: "docker_looked_at"; choice: Choice }
   | { type: "events"; events: ServerEvent[] }
   | { type: "banner"; level: Banner["level"]; text: string }
   | { type: "banner_dismissed"; id: number }

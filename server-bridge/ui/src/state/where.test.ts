@@ -20,7 +20,16 @@ test("automatic with several runners asks to choose", () => {
 
 test("automatic without a runner means Docker, if the server offers it", () => {
   expect(where(settings(null, docker), [], null).place).toBe("__docker__");
-  expect(where(settings(null, { ...docker, available: false }), [], null).hint).toBe("noRunner");
+  expect(where(settings(null, { ...docker, online: false, available: false }), [], null).hint).toBe("noRunner");
+});
+
+test("Docker without its image can be chosen, and says that commands wait for it", () => {
+  const note = "image tools:1 is being pulled (3 of 12 MiB); commands wait for it";
+  const pulling: Choice = { ...docker, available: false, note };
+  const waiting = { place: "__docker__", state: "pulling", hint: "pulling", note };
+  expect(where(settings(null, pulling), [], null)).toMatchObject(waiting);
+  expect(where(settings("__docker__", pulling), [runner("desk")], null)).toMatchObject(waiting);
+  expect(options(settings(null, pulling), [], null).at(-1)).toMatchObject({ kind: "docker", state: "pulling", note });
 });
 
 test("a chosen runner stays the choice while it is offline", () => {

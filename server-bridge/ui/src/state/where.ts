@@ -21,8 +21,11 @@ export function isAway(runners: Runner[], place: string | null): boolean {
   return runners.some((runner) => runner.name === place && !runner.online);
 }
 
-/** `refused`: connected, but without a layer of confinement that the server requires. */
-export type PlaceState = "online" | "offline" | "refused" | "unclear";
+/**
+ * `refused`: connected, but without a layer of confinement that the server requires. `pulling`: Docker whose image is not there yet, so
+ * that commands wait until it is pulled.
+ */
+export type PlaceState = "online" | "offline" | "refused" | "pulling" | "unclear";
 
 export interface Where {
   /** The place's name; null where nothing is decided. */
@@ -31,7 +34,7 @@ export interface Where {
   by: "chat" | "choice" | "server";
   state: PlaceState;
   /** The reason why nothing can run at the place, or why no place is chosen; null if there is no obstacle. */
-  hint: "gone" | "noRunner" | "several" | "offline" | "refused" | "unavailable" | null;
+  hint: "gone" | "noRunner" | "several" | "offline" | "refused" | "pulling" | "unavailable" | null;
   /** The server's explanation of the obstacle, if it gave one. */
   note: string | null;
 }
@@ -49,11 +52,16 @@ export interface Option {
 export function options(settings: Settings, runners: Runner[], chosen: string | null): Option[] {
   const automatic: Option = { value: AUTOMATIC, kind: "automatic", state: "online", note: null, runner: null };
   // A place that this server does not offer is listed only if it was chosen before.
-  const offered = settings.choices.filter((choice) => choice.kind === "runner" || choice.available || choice.name === chosen);
+  const offered = settings.choices.filter((choice) => choice.kind === "runner" || isOffered(choice) || choice.name === chosen);
   const listed = offered.map((choice) => optionOf(choice, runners));
   const gone = chosen !== null && chosen !== AUTOMATIC && !listed.some((option) => option.value === chosen);
   if (gone) listed.push({ value: chosen, kind: "gone", state: "offline", note: null, runner: null });
   return [automatic, ...listed];
+}
+
+/** True if a command runs at a place, perhaps after an image was pulled. */
+export function isOffered(choice: Choice): boolean {
+  return choice.available || (choice.kind === "docker" && choice.online);
 }
 
 function optionOf(choice: Choice, runners: Runner[]): Option {
@@ -63,7 +71,7 @@ function optionOf(choice: Choice, runners: Runner[]): Option {
 }
 
 function stateOf(choice: Choice, runner: Runner | null): PlaceState {
-  if (choice.kind !== "runner") return choice.available ? "online" : "offline";
+  if (choice.kind !== "runner") return choice.available ? "online" : isOffered(choice) ? "pulling" : "offline";
   if (!choice.online) return "offline";
   return (runner?.refused.length ?? 0) > 0 ? "refused" : choice.available ? "online" : "offline";
 }
@@ -82,6 +90,7 @@ function standing(choice: Choice, runners: Runner[]): Pick<Where, "state" | "hin
   const { state } = optionOf(choice, runners);
   if (state === "online") return { state, hint: null, note: null };
   if (state === "refused") return { state, hint: "refused", note: null };
+  if (state === "pulling") return { state, hint: "pulling", note: choice.note };
   const hint = choice.kind === "runner" && !choice.online ? "offline" : "unavailable";
   return { state, hint, note: choice.note };
 }
@@ -91,7 +100,7 @@ function whereAutomatic(settings: Settings, runners: Runner[]): Where {
   const [only] = runners;
   if (only === undefined) {
     const docker = settings.choices.find((choice) => choice.kind === "docker");
-    if (docker?.available) return { place: docker.name, by, state: "online", hint: null, note: null };
+    if (docker !== undefined && isOffered(docker)) return { place: docker.name, by, ...standing(docker, runners) };
     return { place: null, by, state: "unclear", hint: "noRunner", note: null };
   }
   if (runners.length > 1) return { place: null, by, state: "unclear", hint: "several", note: null };

@@ -59,7 +59,7 @@ function Details({ option, automatic }: { option: Option; automatic: string }) {
     }
   }
   if (option.kind === "runner" && option.state === "offline") lines.push({ text: t("offline"), warns: true });
-  if ((option.kind === "docker" || option.kind === "server") && option.state === "offline") {
+  if ((option.kind === "docker" || option.kind === "server") && option.state !== "online") {
     lines.push({ text: option.note ?? t("hints.unavailable"), warns: true });
   }
   return lines.map(({ text, warns }) => (

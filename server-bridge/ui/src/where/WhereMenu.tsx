@@ -7,6 +7,7 @@ import { useActions, useAppState, useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
 import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
 import { Places } from "./Places";
+import { useDockerState } from "./useDockerState";
 import { classes } from "../lib/classes";
 import styles from "./where.module.css";
 import menus from "../kit/Menu.module.css";
@@ -19,9 +20,10 @@ export function WhereMenu() {
   const actions = useActions();
   const { openSettings } = useFrame();
   const chat = useSelected(openChatOf);
-  if (settings === null) return <div className={styles.where} aria-busy="true" />;
   const bound = chat?.runner ?? null;
-  const now = where(settings, runners, bound);
+  const now = settings && where(settings, runners, bound);
+  useDockerState(now?.state === "pulling");
+  if (settings === null || now === null) return <div className={styles.where} aria-busy="true" />;
 
   const activate = async (value: string) => {
     try {
@@ -121,7 +123,8 @@ function Reason({ now }: { now: Where }) {
     );
   }
   const layers = runners.find((runner) => runner.name === now.place)?.refused.join(", ") ?? "";
-  const said = t(`hints.${now.hint}`, { layers });
+  // A pull's progress is the server's text.
+  const said = (now.hint === "pulling" && now.note) || t(`hints.${now.hint}`, { layers });
   return (
     <span className={styles.whereReason} title={now.note ?? said}>
       {said}

@@ -24,7 +24,8 @@ export function ExecCard({ message, exec, live }: Props) {
   const { text, tone } = execSummary(exec, t);
   return (
     <div className={classes(styles.execCard, styles[tone])} data-tone={tone}>
-      <pre className={styles.command}>
+      {/* A long command scrolls, by keys, too. */}
+      <pre className={styles.command} role="group" tabIndex={0} aria-label={t("command")}>
         <span className={styles.prompt} aria-hidden="true">
           ${" "}
         </span>

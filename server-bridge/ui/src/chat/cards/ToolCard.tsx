@@ -130,7 +130,11 @@ function Body({ message, tool, live, edit, result }: Props & { edit: Edit | null
   if (edit !== null) return <LazyDiff edit={edit} path={tool.hint} />;
   return (
     <>
-      {tool.hint.includes("\n") && <pre className={styles.command}>{tool.hint}</pre>}
+      {tool.hint.includes("\n") && (
+        <pre className={styles.command} role="group" tabIndex={0} aria-label={t("command")}>
+          {tool.hint}
+        </pre>
+      )}
       <OutputView text={result?.output ?? message.text} live={live} lines={linesAtFirst(tool.tool)} />
       {result?.denied && <p className="problem">{t("exec.denied")}</p>}
     </>

@@ -13,6 +13,7 @@ export const where = {
   online: "Online",
   offline: "Offline",
   refused: "Refused",
+  pulling: "Image not pulled yet",
   unclear: "Not chosen",
   hints: {
     gone: "No longer there: choose another",
@@ -20,6 +21,7 @@ export const where = {
     several: "You have several runners: choose one",
     offline: "Offline: start the runner there, or choose another",
     refused: "Refused: lacks {{layers}}, which this server requires",
+    pulling: "Its image is not pulled yet",
     unavailable: "Not available",
     older: "Version {{version}}; this server has {{newer}}. Update it under “Manage runners…”",
   },

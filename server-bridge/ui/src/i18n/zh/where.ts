@@ -15,6 +15,7 @@ export const where: Room<"where"> = {
   online: "在线",
   offline: "离线",
   refused: "已拒绝",
+  pulling: "镜像尚未拉取",
   unclear: "未选择",
   hints: {
     gone: "已不存在，请另选一个",
@@ -22,6 +23,7 @@ export const where: Room<"where"> = {
     several: "你有多个运行器，请选择一个",
     offline: "离线：请在该机器上启动运行器，或另选一个",
     refused: "已拒绝：缺少本服务器要求的 {{layers}}",
+    pulling: "镜像尚未拉取",
     unavailable: "不可用",
     older: "版本 {{version}}；本服务器提供 {{newer}}。可在“管理运行器…”中更新",
   },

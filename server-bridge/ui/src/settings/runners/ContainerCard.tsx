@@ -9,6 +9,7 @@ import { useAppState } from "../../state/context";
 import { StateDot } from "../../where/StateDot";
 import { Problem, Ready } from "../parts";
 import { useRequests } from "../requests";
+import type { Choice } from "../../types";
 import type { Container } from "../types";
 import { useActivate } from "./RunnerCard";
 import styles from "../settings.module.css";
@@ -18,13 +19,13 @@ const MIB_BYTES = 1_048_576;
 const EXPORT_ADDRESS = "/api/v1/container/export";
 
 /** The user's own container on the server. */
-export function ContainerCard({ place }: { place: string }) {
+export function ContainerCard({ choice }: { choice: Choice }) {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
   const loaded = useLoaded(["container"], requests.container);
-  const activate = useActivate(place);
-  const active = settings?.active_runner === place;
+  const activate = useActivate(choice.name);
+  const active = settings?.active_runner === choice.name;
   return (
     <section className={`${styles.card} ${styles.runner}`} aria-labelledby="container-title" data-testid="container">
       <header>
@@ -33,6 +34,7 @@ export function ContainerCard({ place }: { place: string }) {
         {active && <span className={`${marks.badge} ${marks.active}`}>{t("runners.active")}</span>}
         <span className="hint">{loaded.value !== null && t(`container.states.${loaded.value.state}`)}</span>
       </header>
+      {!choice.available && <p className="caution">{choice.note}</p>}
       <Ready loaded={loaded}>{(container) => <Facts container={container} />}</Ready>
       <div className={styles.actions}>
         {!active && (

@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { useAppState } from "../../state/context";
+import { isOffered } from "../../state/where";
 import { AddRunner } from "./AddRunner";
 import { ContainerCard } from "./ContainerCard";
 import { RunnerCard } from "./RunnerCard";
@@ -18,7 +19,7 @@ export default function Runners() {
           <RunnerCard key={runner.name} runner={runner} />
         ))}
       </ul>
-      {docker?.available && <ContainerCard place={docker.name} />}
+      {docker !== undefined && isOffered(docker) && <ContainerCard choice={docker} />}
     </>
   );
 }

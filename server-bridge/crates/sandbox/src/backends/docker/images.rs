@@ -70,9 +70,8 @@ impl Engine {
     /// Checks that there is an image for the user's next container, without pulling one.
     pub(super) async fn look_for_image(&self, names: &Names, name: &str) -> Result<(), RouteError> {
         if let Some(progress) = self.pulling.progress() {
-            return Err(unavailable(format!(
-                "image {name} is being pulled ({progress}); commands wait for it"
-            )));
+            let why = format!("image {name} is being pulled ({progress}); commands wait for it");
+            return Err(RouteError::ImageNotPulled { why });
         }
         let servers = self.pinned.get().map_or(name, |pinned| pinned.id.as_str());
         if self.image_id(&names.image()).await?.is_some() || self.image_id(servers).await?.is_some() {
@@ -81,7 +80,8 @@ impl Engine {
         Err(match self.pinned.get() {
             Some(_) => self.no_image(servers),
             None => {
-                unavailable(format!("image {name} is not on this machine yet; the first command pulls it"))
+                let why = format!("image {name} is not on this machine yet; the first command pulls it");
+                RouteError::ImageNotPulled { why }
             }
         })
     }

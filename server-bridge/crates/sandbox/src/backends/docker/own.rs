@@ -78,8 +78,12 @@ impl UserContainer {
         let standing = engine.look(&names.container).await?;
         let is_own_image = engine.image_id(&names.image()).await?.is_some();
         let config = &self.shared.config;
-        // An image that is not on the machine is shown by its configured name.
-        let pinned = engine.pinned(&config.image).await.map_or(config.image.clone(), PinnedImage::shown);
+        // An image that is not on the machine is shown by its configured name; only a command pulls it.
+        let is_there = engine.pinned.get().is_some() || engine.image_id(&config.image).await?.is_some();
+        let pinned = match is_there {
+            true => engine.pinned(&config.image).await.map_or(config.image.clone(), PinnedImage::shown),
+            false => config.image.clone(),
+        };
         Ok(ContainerStatus {
             state: match standing {
                 Standing::Missing => "none",

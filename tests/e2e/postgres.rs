@@ -1,10 +1,14 @@
 //! A server that stores everything in PostgreSQL: startup, a database outage, and the commands that need no server.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,10 +16,12 @@ use tempfile::TempDir;
 use testkit::postgres::Postgres;
 use tests::http::Client;
 use tests::server::run;
-use tests::{Machine, Output, Reply, ScriptedModel, Server, binaries, eventually};
+use tests::{Machine, Output, Person, Reply, ScriptedModel, Server, binaries, eventually};
 
 /// The timeout for any single answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The name of PostgreSQL's socket in its directory.
+const SOCKET: &str = ".s.PGSQL.5432";
 /// A password that must not appear in any output.
 const PASSWORD: &str = "s3cret-of-postgres";
 
@@ -139,6 +145,136 @@ fn a_database_outage_is_reported_and_the_database_is_used_again_afterwards() {
     assert_eq!(said.iter().filter(|message| message["role"] == "user").count(), 1, "{said:?}");
     assert!(alice.is_online("laptop"), "its link was not lost");
     assert_eq!(alice.run(&["exec", "true"]).code, 0);
+}
+
+/// Clients of a server that send requests without a pause, each after the answer to the one before.
+fn ask_without_a_pause<T>(client: &Client, during: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let asking = |path| {
+            let is_over = &is_over;
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Acquire) {
+                    let answer = client.call("GET", path);
+                    assert!([200, 503].contains(&answer.status), "{answer:?}");
+                }
+            })
+        };
+        let asked: Vec<_> = ["/chats", "/runners", "/settings", "/keys"].map(asking).into();
+        let done = during();
+        is_over.store(true, Ordering::Release);
+        // A request that is never answered keeps the test from ending.
+        asked.into_iter().for_each(|asked| asked.join().unwrap());
+        done
+    })
+}
+
+/// Checks that the server answers, records, and runs commands again.
+fn works_again(server: &Server, client: &Client, alice: &Person) {
+    // Until then the server has no connection whose silence it would notice.
+    let ready = format!("{}/readyz", server.url());
+    eventually("it is ready again", PATIENCE, || ureq::get(&ready).call().is_ok().then_some(()));
+    eventually("it answers again", PATIENCE, || (client.call("GET", "/chats").status == 200).then_some(()));
+    let chat = eventually("it records again", PATIENCE, || {
+        let answer = client.send("POST", "/chats", b"{}");
+        (answer.status < 300).then(|| answer.json()["id"].as_str().unwrap().to_owned())
+    });
+    assert_eq!(messages(client, &chat).len(), 0);
+    assert_eq!(alice.run(&["exec", "true"]).code, 0);
+}
+
+#[test]
+fn a_database_that_stops_answering_is_reported_and_used_again_when_it_answers() {
+    let database = Postgres::own();
+    let server = Server::start_on(&database.empty(), &["--docker", "off"]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    ask_without_a_pause(&client, || {
+        database.freeze();
+        eventually("it is reported", PATIENCE, || (client.call("GET", "/chats").status == 503).then_some(()));
+    });
+    database.thaw();
+    works_again(&server, &client, &alice);
+}
+
+#[test]
+fn connections_to_a_database_whose_machine_vanished_are_replaced() {
+    let database = Postgres::own();
+    let wire = Wire::to(&database);
+    let server = Server::start_on(&wire.url(&database.empty()), &["--docker", "off"]);
+    let alice = server.person("alice");
+    let _machine = Machine::start(&server, &alice, "laptop");
+    let client = Client::login(&server, "alice");
+    ask_without_a_pause(&client, || {
+        assert!(wire.vanish() > 0, "no connection was open");
+        eventually("it is reported", PATIENCE, || (client.call("GET", "/chats").status == 503).then_some(()));
+    });
+    works_again(&server, &client, &alice);
+}
+
+/// A relay in front of a database server, whose connections can go silent without an end, as those to a machine without power do.
+struct Wire {
+    folder: TempDir,
+    /// One number for each relay of a connection that passes bytes; a later [`Wire::vanish`] raises the first element.
+    eras: Arc<(AtomicU32, AtomicUsize)>,
+}
+
+impl Wire {
+    fn to(database: &Postgres) -> Self {
+        let folder = TempDir::new().unwrap();
+        let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
+        let target = Path::new(folder_of(&database.url("postgres"))).join(SOCKET);
+        let eras = Arc::new((AtomicU32::new(0), AtomicUsize::new(0)));
+        let shared = Arc::clone(&eras);
+        thread::spawn(move || {
+            for program in listener.incoming().flatten() {
+                let Ok(server) = UnixStream::connect(&target) else { continue };
+                shared.1.fetch_add(1, Ordering::AcqRel);
+                let ends = [program.try_clone().unwrap(), server.try_clone().unwrap()];
+                for (from, to) in
+                    [(program, ends[1].try_clone().unwrap()), (server, ends[0].try_clone().unwrap())]
+                {
+                    let eras = Arc::clone(&shared);
+                    thread::spawn(move || relay(from, to, &eras));
+                }
+            }
+        });
+        Self { folder, eras }
+    }
+
+    /// The address of a database through this relay.
+    fn url(&self, url: &str) -> String {
+        url.replace(folder_of(url), self.folder.path().to_str().unwrap())
+    }
+
+    /// Silences all current connections for good; returns how many were made since the last time.
+    fn vanish(&self) -> usize {
+        self.eras.0.fetch_add(1, Ordering::AcqRel);
+        self.eras.1.swap(0, Ordering::AcqRel)
+    }
+}
+
+/// Passes bytes on until the connection ends or goes silent; a silent one stays open.
+fn relay(mut from: UnixStream, mut to: UnixStream, eras: &(AtomicU32, AtomicUsize)) {
+    let era = eras.0.load(Ordering::Acquire);
+    let mut bytes = [0; 16 * 1024];
+    loop {
+        let read = from.read(&mut bytes).unwrap_or(0);
+        if eras.0.load(Ordering::Acquire) != era {
+            std::mem::forget((from, to));
+            return;
+        }
+        if read == 0 || to.write_all(&bytes[..read]).is_err() {
+            let _ = to.shutdown(Shutdown::Both);
+            return;
+        }
+    }
+}
+
+/// The directory of the socket in the address of a test's database.
+fn folder_of(url: &str) -> &str {
+    url.split_once("?host=").unwrap().1
 }
 
 #[test]

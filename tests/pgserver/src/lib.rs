@@ -22,6 +22,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use rustix::process::{Pid, Signal, kill_process};
 use wire::Connection;
 
 /// The variable that switches tests to PostgreSQL, with the value `postgres`.
@@ -133,6 +134,33 @@ impl Postgres {
         self.control(&["stop", "-w", "-m", "immediate"]);
     }
 
+    /// Freezes all processes of the server: it accepts connections and statements, and answers none. [`Postgres::thaw`] ends that.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Continues a frozen server.
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid_file = fs::read_to_string(self.home.join("data/postmaster.pid")).unwrap();
+        let main = Pid::from_raw(pid_file.lines().next().unwrap().parse().unwrap()).unwrap();
+        let children = format!("/proc/{0}/task/{0}/children", main.as_raw_nonzero());
+        // The server starts no process after it is stopped, so the list is complete.
+        if signal == Signal::STOP {
+            kill_process(main, signal).unwrap();
+        }
+        for child in fs::read_to_string(children).unwrap().split_whitespace() {
+            // A process that just ended needs no signal.
+            let _ = kill_process(Pid::from_raw(child.parse().unwrap()).unwrap(), signal);
+        }
+        if signal == Signal::CONT {
+            kill_process(main, signal).unwrap();
+        }
+    }
+
     /// The address of a database on this server.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{ACCOUNT}@localhost/{database}?host={}", self.home.display())
@@ -239,6 +267,8 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         // A test's own server has no other users, so it is stopped here.
         if self.in_use.is_none() && self.own.is_some() && self.home.join("data/postmaster.pid").exists() {
+            // A frozen server could not be stopped.
+            self.thaw();
             self.stop();
         }
     }

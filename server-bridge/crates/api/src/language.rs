@@ -321,7 +321,9 @@ mod tests {
     #[test]
     fn a_refusal_is_translated_with_its_beginning_and_the_noun_in_it() {
         assert_eq!(
-            zh("the core block cannot replace memories; change the block's text, and forget those memories separately"),
+            zh(
+                "the core block cannot replace memories; change the block's text, and forget those memories separately"
+            ),
             "核心块不能取代记忆；请修改核心块的文本，并另行忘记那些记忆"
         );
         assert_eq!(
@@ -329,7 +331,9 @@ mod tests {
             "记忆 12 与新记忆的作用域不同；请使用相同的作用域"
         );
         assert_eq!(
-            zh("the tool was not saved: `url` cannot be used: the path contains ' ', which must be percent-encoded"),
+            zh(
+                "the tool was not saved: `url` cannot be used: the path contains ' ', which must be percent-encoded"
+            ),
             "未能保存工具：`url` 无法使用：路径含有 ' '，必须使用百分号编码"
         );
         assert_eq!(

@@ -81,8 +81,8 @@ impl Database {
         match (&self.writer, scope) {
             (pool @ Pool::Sqlite(_), _) => Writer::Free(pool),
             (pool @ Pool::Postgres(_), Scope::Alone) if self.node.is_none() => Writer::Free(pool),
-            (Pool::Postgres(pool), scope) => {
-                Writer::Locked(Locked { pool, scope, node: self.node.as_deref() })
+            (Pool::Postgres(connections), scope) => {
+                Writer::Locked(Locked { connections, scope, node: self.node.as_deref() })
             }
         }
     }
@@ -116,7 +116,9 @@ impl Database {
     pub(crate) async fn snapshot(&self) -> Result<Transaction> {
         Ok(match &self.reader {
             Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin().await?),
-            Pool::Postgres(pool) => Transaction::Postgres(Box::pin(postgres::snapshot(pool)).await?),
+            Pool::Postgres(connections) => {
+                Transaction::Postgres(Box::pin(postgres::snapshot(connections)).await?)
+            }
         })
     }
 
@@ -136,8 +138,8 @@ impl Database {
     pub(crate) async fn write(&self, scope: Scope<'_>) -> Result<Transaction> {
         Ok(match &self.writer {
             Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
-            Pool::Postgres(pool) => {
-                let locked = Locked { pool, scope, node: self.node.as_deref() };
+            Pool::Postgres(connections) => {
+                let locked = Locked { connections, scope, node: self.node.as_deref() };
                 Transaction::Postgres(Box::pin(locked.begin()).await?)
             }
         })
@@ -184,7 +186,8 @@ impl Database {
                     Pool::Sqlite(pool) => {
                         (pool.size(), pool.num_idle(), pool.options().get_max_connections())
                     }
-                    Pool::Postgres(pool) => {
+                    Pool::Postgres(connections) => {
+                        let pool = connections.pool();
                         (pool.size(), pool.num_idle(), pool.options().get_max_connections())
                     }
                 };
@@ -199,7 +202,7 @@ impl Database {
     pub(crate) fn is_closed(&self) -> bool {
         match &self.writer {
             Pool::Sqlite(pool) => pool.is_closed(),
-            Pool::Postgres(pool) => pool.is_closed(),
+            Pool::Postgres(connections) => connections.pool().is_closed(),
         }
     }
 
@@ -207,7 +210,7 @@ impl Database {
         for pool in self.searcher.iter().chain([&self.reader, &self.writer]) {
             match pool {
                 Pool::Sqlite(pool) => pool.close().await,
-                Pool::Postgres(pool) => pool.close().await,
+                Pool::Postgres(connections) => connections.pool().close().await,
             }
         }
     }
@@ -216,7 +219,9 @@ impl Database {
 async fn acquire(pool: &Pool) -> Result<Connection> {
     Ok(match pool {
         Pool::Sqlite(pool) => Connection::Sqlite(pool.acquire().await?),
-        Pool::Postgres(pool) => Connection::Postgres(Box::pin(crate::sql::acquire(pool)).await?),
+        Pool::Postgres(connections) => {
+            Connection::Postgres(Box::pin(crate::sql::acquire(connections)).await?)
+        }
     })
 }
 

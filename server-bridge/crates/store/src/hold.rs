@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
+use crate::away;
 use crate::database::postgres;
 use crate::error::{Error, Result};
-use crate::limits::{HOLD_CHECK, HOLD_PATIENCE};
+use crate::limits::{HOLD_ANSWER, HOLD_CHECK, HOLD_PATIENCE};
 use crate::location::PostgresUrl;
 
 /// The key of the lock: `sandserv` in ASCII.
@@ -76,20 +77,22 @@ impl Hold {
         Ok(hold)
     }
 
-    /// Keeps the right, and returns when it changes. May be dropped and called again.
+    /// Keeps the right, and returns when it changes. May be dropped and called again. Once the database does not answer, all statements in progress
+    /// fail as well.
     pub async fn news(&mut self) -> HoldNews {
         loop {
             sleep(HOLD_CHECK).await;
             let failed = match &mut self.connection {
-                Some(connection) => match connection.ping().await {
-                    Ok(()) => continue,
-                    Err(error) => Error::from(error),
+                Some(connection) => match timeout(HOLD_ANSWER, connection.ping()).await {
+                    Ok(Ok(())) => continue,
+                    Ok(Err(error)) => Error::from(error),
+                    Err(_) => Error::from(away::note_silent()),
                 },
-                None => match self.try_take().await {
-                    Ok(true) => return HoldNews::Back,
-                    Ok(false) => return HoldNews::Lost(Error::InUse { place: self.place.clone() }),
+                None => match timeout(HOLD_ANSWER, self.try_take()).await {
+                    Ok(Ok(true)) => return HoldNews::Back,
+                    Ok(Ok(false)) => return HoldNews::Lost(Error::InUse { place: self.place.clone() }),
                     // The next check tries again.
-                    Err(_) => continue,
+                    Ok(Err(_)) | Err(_) => continue,
                 },
             };
             self.connection = None;

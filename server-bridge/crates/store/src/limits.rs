@@ -20,6 +20,8 @@ pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
 pub const HOLD_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a server checks that it still has the right to its PostgreSQL database.
 pub const HOLD_CHECK: Duration = Duration::from_secs(2);
+/// How long PostgreSQL may take to answer that check; then it counts as silent, and all statements in progress fail.
+pub const HOLD_ANSWER: Duration = Duration::from_secs(10);
 /// How long a node may go without renewing its lease before others may take over its users.
 pub const NODE_LEASE: Duration = Duration::from_secs(10);
 /// How often a node renews its lease.

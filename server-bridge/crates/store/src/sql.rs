@@ -17,9 +17,10 @@ use std::marker::PhantomData;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{FromRow, PgConnection, PgPool, Postgres, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{FromRow, PgConnection, Postgres, Sqlite, SqliteConnection, SqlitePool};
 use sqlx::{SqlSafeStr, SqlStr};
 
+use crate::away::{Connections, answer};
 use crate::patience;
 
 pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word, without_nul};
@@ -52,7 +53,7 @@ impl<T> Row for T where
 #[derive(Clone, Debug)]
 pub(crate) enum Pool {
     Sqlite(SqlitePool),
-    Postgres(PgPool),
+    Postgres(Connections),
 }
 
 /// One connection for several statements.
@@ -73,18 +74,18 @@ impl Transaction {
     pub(crate) async fn commit(self) -> Result<()> {
         match self {
             Self::Sqlite(transaction) => transaction.commit().await,
-            Self::Postgres(transaction) => transaction.commit().await,
+            Self::Postgres(transaction) => answer(transaction.commit()).await,
         }
     }
 }
 
 /// Takes a connection to PostgreSQL from the pool. A patient task gets a connection that just responded.
-pub(crate) async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>> {
+pub(crate) async fn acquire(connections: &Connections) -> Result<PoolConnection<Postgres>> {
     loop {
-        let mut acquired = pool.acquire().await;
+        let mut acquired = Box::pin(answer(connections.pool().acquire())).await;
         if let Ok(connection) = &mut acquired
             && patience::is_patient()
-            && let Err(dead) = sqlx::Connection::ping(&mut **connection).await
+            && let Err(dead) = answer(sqlx::Connection::ping(&mut **connection)).await
         {
             acquired = Err(dead);
         }
@@ -106,7 +107,7 @@ pub(crate) enum Writer<'e> {
 pub(crate) enum Target<'e> {
     SqlitePool(&'e SqlitePool),
     Sqlite(&'e mut SqliteConnection),
-    PostgresPool(&'e PgPool),
+    PostgresPool(&'e Connections),
     Postgres(&'e mut PgConnection),
     PostgresLocked(Locked<'e>),
 }
@@ -120,7 +121,7 @@ impl<'e> On<'e> for &'e Pool {
     fn target(self) -> Target<'e> {
         match self {
             Pool::Sqlite(pool) => Target::SqlitePool(pool),
-            Pool::Postgres(pool) => Target::PostgresPool(pool),
+            Pool::Postgres(connections) => Target::PostgresPool(connections),
         }
     }
 }
@@ -129,8 +130,8 @@ impl<'e> On<'e> for Writer<'e> {
     fn target(self) -> Target<'e> {
         match self {
             // The transaction's connection is known to work once the change has begun.
-            Writer::Free(Pool::Postgres(pool)) if patience::is_patient() => {
-                Target::PostgresLocked(Locked { pool, scope: Scope::Alone, node: None })
+            Writer::Free(Pool::Postgres(connections)) if patience::is_patient() => {
+                Target::PostgresLocked(Locked { connections, scope: Scope::Alone, node: None })
             }
             Writer::Free(pool) => pool.target(),
             Writer::Locked(locked) => Target::PostgresLocked(locked),
@@ -208,24 +209,24 @@ macro_rules! run {
                 let (sql, arguments) = $self.sqlite()?;
                 $native(sql, arguments).$call(connection).await.map(Into::into)
             }
-            Target::PostgresPool(pool) => {
+            Target::PostgresPool(connections) => {
                 let (sql, arguments) = $self.postgres()?;
                 Box::pin(async move {
-                    let mut connection = acquire(pool).await?;
-                    $native(sql, arguments).$call(&mut *connection).await.map(Into::into)
+                    let mut connection = acquire(connections).await?;
+                    answer($native(sql, arguments).$call(&mut *connection)).await.map(Into::into)
                 })
                 .await
             }
             Target::Postgres(connection) => {
                 let (sql, arguments) = $self.postgres()?;
-                Box::pin($native(sql, arguments).$call(connection)).await.map(Into::into)
+                Box::pin(answer($native(sql, arguments).$call(connection))).await.map(Into::into)
             }
             Target::PostgresLocked(locked) => {
                 let (sql, arguments) = $self.postgres()?;
                 Box::pin(async move {
                     let mut transaction = locked.begin().await?;
-                    let done = $native(sql, arguments).$call(&mut *transaction).await?;
-                    transaction.commit().await?;
+                    let done = answer($native(sql, arguments).$call(&mut *transaction)).await?;
+                    answer(transaction.commit()).await?;
                     Ok(done.into())
                 })
                 .await

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Postgres, SqlSafeStr, Transaction};
 
 use super::Database;
 use super::newest_step;
 use super::sqlite::migration_error;
-use crate::away;
+use crate::away::{self, Connections};
 use crate::error::{Error, Result};
 use crate::limits::{
     POSTGRES_ACQUIRE_TIMEOUT_MS, POSTGRES_IDLE_CHECK, POSTGRES_OLDEST, READ_CONNECTIONS, SCHEMA_OLDEST,
@@ -69,9 +69,9 @@ pub(super) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<
         None => options,
     };
     Ok(Database {
-        writer: Pool::Postgres(pool(WRITE_CONNECTIONS).connect_lazy_with(writing)),
-        searcher: Some(Pool::Postgres(pool(SEARCH_CONNECTIONS).connect_lazy_with(reading.clone()))),
-        reader: Pool::Postgres(pool(READ_CONNECTIONS).connect_lazy_with(reading)),
+        writer: connections(WRITE_CONNECTIONS, writing),
+        searcher: Some(connections(SEARCH_CONNECTIONS, reading.clone())),
+        reader: connections(READ_CONNECTIONS, reading),
         node: None,
     })
 }
@@ -106,10 +106,10 @@ pub(crate) fn is_address(text: &str) -> bool {
 }
 
 /// A transaction whose statements all read the same consistent state.
-pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
+pub(super) async fn snapshot(connections: &Connections) -> Result<Transaction<'static, Postgres>> {
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     loop {
-        let begun = begin_to_the_end(pool, begin.into_sql_str()).await;
+        let begun = begin_to_the_end(connections, begin.into_sql_str()).await;
         if patience::is_over(begun.as_ref().err()).await {
             return Ok(begun?);
         }
@@ -120,7 +120,7 @@ pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postg
 pub(super) async fn end_after(connection: &mut PoolConnection<Postgres>, timeout: Duration) -> Result<()> {
     // 0 would mean no limit.
     let set = format!("SET statement_timeout = {}", timeout.as_millis().max(1));
-    connection.execute(AssertSqlSafe(set)).await?;
+    away::answer(connection.execute(AssertSqlSafe(set))).await?;
     Ok(())
 }
 
@@ -182,9 +182,10 @@ async fn check_nodes(transaction: &mut PgConnection) -> Result<()> {
     }
 }
 
-fn pool(connections: u32) -> PgPoolOptions {
-    PgPoolOptions::new()
-        .max_connections(connections)
+/// Connections that are made when they are needed, at most this many at once.
+fn connections(most: u32, options: PgConnectOptions) -> Pool {
+    let pool = PgPoolOptions::new()
+        .max_connections(most)
         .acquire_timeout(Duration::from_millis(POSTGRES_ACQUIRE_TIMEOUT_MS))
         .test_before_acquire(false)
         // The server may have been restarted during a pause: a dead connection is then replaced without an error.
@@ -195,5 +196,6 @@ fn pool(connections: u32) -> PgPoolOptions {
                 }
                 Ok(true)
             })
-        })
+        });
+    Pool::Postgres(Connections::new(pool.connect_lazy_with(options)))
 }

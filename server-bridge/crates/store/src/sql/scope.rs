@@ -1,8 +1,9 @@
 //! The owner of the rows that a change touches. On PostgreSQL, changes in the same scope take turns.
 
 use metrics::counter;
-use sqlx::{AssertSqlSafe, PgPool, Postgres, SqlSafeStr, SqlStr, Transaction};
+use sqlx::{AssertSqlSafe, Postgres, SqlSafeStr, SqlStr, Transaction};
 
+use crate::away::{Connections, answer};
 use crate::error::is_fenced;
 use crate::membership::Membership;
 use crate::patience;
@@ -44,7 +45,7 @@ pub(crate) enum Scope<'a> {
 
 /// The changes of one scope, which are made one at a time.
 pub(crate) struct Locked<'e> {
-    pub(crate) pool: &'e PgPool,
+    pub(crate) connections: &'e Connections,
     pub(crate) scope: Scope<'e>,
     /// The node that makes the change; `None` if the server works alone.
     pub(crate) node: Option<&'e Membership>,
@@ -60,7 +61,7 @@ impl Locked<'_> {
                 Some(node) => begin_at_node(self.scope, node),
                 None => begin(self.scope),
             };
-            let begun = begin_to_the_end(self.pool, statement).await;
+            let begun = begin_to_the_end(self.connections, statement).await;
             if let (Some(node), Err(error)) = (self.node, &begun)
                 && is_fenced(error)
             {
@@ -82,11 +83,11 @@ impl Locked<'_> {
 /// inside a transaction that it does not know of, with its lock held and the next user's changes in it (sqlx-postgres 0.9.0, `transaction.rs`: the
 /// rollback of a begin that was dropped looks at a depth that is still 0).
 pub(crate) async fn begin_to_the_end(
-    pool: &PgPool,
+    connections: &Connections,
     statement: SqlStr,
 ) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-    let pool = pool.clone();
-    match tokio::spawn(async move { pool.begin_with(statement).await }).await {
+    let pool = connections.pool();
+    match tokio::spawn(async move { Box::pin(answer(pool.begin_with(statement))).await }).await {
         Ok(begun) => begun,
         Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
         // The task was dropped because the process is ending.

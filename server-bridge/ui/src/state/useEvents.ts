@@ -20,7 +20,8 @@ export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions
     let loadsAnew = false;
     const loadAnew = () => {
       batch.flush();
-      if (greeted) dispatch({ type: "connection_restored" });
+      // On the first connection too: what a component loaded before it may have changed without an event.
+      dispatch({ type: "connection_restored" });
       greeted = true;
       void batch.during(actions.refresh);
     };

@@ -167,7 +167,7 @@ export const MCP_CHECK_TIMEOUT_MS = 90_000;
 /** The time limit for a hook in a trial: longer than the server's. */
 export const HOOK_TRIAL_TIMEOUT_MS = 700_000;
 
-/** The time limit for starting or completing a login to an MCP server or a channel's service; its provider may be slow. */
+/** The time limit for starting a login to an MCP server, and for completing one to it or to a channel's service; its provider may be slow. */
 export const MCP_LOGIN_TIMEOUT_MS = 90_000;
 
 /** The time limit for committing, exporting or importing a container. */

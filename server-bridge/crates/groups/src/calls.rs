@@ -178,7 +178,7 @@ impl Inner {
         }
     }
 
-    /// Checks a begun call: posts it if that is still to be done, and ends it if its answer has ended or took too long.
+    /// Checks a call that has begun: posts it if that is still to be done, and ends it if its answer has ended or took too long.
     async fn follow(&self, call: &GroupCall) -> Result<Progress> {
         if call.message.is_none() {
             return self.post(call).await;

@@ -1,4 +1,4 @@
-//! Records when PostgreSQL was last found unreachable or silent: connections from before that may be broken.
+//! Records when PostgreSQL was last found unreachable or silent: connections made before then may be broken.
 //!
 //! A server whose machine or network vanished closes no connection, so a statement that it received is never answered. The connection that holds
 //! the right to the database ([`crate::Hold`]) is checked regularly; once the check is not answered, every statement in progress fails, and no

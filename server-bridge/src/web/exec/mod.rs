@@ -12,8 +12,8 @@
 //! A command is attached to its client: it is cancelled after 10 s without the client, or when the client's session ends. A client
 //! that reconnects within that time, or after a restart of the server, sends the same request again with its offset in the output,
 //! and continues from there. A detached command needs no client. A terminal waits for a client for a day, or for the requested
-//! time: any number of clients see it, the client that attached last types into it, and its size is the last one that any client
-//! sent.
+//! time. Any number of clients can watch it. It takes input only from the client that attached most recently, and has the size that
+//! a client sent last.
 
 pub mod attach;
 mod commands;

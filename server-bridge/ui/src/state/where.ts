@@ -22,8 +22,8 @@ export function isAway(runners: Runner[], place: string | null): boolean {
 }
 
 /**
- * `refused`: connected, but without a layer of confinement that the server requires. `pulling`: Docker whose image is not there yet, so
- * that commands wait until it is pulled.
+ * `refused`: connected, but without a layer of confinement that the server requires. `pulling`: Docker's image is not there yet, so
+ * commands wait until it is pulled.
  */
 export type PlaceState = "online" | "offline" | "refused" | "pulling" | "unclear";
 

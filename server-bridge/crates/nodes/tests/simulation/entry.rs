@@ -1,5 +1,5 @@
-//! Handles a call that a process receives, itself or by forwarding it to the home. Modelled on the server's `forward` and `runner_pipe`, without
-//! HTTP.
+//! Handles a call that arrives at a process: it is served there, or forwarded to the user's home. Modelled on the server's `forward` and
+//! `runner_pipe`, without HTTP.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -15,7 +15,7 @@ export default function McpServers() {
   const { t } = useTranslation("settings");
   const { settings } = useAppState("settings");
   const requests = useRequests();
-  // Loaded again for another active machine, whose workspace has other servers and whose programs list other tools.
+  // Loaded again when another machine becomes the active one: its workspace has other servers, and its programs list other tools.
   const place = settings?.active_runner;
   const loaded = useLoaded(["mcp-servers"], requests.mcpServers, place);
   const [addedName, setAddedName] = useState<string | null>(null);

@@ -51,11 +51,17 @@ pub(crate) fn rows(peers: &Peers) -> Vec<Row> {
     );
     let bytes = BYTES as u64;
     vec![
-        scp_read.throughput("`scp` 64 MiB from", bytes),
-        read.throughput_against("`sandbridge cp` 64 MiB from", bytes, &scp_read, "scp", "≥ 2.5 ×"),
-        scp_write.throughput("`scp` 64 MiB to, then `sync FILE`", bytes),
+        scp_read.throughput("`scp` 64 MiB from the machine", bytes),
+        read.throughput_against(
+            "`sandbridge cp` 64 MiB from the machine",
+            bytes,
+            &scp_read,
+            "scp",
+            "≥ 2.5 ×",
+        ),
+        scp_write.throughput("`scp` 64 MiB to the machine, then `sync FILE`", bytes),
         write.throughput_against(
-            "`sandbridge cp` 64 MiB to (fsync)",
+            "`sandbridge cp` 64 MiB to the machine (fsync)",
             bytes,
             &scp_write,
             "scp, sync",

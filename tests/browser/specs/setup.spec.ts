@@ -45,7 +45,7 @@ test("the first run leads from the printed secret to a first command on a first 
   await expect(page.getByLabel("Password", { exact: true })).toHaveAccessibleDescription("At least 8 characters.");
   await createAccount(page);
 
-  await expect(page.getByRole("heading", { name: "Which model should work for you?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Which model should answer you?" })).toBeVisible();
   // Tiers, prices and fallbacks are not part of the first steps.
   await expect(page.getByText("Vanguard")).toHaveCount(0);
   model.answersWith({ say: "pong" });
@@ -125,7 +125,7 @@ test("a second user sees the first steps once, and without a model the chat offe
   const errors = complaints(page);
   await page.setViewportSize({ width: 360, height: 740 });
   await page.goto("/");
-  await expect(page.getByRole("heading", { name: "Which model should work for you?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Which model should answer you?" })).toBeVisible();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
   await page.getByRole("button", { name: "Skip: I will add one later" }).press("Enter");
   await expect(page.getByText("Ask the administrator of this server")).toBeVisible();

@@ -63,7 +63,7 @@ test("a printed address signs in one browser, once, and its code does not stay i
   const first = await strange(browser, alice);
   await first.page.goto(printed);
   // The first steps are shown, so alice is signed in; only she herself can dismiss them.
-  await expect(first.page.getByRole("heading", { name: "Which model should work for you?" }).or(composer(first.page))).toBeVisible();
+  await expect(first.page.getByRole("heading", { name: "Which model should answer you?" }).or(composer(first.page))).toBeVisible();
   expect(first.page.url()).not.toContain("sign-in");
   await first.page.reload();
   await expect(first.page.getByLabel("Password", { exact: true })).toHaveCount(0);

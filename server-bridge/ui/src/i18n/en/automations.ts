@@ -73,7 +73,7 @@ export const automations = {
     skip: "Skip them",
     all: "Run the latest ten",
   },
-  from: "Signature",
+  from: "Authentication",
   sources: {
     github: "GitHub or Gitea (X-Hub-Signature-256)",
     standard: "Standard Webhooks (webhook-signature)",

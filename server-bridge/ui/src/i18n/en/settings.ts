@@ -319,7 +319,7 @@ export const settings = {
     subject: "Command line, path or address",
     tryHere: "In the chat that is open, with its rules and those of its workspace",
     try: "Try it",
-    verdicts: { deny: "Denied", ask: "Asked about", allow: "Allowed", mode: "Left to the mode" },
+    verdicts: { deny: "Denied", ask: "Needs approval", allow: "Allowed", mode: "Left to the mode" },
   },
   problems: {
     place: "{{origin}}, {{place}}",

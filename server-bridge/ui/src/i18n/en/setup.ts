@@ -15,7 +15,7 @@ export const setup = {
   },
   model: {
     step: "Model",
-    title: "Which model should work for you?",
+    title: "Which model should answer you?",
     hint: "Any endpoint that speaks OpenAI's or Anthropic's API. Without a model, commands still run.",
     skip: "Skip: I will add one later",
     shared: "This server comes with a model of its own.",

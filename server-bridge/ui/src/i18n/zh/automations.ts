@@ -73,7 +73,7 @@ export const automations: Room<"settings">["automations"] = {
     skip: "不补执行",
     all: "补执行最近十次",
   },
-  from: "签名方式",
+  from: "认证方式",
   sources: {
     github: "GitHub 或 Gitea（X-Hub-Signature-256）",
     standard: "Standard Webhooks（webhook-signature）",

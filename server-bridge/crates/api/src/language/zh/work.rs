@@ -62,7 +62,7 @@ pub(super) const TABLE: &[Row] = &[
     ("replaces", "取代"),
     ("until", "有效期至"),
     ("when", "时间"),
-    ("from", "签名方式"),
+    ("from", "认证方式"),
     ("event", "事件"),
     ("only if", "条件"),
     ("field", "字段"),

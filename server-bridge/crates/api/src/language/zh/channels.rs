@@ -79,7 +79,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Or mention me and write: /edit {} TEXT", "也可以提及我并发送：/edit {0} 内容"),
     (
         "Question {} no longer waits for an answer: its run has ended.",
-        "问题 {0} 不再等待回答：它的运行已结束。",
+        "问题 {0} 不再等待回答：所属的运行已结束。",
     ),
     ("Approve", "批准"),
     ("Do it again", "重做"),

@@ -84,7 +84,7 @@ pub(super) const TABLE: &[Row] = &[
         "it waits for your approval; look at it, and approve it with `sandbridge hook approve`",
         "它在等待你批准；请先查看，再用 `sandbridge hook approve` 批准",
     ),
-    ("its matcher or its condition does not fit this payload", "它的匹配器或条件与此事件内容不符"),
+    ("its matcher or its condition does not fit this payload", "它的 matcher 或条件与此事件内容不符"),
     (
         "it needs a chat with at least one answer, for its model and its rules; try it in such a chat",
         "它需要一个已有回答的会话来提供模型和规则；请在这样的会话中试运行",

@@ -20,7 +20,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "you are in several groups called {}; use a group's id instead: {}",
-        "你所在的群组中有多个名为 {0}；请用编号指定其中一个：{1}",
+        "你在多个名为 {0} 的群组中；请用编号指定其中一个：{1}",
     ),
     ("there is no agent @{} in this group", "此群组中没有智能体 @{0}"),
     ("there is no chain {} in this group", "此群组中没有链 {0}"),

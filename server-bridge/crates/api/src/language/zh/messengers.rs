@@ -233,7 +233,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the session could not be resumed: messages sent since it ended are lost",
-        "无法恢复连接会话：会话结束后发送的消息已丢失",
+        "无法恢复连接会话：其结束后发送的消息已丢失",
     ),
     ("Feishu sent a fragment that cannot be used: {}", "飞书发来的分片无法使用：{0*}"),
     // Limits of an account on a messenger.

@@ -111,7 +111,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the context mode {}", "上下文模式{0}"),
     ("must be full, no-compression or none", "必须是 full、no-compression 或 none"),
     ("approval {}", "审批模式{0}"),
-    ("mode {}", "模式{0}"),
+    ("mode {}", "审批模式{0}"),
     ("must be plan, ask, auto-edit or full", "必须是 plan、ask、auto-edit 或 full"),
     (
         "{} is not an embedder; use none, built-in, SUBSCRIPTION/MODEL or ollama:SUBSCRIPTION/MODEL",

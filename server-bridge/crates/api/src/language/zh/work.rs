@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Row] = &[
     ("This chat is in plan mode: nothing is changed", "此会话处于计划模式（plan）：不做任何更改"),
     (
         "the server was restarted and will ask this again once it resumes its work; answer then",
-        "服务器已重启，回答继续后会再次询问；请届时再回答",
+        "服务器已重启，恢复工作后会再次询问；请届时再回答",
     ),
     (
         "The server was restarted during this answer; it continues as soon as its machine is connected again.",

@@ -235,7 +235,8 @@ impl Server {
         let bound = Self::prepare(config, (lock, acceptor), (listener, address, peer_listener), opened);
         let bound = Box::pin(bound).await;
         if let (Err(_), Some(node)) = (&bound, leaving) {
-            node.leave().await;
+            // If the database does not answer, the lease ends by itself.
+            let _ = timeout(SHUTDOWN_TIMEOUT, node.leave()).await;
         }
         bound
     }
@@ -445,7 +446,8 @@ impl Server {
         end_of_node.cancel();
         if let (Some(node), Some(keeping)) = (node, keeping) {
             let _ended = keeping.await;
-            node.leave().await;
+            // If the database does not answer, the lease ends by itself.
+            let _ = timeout(SHUTDOWN_TIMEOUT, node.leave()).await;
         }
         store.close().await;
         drop(lock);

@@ -149,8 +149,16 @@ fn a_database_outage_is_reported_and_the_database_is_used_again_afterwards() {
 
 /// Clients of a server that send requests without a pause, each after the answer to the one before.
 fn ask_without_a_pause<T>(client: &Client, during: impl FnOnce() -> T) -> T {
+    /// Ends the requests when it is dropped, also by a panic.
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
+        let over = Over(&is_over);
         let asking = |path| {
             let is_over = &is_over;
             scope.spawn(move || {
@@ -162,11 +170,15 @@ fn ask_without_a_pause<T>(client: &Client, during: impl FnOnce() -> T) -> T {
         };
         let asked: Vec<_> = ["/chats", "/runners", "/settings", "/keys"].map(asking).into();
         let done = during();
-        is_over.store(true, Ordering::Release);
-        // A request that is never answered keeps the test from ending.
+        drop(over);
         asked.into_iter().for_each(|asked| asked.join().unwrap());
         done
     })
+}
+
+/// The same client, but with a time limit, so that a request that is never answered fails the test.
+fn patient(server: &Server, client: &Client) -> Client {
+    Client::at(server.url(), client.token(), PATIENCE)
 }
 
 /// Checks that the server answers, records, and runs commands again.
@@ -174,6 +186,7 @@ fn works_again(server: &Server, client: &Client, alice: &Person) {
     // Until then the server has no connection whose silence it would notice.
     let ready = format!("{}/readyz", server.url());
     eventually("it is ready again", PATIENCE, || ureq::get(&ready).call().is_ok().then_some(()));
+    let client = &patient(server, client);
     eventually("it answers again", PATIENCE, || (client.call("GET", "/chats").status == 200).then_some(()));
     let chat = eventually("it records again", PATIENCE, || {
         let answer = client.send("POST", "/chats", b"{}");
@@ -190,7 +203,7 @@ fn a_database_that_stops_answering_is_reported_and_used_again_when_it_answers() 
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
     let client = Client::login(&server, "alice");
-    ask_without_a_pause(&client, || {
+    ask_without_a_pause(&patient(&server, &client), || {
         database.freeze();
         eventually("it is reported", PATIENCE, || (client.call("GET", "/chats").status == 503).then_some(()));
     });
@@ -206,7 +219,7 @@ fn connections_to_a_database_whose_machine_vanished_are_replaced() {
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
     let client = Client::login(&server, "alice");
-    ask_without_a_pause(&client, || {
+    ask_without_a_pause(&patient(&server, &client), || {
         assert!(wire.vanish() > 0, "no connection was open");
         eventually("it is reported", PATIENCE, || (client.call("GET", "/chats").status == 503).then_some(()));
     });
@@ -216,8 +229,15 @@ fn connections_to_a_database_whose_machine_vanished_are_replaced() {
 /// A relay in front of a database server, whose connections can go silent without an end, as those to a machine without power do.
 struct Wire {
     folder: TempDir,
-    /// One number for each relay of a connection that passes bytes; a later [`Wire::vanish`] raises the first element.
-    eras: Arc<(AtomicU32, AtomicUsize)>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// How often the machine behind the relay vanished; connections from before are silent.
+    vanished: AtomicU32,
+    /// The number of connections since then.
+    connections: AtomicUsize,
 }
 
 impl Wire {
@@ -225,22 +245,22 @@ impl Wire {
         let folder = TempDir::new().unwrap();
         let listener = UnixListener::bind(folder.path().join(SOCKET)).unwrap();
         let target = Path::new(folder_of(&database.url("postgres"))).join(SOCKET);
-        let eras = Arc::new((AtomicU32::new(0), AtomicUsize::new(0)));
-        let shared = Arc::clone(&eras);
+        let counts = Arc::<Counts>::default();
+        let shared = Arc::clone(&counts);
         thread::spawn(move || {
             for program in listener.incoming().flatten() {
                 let Ok(server) = UnixStream::connect(&target) else { continue };
-                shared.1.fetch_add(1, Ordering::AcqRel);
+                shared.connections.fetch_add(1, Ordering::AcqRel);
                 let ends = [program.try_clone().unwrap(), server.try_clone().unwrap()];
                 for (from, to) in
                     [(program, ends[1].try_clone().unwrap()), (server, ends[0].try_clone().unwrap())]
                 {
-                    let eras = Arc::clone(&shared);
-                    thread::spawn(move || relay(from, to, &eras));
+                    let counts = Arc::clone(&shared);
+                    thread::spawn(move || relay(from, to, &counts));
                 }
             }
         });
-        Self { folder, eras }
+        Self { folder, counts }
     }
 
     /// The address of a database through this relay.
@@ -250,18 +270,18 @@ impl Wire {
 
     /// Silences all current connections for good; returns how many were made since the last time.
     fn vanish(&self) -> usize {
-        self.eras.0.fetch_add(1, Ordering::AcqRel);
-        self.eras.1.swap(0, Ordering::AcqRel)
+        self.counts.vanished.fetch_add(1, Ordering::AcqRel);
+        self.counts.connections.swap(0, Ordering::AcqRel)
     }
 }
 
 /// Passes bytes on until the connection ends or goes silent; a silent one stays open.
-fn relay(mut from: UnixStream, mut to: UnixStream, eras: &(AtomicU32, AtomicUsize)) {
-    let era = eras.0.load(Ordering::Acquire);
+fn relay(mut from: UnixStream, mut to: UnixStream, counts: &Counts) {
+    let vanished = counts.vanished.load(Ordering::Acquire);
     let mut bytes = [0; 16 * 1024];
     loop {
         let read = from.read(&mut bytes).unwrap_or(0);
-        if eras.0.load(Ordering::Acquire) != era {
+        if counts.vanished.load(Ordering::Acquire) != vanished {
             std::mem::forget((from, to));
             return;
         }

@@ -148,9 +148,13 @@ impl Postgres {
         let pid_file = fs::read_to_string(self.home.join("data/postmaster.pid")).unwrap();
         let main = Pid::from_raw(pid_file.lines().next().unwrap().parse().unwrap()).unwrap();
         let children = format!("/proc/{0}/task/{0}/children", main.as_raw_nonzero());
-        // The server starts no process after it is stopped, so the list is complete.
+        // Once it has stopped, the server starts no process, so the list is complete.
         if signal == Signal::STOP {
             kill_process(main, signal).unwrap();
+            let stat = format!("/proc/{}/stat", main.as_raw_nonzero());
+            while !fs::read_to_string(&stat).unwrap().contains(") T ") {
+                std::thread::yield_now();
+            }
         }
         for child in fs::read_to_string(children).unwrap().split_whitespace() {
             // A process that just ended needs no signal.

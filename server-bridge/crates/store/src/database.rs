@@ -16,9 +16,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
 pub(crate) use self::sqlite::newest_step;
 use crate::clock::Clock;
 use crate::error::Result;
+use crate::limits::{POSTGRES_CLOSE_TIMEOUT, SERVER_STAND_STILL};
 use crate::membership::Membership;
 use crate::sql::{Connection, Locked, On, Pool, Scope, Transaction, Writer, query, query_scalar};
 
@@ -57,12 +61,12 @@ impl Database {
 
     /// Connects to a PostgreSQL server and brings the schema of the database there up to date.
     pub(crate) async fn connect(url: &str) -> Result<Self> {
-        Box::pin(postgres::connect(url, None)).await
+        Box::pin(postgres::connect(url, SERVER_STAND_STILL)).await
     }
 
     /// Like [`Self::connect`], but for a node: the PostgreSQL server ends its changes that are idle for this long.
     pub(crate) async fn connect_as_node(url: &str, stand_still: Duration) -> Result<Self> {
-        Box::pin(postgres::connect(url, Some(stand_still))).await
+        Box::pin(postgres::connect(url, stand_still)).await
     }
 
     /// Turns this database into that of a node: each change is made only while the node may make it.
@@ -207,12 +211,16 @@ impl Database {
     }
 
     pub(crate) async fn close(&self) {
-        for pool in self.searcher.iter().chain([&self.reader, &self.writer]) {
+        let close = |pool: Pool| async move {
             match pool {
                 Pool::Sqlite(pool) => pool.close().await,
-                Pool::Postgres(connections) => connections.pool().close().await,
+                // What a lost connection still has to answer never comes.
+                Pool::Postgres(connections) => {
+                    let _ = timeout(POSTGRES_CLOSE_TIMEOUT, connections.pool().close()).await;
+                }
             }
-        }
+        };
+        join_all(self.searcher.iter().chain([&self.reader, &self.writer]).cloned().map(close)).await;
     }
 }
 

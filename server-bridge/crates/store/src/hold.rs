@@ -77,8 +77,8 @@ impl Hold {
         Ok(hold)
     }
 
-    /// Keeps the right, and returns when it changes. May be dropped and called again. Once the database does not answer, all statements in progress
-    /// fail as well.
+    /// Keeps the right, and returns when it changes. May be dropped and called again. Once its connection is lost, all statements in progress fail
+    /// as well, since theirs may be lost without a sign.
     pub async fn news(&mut self) -> HoldNews {
         loop {
             sleep(HOLD_CHECK).await;
@@ -86,15 +86,19 @@ impl Hold {
                 Some(connection) => match timeout(HOLD_ANSWER, connection.ping()).await {
                     Ok(Ok(())) => continue,
                     Ok(Err(error)) => Error::from(error),
-                    Err(_) => Error::from(away::note_silent()),
+                    Err(_) => Error::from(away::silence()),
                 },
                 None => match timeout(HOLD_ANSWER, self.try_take()).await {
                     Ok(Ok(true)) => return HoldNews::Back,
                     Ok(Ok(false)) => return HoldNews::Lost(Error::InUse { place: self.place.clone() }),
-                    // The next check tries again.
-                    Ok(Err(_)) | Err(_) => continue,
+                    // The next check tries again. Connections that were made in the meantime may be lost, too.
+                    Ok(Err(_)) | Err(_) => {
+                        away::note_lost();
+                        continue;
+                    }
                 },
             };
+            away::note_lost();
             self.connection = None;
             return HoldNews::Away(failed);
         }

@@ -20,7 +20,7 @@ pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
 pub const HOLD_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a server checks that it still has the right to its PostgreSQL database.
 pub const HOLD_CHECK: Duration = Duration::from_secs(2);
-/// How long PostgreSQL may take to answer that check; then it counts as silent, and all statements in progress fail.
+/// How long PostgreSQL may take to answer that check; then its connections count as lost, and all statements in progress fail.
 pub const HOLD_ANSWER: Duration = Duration::from_secs(10);
 /// How long a node may go without renewing its lease before others may take over its users.
 pub const NODE_LEASE: Duration = Duration::from_secs(10);
@@ -29,6 +29,10 @@ pub const NODE_RENEWAL: Duration = Duration::from_secs(3);
 /// How long a change of a node may be idle before PostgreSQL ends it. It is no longer than the lease, so that a frozen node's lock does not keep
 /// others from taking over its users.
 pub const NODE_STAND_STILL: Duration = Duration::from_secs(10);
+/// The same for a server that works alone. A connection that is lost without a sign may have left its locks behind.
+pub const SERVER_STAND_STILL: Duration = Duration::from_secs(60);
+/// How long a store waits for its connections to PostgreSQL when it is closed; some may be lost without a sign.
+pub const POSTGRES_CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest URL of a node, in bytes.
 pub const NODE_URL_MAX_BYTES: usize = 512;
 /// The oldest schema whose programs may run as nodes alongside this one, by its newest step. It is raised when a step removes something that older

@@ -82,7 +82,7 @@ impl Transaction {
 /// Takes a connection to PostgreSQL from the pool. A patient task gets a connection that just responded.
 pub(crate) async fn acquire(connections: &Connections) -> Result<PoolConnection<Postgres>> {
     loop {
-        let mut acquired = Box::pin(answer(connections.pool().acquire())).await;
+        let mut acquired = Box::pin(answer(async { connections.pool().acquire().await })).await;
         if let Ok(connection) = &mut acquired
             && patience::is_patient()
             && let Err(dead) = answer(sqlx::Connection::ping(&mut **connection)).await

@@ -86,8 +86,9 @@ pub(crate) async fn begin_to_the_end(
     connections: &Connections,
     statement: SqlStr,
 ) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
-    let pool = connections.pool();
-    match tokio::spawn(async move { Box::pin(answer(pool.begin_with(statement))).await }).await {
+    let connections = connections.clone();
+    let begin = async move { connections.pool().begin_with(statement).await };
+    match tokio::spawn(Box::pin(answer(begin))).await {
         Ok(begun) => begun,
         Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
         // The task was dropped because the process is ending.

@@ -36,6 +36,8 @@ test("a server of the workspace waits, is approved, lists its tools, and changes
   await expect(echoed.getByText("The server answered: it offers 1 tool.")).toBeVisible();
   await expect(echoed.getByText("mcp__echo__echo")).toBeVisible();
   await expect(echoed.getByText("Repeats a text.")).toBeVisible();
+  // The picture that the server sent is drawn; the one that it has an address for is not asked for.
+  await expect(echoed.locator("img")).toHaveJSProperty("naturalWidth", 1);
   await expectAccessible(page);
   await picture(page, "mcp");
 

@@ -58,6 +58,10 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub tools: Vec<McpToolView>,
+    /// The icon that it sent when it was last asked for its tools: a `data:` URI of a PNG, JPEG or WebP picture.
+    #[serde(default)]
+    #[schema(required)]
+    pub icon: Option<String>,
     /// When it was last asked for its tools, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]

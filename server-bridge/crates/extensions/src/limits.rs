@@ -139,6 +139,8 @@ pub const MCP_RETRY_AFTER: Duration = Duration::from_secs(300);
 pub const MCP_FAILURES_KEPT: usize = 10_000;
 /// The largest number of pages of a list of tools.
 pub const MCP_PAGES: usize = 100;
+/// The longest icon of a server, in bytes of its `data:` URI; a longer one is not shown.
+pub const MCP_ICON_BYTES: usize = 16 * 1024;
 /// The largest number of tools of one server.
 pub const MCP_TOOLS: usize = 2_000;
 /// The longest name of a tool on its server, in bytes.

@@ -175,6 +175,7 @@ impl Inner {
             listing.prompts.clone_from(&prompts);
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();
+            listing.icon = connection.icon();
             // Stored even if nothing changed, because the listing that was stored longest ago is removed first.
             let catalogue = McpCatalogue {
                 place: place.clone(),

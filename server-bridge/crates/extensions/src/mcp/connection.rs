@@ -25,6 +25,7 @@ use tokio::time::{Instant, timeout};
 
 use super::bounded::Bounded;
 use super::client::Client;
+use super::icon;
 use super::listing::{Era, Listing};
 use super::program::ProgramStatus;
 use super::watch::{Listeners, Watched};
@@ -275,6 +276,11 @@ impl Connection {
     /// True if the server has resources.
     pub(super) fn has_resources(&self) -> bool {
         self.service.peer_info().is_some_and(|info| info.capabilities.resources.is_some())
+    }
+
+    /// The server's icon, if it sent one that can be shown.
+    pub(super) fn icon(&self) -> Option<String> {
+        icon::of(self.service.peer_info()?.server_info.as_ref()?.icons.as_deref()?)
     }
 
     /// True at first, and once after each notification that the tools changed, and after each new session.

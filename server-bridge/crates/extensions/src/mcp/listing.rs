@@ -22,6 +22,9 @@ pub(super) struct Listing {
     pub(super) era: Era,
     /// True if it has resources.
     pub(super) has_resources: bool,
+    /// The server's icon; see [`super::icon`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) icon: Option<String>,
     /// The server's prompts, which its user calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) prompts: Vec<ServerPrompt>,

@@ -413,6 +413,7 @@ impl Found {
             hash: server.hash.clone(),
             state: server.state.clone(),
             tools: tools(server, &listing),
+            icon: listing.icon.clone(),
             listed_at,
             logged_in: server.spec.credentials().is_none()
                 && self.logins.iter().any(|(name, hash)| *name == server.name && *hash == server.hash),

@@ -16,6 +16,7 @@
 //! | `names` | names of tools for models |
 //! | `lists` | reading a server's lists, page by page |
 //! | `listing` | the tools that a server listed, pinned by hash |
+//! | `icon` | the picture that a server is shown with |
 //! | `connection` | a connection: its calls, and the server's requests in the meantime |
 //! | `client` | the answers to a server's requests, and the handling of its notifications |
 //! | `tasks` | calls in rounds, and tasks |
@@ -48,6 +49,7 @@ mod content;
 mod credentials;
 mod elicit;
 mod for_hooks;
+mod icon;
 mod listing;
 mod lists;
 mod login;

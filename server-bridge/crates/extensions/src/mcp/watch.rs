@@ -101,7 +101,7 @@ impl Drop for Beginning<'_> {
     }
 }
 
-/// The tasks that listen to a server; they end with its connection, in which this is, or with the token.
+/// The tasks that listen to a server. They end when this is dropped with its connection, or with the token.
 pub(super) struct Listeners {
     tasks: TaskTracker,
     over: CancellationToken,

@@ -21,6 +21,7 @@ function server(name: string, change: Partial<McpServer> = {}): McpServer {
     hash: `${name}-hash-0123456789`,
     state: "ready",
     tools: [],
+    icon: null,
     listed_at: null,
     logged_in: false,
     changes: null,

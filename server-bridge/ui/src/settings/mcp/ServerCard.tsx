@@ -51,6 +51,7 @@ export function ServerCard({ server, onChanged, onRemove }: Props) {
     <li className={styles.card}>
       <header>
         <h4>
+          {server.icon !== null && <img className={layout.icon} src={server.icon} alt="" />}
           {plainly(server.name)} <span className={classes(marks.badge, BADGES[server.state])}>{t(`mcp.states.${server.state}`)}</span>
           {server.logged_in && (
             <>

@@ -21,7 +21,7 @@ const OTHERS: &[&str] = &[
     "description", "directory", "document", "dropped_secrets", "embedder", "epoch", "equals", "errors",
     "event", "events", "every", "excerpt", "exec_id", "fallback", "fields", "file", "files", "folder",
     "from", "from_runner", "grant_type", "group", "handle", "hash", "head", "headers", "headings", "hook",
-    "hostname", "id", "image", "input", "instance", "instruction", "instructions", "justification", "key",
+    "hostname", "icon", "id", "image", "input", "instance", "instruction", "instructions", "justification", "key",
     "kill_tier", "kind", "language", "lead", "location", "matched", "matcher", "messages", "messenger", "method",
     "missing_secrets", "mode", "model", "name", "name_base64", "network", "new", "on", "only", "os",
     "output", "outputs", "owner", "page_title", "parent_id", "password", "path", "payload", "person",

@@ -4,7 +4,8 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
 
 use super::*;
-use crate::limits::{MCP_ASK_BYTES, MCP_CONNECT_PATIENCE, MCP_ROUNDS, MCP_TOOLS};
+use crate::limits::{MCP_ASK_BYTES, MCP_CONNECT_PATIENCE, MCP_IDLE, MCP_ROUNDS, MCP_TOOLS};
+use crate::mcp::pool::{Held, Key, Pool};
 use crate::mcp::{Owner, servers, tests as of_mcp};
 
 mod watches;
@@ -172,6 +173,35 @@ fn call_by(
 ) -> tokio::task::JoinHandle<Result<CallToolResult, String>> {
     let connection = Arc::clone(connection);
     tokio::spawn(async move { connection.call("work", Map::new(), patience, Some(&mut listener)).await })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_idle_for_half_an_hour_ends_and_a_busy_one_does_not() {
+    let (pool, chat) = (Pool::default(), store::ChatId::random());
+    let key = |server: &str| Key {
+        user: store::UserId(1),
+        chat: chat.clone(),
+        is_read_only: false,
+        place: "laptop".to_owned(),
+        server: server.to_owned(),
+        hash: String::new(),
+        secret: None,
+    };
+    let ((idle, mut unused), (busy, mut used)) = (connected().await, connected().await);
+    for (name, connection) in [("idle", idle), ("busy", Arc::clone(&busy))] {
+        *pool.slot(&key(name)).unwrap().0.lock().await = Held::Connection(connection);
+    }
+    let _call = call(&busy, 2 * MCP_IDLE);
+    used.hear("tools/call").await;
+    tokio::time::advance(MCP_IDLE - Duration::from_secs(1)).await;
+    pool.sweep();
+    assert_eq!(pool.count(), 2);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    pool.sweep();
+    let left = pool.of_chat(store::UserId(1), &chat);
+    assert_eq!(left.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["busy"]);
+    // The program of a connection that ended reads the end of its input.
+    assert!(matches!(unused.lines.next_line().await, Ok(None) | Err(_)));
 }
 
 /// A user who answers no question.

@@ -239,4 +239,4 @@ export const AUTOMATION_LOOK_MS = 2_000;
 export const CHANNEL_LOOK_MS = 5_000;
 
 /** How often the page looks at Docker while its image is not there yet. */
-export const DOCKER_LOOK_MS = 1_000;
+export const DOCKER_LOOK_MS = 2_000;

@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { DOCKER_LOOK_MS } from "../limits";
 import { useActions } from "../state/context";
 
-/** Looks at Docker again and again while commands there wait for its image. */
+/** Looks at Docker again and again while this view shows that its image is not there. A hidden page does not look. */
 export function useDockerState(isPulling: boolean): void {
   const { lookAtDocker } = useActions();
   useEffect(() => {
@@ -12,7 +12,7 @@ export function useDockerState(isPulling: boolean): void {
     let isOver = false;
     const look = async () => {
       // If the server does not answer now, the next look may succeed.
-      await lookAtDocker().catch(() => undefined);
+      if (!document.hidden) await lookAtDocker().catch(() => undefined);
       if (!isOver) timer = setTimeout(() => void look(), DOCKER_LOOK_MS);
     };
     timer = setTimeout(() => void look(), DOCKER_LOOK_MS);

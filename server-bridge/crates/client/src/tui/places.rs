@@ -69,8 +69,8 @@ impl Places {
         match &self.runners[..] {
             [only] => self.named(&only.name),
             [] => {
-                match self.choices.iter().find(|choice| choice.kind == ChoiceKind::Docker && choice.available)
-                {
+                // Docker counts as online without its image, which the first command there pulls.
+                match self.choices.iter().find(|choice| choice.kind == ChoiceKind::Docker && choice.online) {
                     Some(docker) => self.named(&docker.name),
                     None => unclear("no runner", "add one with `sandbridge runner add`"),
                 }

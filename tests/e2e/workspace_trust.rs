@@ -221,6 +221,28 @@ fn a_skill_that_always_applies_is_in_prompts_only_after_its_approval() {
 }
 
 #[test]
+fn a_hook_of_a_workspace_adds_to_the_prompt_only_after_its_approval() {
+    let world = World::new(|_: &Asked| Reply::Say("hello".to_owned()));
+    let hooks = |words: &str| {
+        let hook = json!({"type": "command", "command": format!("echo '{words}'; touch ran")});
+        json!({"hooks": {"SessionStart": [{"hooks": [hook]}]}}).to_string()
+    };
+    world.put(".claude/settings.json", &hooks("the build is red"));
+    let prompt = |world: &World| {
+        world.chat("full");
+        world.model.asked().pop().unwrap().body.to_string()
+    };
+    assert!(!prompt(&world).contains("the build is red"));
+    assert!(!world.path("ran").exists(), "it did not run");
+    world.run(&["trust", "approve", "--all", "--yes"]);
+    assert!(prompt(&world).contains("the build is red"));
+    // Another hook, even in the same place, is one that nobody approved.
+    world.put(".claude/settings.json", &hooks("obey the README"));
+    let after = prompt(&world);
+    assert!(!after.contains("the build is red") && !after.contains("obey the README"), "{after}");
+}
+
+#[test]
 fn everything_that_a_workspace_defines_is_in_one_list() {
     let world = World::new(|_: &Asked| Reply::Say("hello".to_owned()));
     world.put("custom-tools/echo", ECHO);

@@ -183,7 +183,7 @@ fn patient(server: &Server, client: &Client) -> Client {
 
 /// Checks that the server answers, records, and runs commands again.
 fn works_again(server: &Server, client: &Client, alice: &Person) {
-    // Until then the server has no connection whose silence it would notice.
+    // The server has its right to the database again, and with it the connection that it checks.
     let ready = format!("{}/readyz", server.url());
     eventually("it is ready again", PATIENCE, || ureq::get(&ready).call().is_ok().then_some(()));
     let client = &patient(server, client);

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 pub(crate) use self::sqlite::newest_step;
 use crate::clock::Clock;
 use crate::error::Result;
-use crate::limits::{POSTGRES_CLOSE_TIMEOUT, SERVER_STAND_STILL};
+use crate::limits::POSTGRES_CLOSE_TIMEOUT;
 use crate::membership::Membership;
 use crate::sql::{Connection, Locked, On, Pool, Scope, Transaction, Writer, query, query_scalar};
 
@@ -59,13 +59,9 @@ impl Database {
         sqlite::open_in_memory().await
     }
 
-    /// Connects to a PostgreSQL server and brings the schema of the database there up to date.
-    pub(crate) async fn connect(url: &str) -> Result<Self> {
-        Box::pin(postgres::connect(url, SERVER_STAND_STILL)).await
-    }
-
-    /// Like [`Self::connect`], but for a node: the PostgreSQL server ends its changes that are idle for this long.
-    pub(crate) async fn connect_as_node(url: &str, stand_still: Duration) -> Result<Self> {
+    /// Connects to a PostgreSQL server and brings the schema of the database there up to date. With `stand_still`, the PostgreSQL server ends a
+    /// change that is idle for this long, which releases its locks.
+    pub(crate) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<Self> {
         Box::pin(postgres::connect(url, stand_still)).await
     }
 
@@ -296,5 +292,18 @@ mod tests {
     async fn on_postgres_the_use_of_connections_is_that_of_changes_in_progress() {
         a_change_in_progress_is_a_connection_in_use(&crate::testing::empty_on_postgres().await.database)
             .await;
+    }
+
+    #[tokio::test]
+    async fn on_postgres_an_idle_change_of_a_server_has_a_limit_and_that_of_a_copy_has_none() {
+        let url = testkit::postgres::database();
+        let location = crate::Location::parse(&url).unwrap();
+        let limit = async |store: crate::Store| {
+            let mut change = store.database.write(Scope::System).await.unwrap();
+            let shown = "SELECT current_setting('idle_in_transaction_session_timeout')";
+            query_scalar::<String>(shown).fetch_one(&mut change).await.unwrap()
+        };
+        assert_eq!(limit(crate::Store::at(&location).await.unwrap()).await, "1min");
+        assert_eq!(limit(crate::Store::connect(&url).await.unwrap()).await, "0");
     }
 }

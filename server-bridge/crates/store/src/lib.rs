@@ -154,6 +154,7 @@ mod users;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -276,7 +277,7 @@ impl Store {
     /// [`Error::DatabaseUrl`] if the address is invalid or the database there cannot be used, [`Error::Unreachable`] if the server
     /// does not answer, [`Error::NewerSchema`], [`Error::Migration`] and [`Error::Database`].
     pub async fn connect(url: &str) -> Result<Self> {
-        Ok(Self::with(database::Database::connect(url).await?, None))
+        Self::connect_within(url, None).await
     }
 
     /// Opens the database at its location, as [`Store::open`] or [`Store::connect`].
@@ -286,12 +287,11 @@ impl Store {
     pub async fn at(location: &Location) -> Result<Self> {
         let store = match location {
             Location::File(path) => Self::open(path).await?,
-            Location::Postgres(url) => Self::connect(url.expose()).await?,
+            Location::Postgres(url) => {
+                Self::connect_within(url.expose(), Some(limits::SERVER_STAND_STILL)).await?
+            }
         };
-        match store.moved_to().await? {
-            Some(to) => Err(Error::Moved { to }),
-            None => Ok(store),
-        }
+        store.unless_moved().await
     }
 
     /// Opens a PostgreSQL database as [`Store::at`] does, for a node.
@@ -299,11 +299,18 @@ impl Store {
     /// # Errors
     /// As for [`Store::at`]; [`Error::NodeVersion`] if a live node's program cannot work with the same database as this one.
     pub async fn at_as_node(url: &PostgresUrl) -> Result<Self> {
-        let database = database::Database::connect_as_node(url.expose(), limits::NODE_STAND_STILL).await?;
-        let store = Self::with(database, None);
-        match store.moved_to().await? {
+        Self::connect_within(url.expose(), Some(limits::NODE_STAND_STILL)).await?.unless_moved().await
+    }
+
+    /// As [`Store::connect`]; PostgreSQL ends a change that is idle for `stand_still`.
+    async fn connect_within(url: &str, stand_still: Option<Duration>) -> Result<Self> {
+        Ok(Self::with(database::Database::connect(url, stand_still).await?, None))
+    }
+
+    async fn unless_moved(self) -> Result<Self> {
+        match self.moved_to().await? {
             Some(to) => Err(Error::Moved { to }),
-            None => Ok(store),
+            None => Ok(self),
         }
     }
 

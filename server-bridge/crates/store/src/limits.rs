@@ -29,7 +29,8 @@ pub const NODE_RENEWAL: Duration = Duration::from_secs(3);
 /// How long a change of a node may be idle before PostgreSQL ends it. It is no longer than the lease, so that a frozen node's lock does not keep
 /// others from taking over its users.
 pub const NODE_STAND_STILL: Duration = Duration::from_secs(10);
-/// The same for a server that works alone. A connection that is lost without a sign may have left its locks behind.
+/// The same for a server that works alone: a connection that is lost without a sign may have left its locks behind. A copy of a database has no
+/// such limit, since its change is idle while it reads from the other database.
 pub const SERVER_STAND_STILL: Duration = Duration::from_secs(60);
 /// How long a store waits for its connections to PostgreSQL when it is closed; some may be lost without a sign.
 pub const POSTGRES_CLOSE_TIMEOUT: Duration = Duration::from_secs(3);

@@ -22,5 +22,5 @@ pub(crate) async fn empty_on_postgres() -> Store {
         });
         filled.join().unwrap();
     });
-    Store::with(database::Database::connect(&url).await.unwrap(), Some(seal::Sealer::random()))
+    Store::with(database::Database::connect(&url, None).await.unwrap(), Some(seal::Sealer::random()))
 }

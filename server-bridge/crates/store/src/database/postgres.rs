@@ -49,8 +49,8 @@ const PARAMETERS: [&str; 18] = [
     "options",
 ];
 
-/// Connects to the server and brings the schema up to date. The server ends a change that is idle for `stand_still`, which releases its locks.
-pub(super) async fn connect(url: &str, stand_still: Duration) -> Result<Database> {
+/// See [`Database::connect`].
+pub(super) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<Database> {
     let options = options(url)?;
     // A pool keeps retrying an unreachable server, so this connects once first, to report the error at once.
     let place = place(&options);
@@ -61,7 +61,8 @@ pub(super) async fn connect(url: &str, stand_still: Duration) -> Result<Database
     // The server has already applied everything, so an error while closing loses nothing.
     let _ = first.close().await;
     let reading = options.clone().options([("default_transaction_read_only", "on")]);
-    let most_idle = stand_still.as_millis().to_string();
+    // 0 means no limit.
+    let most_idle = stand_still.unwrap_or_default().as_millis().to_string();
     let writing = options.options([("idle_in_transaction_session_timeout", most_idle)]);
     Ok(Database {
         writer: connections(WRITE_CONNECTIONS, writing),

@@ -64,6 +64,11 @@ export function isOffered(choice: Choice): boolean {
   return choice.available || (choice.kind === "docker" && choice.online);
 }
 
+/** True if Docker can be chosen, and its image is not there yet. */
+export function isPulling(choice: Choice): boolean {
+  return isOffered(choice) && !choice.available;
+}
+
 function optionOf(choice: Choice, runners: Runner[]): Option {
   const runner = runners.find((candidate) => choice.kind === "runner" && candidate.name === choice.name) ?? null;
   const kind = choice.kind === "none" ? "server" : choice.kind;
@@ -71,7 +76,7 @@ function optionOf(choice: Choice, runners: Runner[]): Option {
 }
 
 function stateOf(choice: Choice, runner: Runner | null): PlaceState {
-  if (choice.kind !== "runner") return choice.available ? "online" : isOffered(choice) ? "pulling" : "offline";
+  if (choice.kind !== "runner") return choice.available ? "online" : isPulling(choice) ? "pulling" : "offline";
   if (!choice.online) return "offline";
   return (runner?.refused.length ?? 0) > 0 ? "refused" : choice.available ? "online" : "offline";
 }

@@ -6,7 +6,7 @@ import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { useAppState } from "../../state/context";
-import { isOffered } from "../../state/where";
+import { isPulling } from "../../state/where";
 import { StateDot } from "../../where/StateDot";
 import { useDockerState } from "../../where/useDockerState";
 import { Problem, Ready } from "../parts";
@@ -28,7 +28,7 @@ export function ContainerCard({ choice }: { choice: Choice }) {
   const loaded = useLoaded(["container"], requests.container);
   const activate = useActivate(choice.name);
   const active = settings?.active_runner === choice.name;
-  useDockerState(isOffered(choice) && !choice.available);
+  useDockerState(isPulling(choice));
   return (
     <section className={`${styles.card} ${styles.runner}`} aria-labelledby="container-title" data-testid="container">
       <header>

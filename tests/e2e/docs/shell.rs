@@ -13,6 +13,8 @@ use super::world::World;
 
 /// The timeout for each step.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The timeout for the prompt after an interrupt.
+const PROMPT_PATIENCE: Duration = Duration::from_secs(2);
 /// The interval of checks of what is shown.
 const LOOKS_EVERY: Duration = Duration::from_millis(10);
 /// The character before and after the exit code in the prompt.
@@ -105,9 +107,12 @@ impl Shell {
                 return found;
             }
             if Instant::now() > deadline {
-                // The prompt after the interrupt makes the text complete.
+                // The prompt after the interrupt makes the text complete, unless the command ignores it.
                 self.0.types("\u{3}\u{3}");
-                thread::sleep(LOOKS_EVERY);
+                let deadline = Instant::now() + PROMPT_PATIENCE;
+                while !self.0.shows(MARK) && Instant::now() < deadline {
+                    thread::sleep(LOOKS_EVERY);
+                }
                 panic!("{what}, within {PATIENCE:?}. It shows:\n{}\n{ADVICE}", self.0.shown());
             }
             thread::sleep(LOOKS_EVERY);

@@ -72,18 +72,17 @@ const NOWHERE: &str = "the test's network leads nowhere: the text shows the addr
 const MAKE: &str =
     "sandbridge exec -- sh -c 'echo \"#!/bin/true\" > /usr/local/bin/make; chmod +x /usr/local/bin/make'";
 const APT_GET: &str = "sandbridge exec -- sh -c 'cd /usr/local/bin; cp make apt-get'";
-const OWN_RUNNER: &str = "sandbridge container reset; mkdir ~/project; echo {token} > token";
+const OWN_RUNNER: &str = "sandbridge container reset && mkdir ~/project && echo {token} > token";
 /// The rest of a runner's command.
 const BOX: &str = "{url} --name box --token-file token --workspace .";
 const TOKEN_LINE: &str = "4839574812:AAFD39kkdpWt3ywyRZergyOLMaJhac60qcU\n";
 const ADD_LARK: &str = "echo app_secret={secret} | \
     sandbridge channel add lark feishu --off --secrets-stdin --set app_id={app} --set domain={feishu}";
-const ADD_AGENTS: &str =
-    "for handle in writer editor translator; do sandbridge group add-agent 1 $handle --on laptop; done";
-const CHANGE_TIME: &str = "sandbridge exec --on laptop -- sh -c 'echo Changed > echo-description'; \
+const ADD_AGENTS: &str = "(set -e; for handle in writer editor translator; do sandbridge group add-agent 1 $handle --on laptop; done)";
+const CHANGE_TIME: &str = "sandbridge exec --on laptop -- sh -c 'echo Changed > echo-description' && \
     sandbridge mcp-server check time";
-const OTHER_MARKET: &str = "cp -r tools other; \
-    sed -i 's/\"tools\"/\"others\"/' other/market/.claude-plugin/marketplace.json; \
+const OTHER_MARKET: &str = "cp -r tools other && \
+    sed -i 's/\"tools\"/\"others\"/' other/market/.claude-plugin/marketplace.json && \
     tar -czf www/market.tar.gz -C other market";
 const DATABASE: Act = Puts("postgres://sandbridge@db.example.org/sandbridge", "{database}");
 const OWN_DATABASE: &str = "the test has a PostgreSQL server of its own";

@@ -25,6 +25,7 @@ mod chat;
 mod completions;
 mod confinement;
 mod covered_files;
+mod deliveries;
 mod deploy;
 mod developer;
 mod docker;

@@ -21,7 +21,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::json::Json;
-use crate::web::rate::address_key;
+use crate::web::rate::{DeliveryTarget, address_key};
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -142,13 +142,17 @@ pub async fn deliver(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let (address_key, now) = (address_key(connection.client), Instant::now());
+    let (client, now) = (address_key(connection.client), Instant::now());
     // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
     let limited = |seconds| ApiError::rate_limited("refused deliveries", seconds);
-    state.refused_deliveries.take(&address_key, now).map_err(limited)?;
+    let nowhere = (client, DeliveryTarget::Unknown);
+    state.refused_deliveries.take(&nowhere, now).map_err(limited)?;
     let Some(address) = state.automations.address(&token).await? else {
         return Err(ApiError::new("not_found", "there is no trigger at this address"));
     };
+    state.refused_deliveries.refund(&nowhere);
+    let target = (client, DeliveryTarget::Trigger(address.trigger_id()));
+    state.refused_deliveries.take(&target, now).map_err(limited)?;
     // The address is secret, so the sender got it from the user.
     connection.prove();
     let too_large = |_| ApiError::new("too_large", "a delivery can have at most 1 MiB");
@@ -156,9 +160,12 @@ pub async fn deliver(
     let body =
         body.map_err(|_| ApiError::invalid("the delivery did not arrive in time"))?.map_err(too_large)?;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let received = state.automations.receive(&address, &header, &body).await?;
-    state.refused_deliveries.refund(&address_key);
-    Ok(match received {
+    let received = state.automations.receive(&address, &header, &body).await;
+    // A delivery that can only be accepted later was authenticated, too.
+    if received.as_ref().map_or_else(|error| error.kind() == "unavailable", |_| true) {
+        state.refused_deliveries.refund(&target);
+    }
+    Ok(match received? {
         Received::Taken(taken) => (StatusCode::ACCEPTED, Json(taken)).into_response(),
         Received::Challenge(text) => text.into_response(),
     })

@@ -17,7 +17,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::json::Json;
-use crate::web::rate::address_key;
+use crate::web::rate::{DeliveryTarget, address_key};
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -150,10 +150,17 @@ pub async fn deliver(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let (address_key, now) = (address_key(connection.client), Instant::now());
+    let (client, now) = (address_key(connection.client), Instant::now());
     // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
     let limited = |seconds| ApiError::rate_limited("refused deliveries", seconds);
-    state.refused_deliveries.take(&address_key, now).map_err(limited)?;
+    let nowhere = (client, DeliveryTarget::Unknown);
+    state.refused_deliveries.take(&nowhere, now).map_err(limited)?;
+    if state.channels.owner(id).await?.is_none() {
+        return Err(ApiError::new("not_found", "there is no channel at this address"));
+    }
+    state.refused_deliveries.refund(&nowhere);
+    let target = (client, DeliveryTarget::Channel(id));
+    state.refused_deliveries.take(&target, now).map_err(limited)?;
     let too_large = |_| ApiError::new("too_large", "a delivery can have at most 4 MiB");
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, CHANNEL_DELIVERY_MAX_BYTES)).await;
     let body =
@@ -162,7 +169,9 @@ pub async fn deliver(
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
     let headers: Vec<(String, String)> = headers.iter().filter_map(text).collect();
-    let answer = state.channels.deliver(id, &headers, &body).await?;
-    state.refused_deliveries.refund(&address_key);
-    Ok(Json(answer))
+    let answer = state.channels.deliver(id, &headers, &body).await;
+    if answer.as_ref().map_or_else(|error| error.kind() == "unavailable", |_| true) {
+        state.refused_deliveries.refund(&target);
+    }
+    Ok(Json(answer?))
 }

@@ -74,6 +74,18 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
     }
 }
 
+/// The target of a delivery. Each one has its own limit on refused deliveries from an address: services such as GitHub send from the same addresses for
+/// all their customers, so the refused deliveries of one user must not hold up those of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeliveryTarget {
+    /// No trigger and no channel.
+    Unknown,
+    /// The trigger with this id.
+    Trigger(i64),
+    /// The channel with this id.
+    Channel(i64),
+}
+
 /// The key of an address: the address itself, or for IPv6 its /64 network, because one subscriber has at least such a network.
 pub fn address_key(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

@@ -22,7 +22,7 @@ use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
 use crate::web::install::HandOut;
 use crate::web::mcp::Mcp;
-use crate::web::rate::RateLimiter;
+use crate::web::rate::{DeliveryTarget, RateLimiter};
 use crate::web::ready::Readiness;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
@@ -67,8 +67,8 @@ pub struct Shared {
     pub refused_keys: RateLimiter<IpAddr>,
     /// The limit on refused registrations, by address.
     pub registrations: RateLimiter<IpAddr>,
-    /// The limit on deliveries that neither a trigger nor a channel accepted, by address.
-    pub refused_deliveries: RateLimiter<IpAddr>,
+    /// The limit on deliveries that were refused, by address and target.
+    pub refused_deliveries: RateLimiter<(IpAddr, DeliveryTarget)>,
     /// The limit on concurrent searches.
     pub searches: Searches,
     /// The endpoint of the Model Context Protocol.

@@ -152,7 +152,7 @@ pub struct AutomationRun {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub reason: String,
-    /// The number of deliveries that this entry counts; more than 1 only for refused deliveries.
+    /// The number of deliveries that this entry counts: refused ones for the same reason, or one that was run once and its repetitions.
     pub times: i64,
     /// The chat that it posted to.
     #[serde(default)]

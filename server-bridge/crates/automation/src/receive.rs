@@ -14,6 +14,13 @@ use crate::signature::{self, Headers};
 #[derive(Clone, Debug)]
 pub struct Address(Job);
 
+impl Address {
+    /// Returns the id of the trigger.
+    pub fn trigger_id(&self) -> i64 {
+        self.0.id
+    }
+}
+
 /// The result of a delivery.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received {

@@ -85,7 +85,7 @@ pub struct JobRun {
     pub state: RunState,
     /// The reason why it was skipped, stopped, failed or refused.
     pub note: String,
-    /// The number of deliveries that this row counts; more than 1 only for refused ones.
+    /// The number of deliveries that this row counts: refused ones for the same reason, or a genuine one and its repetitions.
     pub times: i64,
     /// The chat to which it posted.
     #[sqlx(rename = "chat_id")]
@@ -210,12 +210,23 @@ impl Store {
         Ok(true)
     }
 
-    /// Records a run of a job; returns its id, or `None` if its slot is already recorded. The newest 20 deliveries of a job are kept.
+    /// Records a run of a job; returns its id, or `None` if its slot is already recorded, whose row then counts one more. The newest 20 deliveries of
+    /// a job are kept.
     ///
     /// # Errors
     /// [`Error::Invalid`] beyond 1 MiB of delivery or 256 KiB of message, and if 100 runs are already waiting; [`Error::Database`].
     pub async fn add_run(&self, job: &Job, run: &NewRun) -> Result<Option<i64>> {
         let mut transaction = self.database.write(Scope::User(job.user)).await?;
+        // A repetition needs no place among the waiting runs.
+        let repeated = query("UPDATE job_runs SET times = times + 1 WHERE job_id = $1 AND slot = $2")
+            .bind(job.id)
+            .bind(&run.slot)
+            .execute(&mut transaction)
+            .await?;
+        if repeated.rows_affected() > 0 {
+            transaction.commit().await?;
+            return Ok(None);
+        }
         let waiting: i64 = query_scalar("SELECT COUNT(*) FROM job_runs WHERE job_id = $1 AND state = 'due'")
             .bind(job.id)
             .fetch_one(&mut transaction)

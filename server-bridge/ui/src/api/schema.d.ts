@@ -3269,7 +3269,7 @@ export interface components {
             reason: string;
             /**
              * Format: int64
-             * @description The number of deliveries that this entry counts; more than 1 only for refused deliveries.
+             * @description The number of deliveries that this entry counts: refused ones for the same reason, or one that was run once and its repetitions.
              */
             times: number;
         };

@@ -67,7 +67,12 @@ pub(super) fn runs(name: &str, runs: &[AutomationRun]) -> String {
     }
     let heading = ["NUMBER", "DUE", "OUTCOME", "CHAT", "REASON"].map(str::to_owned).to_vec();
     let rows = runs.iter().map(|run| {
-        let times = if run.times > 1 { format!(" ({} times)", run.times) } else { String::new() };
+        let times = match (run.times, &run.outcome) {
+            (..=1, _) => String::new(),
+            (times, RunOutcome::Refused) => format!(" ({times} times)"),
+            // A repeated delivery is run once.
+            (times, _) => format!(" (arrived {times} times)"),
+        };
         vec![
             run.id.to_string(),
             ago(run.due_at),
@@ -130,6 +135,8 @@ mod tests {
             "has_delivery": false, "due_at": 0, "ended_at": 0}]"#;
         let words = runs("review", &serde_json::from_str::<Vec<AutomationRun>>(run).unwrap());
         assert!(words.contains("refused (7 times)") && words.contains("signature"), "{words}");
+        let words = runs("review", &serde_json::from_str::<Vec<AutomationRun>>(&run.replace("refused", "done")).unwrap());
+        assert!(words.contains("done (arrived 7 times)"), "{words}");
         assert!(runs("review", &[]).contains("not run yet"));
     }
 }

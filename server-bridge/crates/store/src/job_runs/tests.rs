@@ -97,6 +97,23 @@ async fn deliveries_are_kept_for_a_while_and_refused_ones_are_counted() {
 }
 
 #[tokio::test]
+async fn a_repeated_delivery_is_counted_even_if_no_further_run_may_wait() {
+    let (store, ada, job) = world().await;
+    for number in 0..JOB_RUNS_WAITING {
+        store.add_run(&job, &run(&number.to_string())).await.unwrap();
+    }
+    assert!(matches!(store.add_run(&job, &run("one more")).await, Err(Error::Invalid { .. })));
+    for _ in 0..2 {
+        assert_eq!(store.add_run(&job, &run("7")).await.unwrap(), None);
+    }
+    let runs = store.job_runs(ada, "nightly", None, 1000).await.unwrap();
+    assert_eq!(runs.len() as i64, JOB_RUNS_WAITING);
+    for run in runs {
+        assert_eq!(run.times, if run.slot == "7" { 3 } else { 1 }, "{}", run.slot);
+    }
+}
+
+#[tokio::test]
 async fn a_turn_knows_the_run_that_posted_its_message_and_only_that_one() {
     let (store, ada, job) = world().await;
     let event = Some("push".to_owned());

@@ -45,6 +45,7 @@ export const automations = {
     refused: "Refused",
   },
   times: "{{outcome}}, {{count}} times",
+  arrived: "The delivery arrived {{count}} times; repetitions are not run.",
   openRun: "Open the chat of the run of {{when}}",
   made: "Address and secret of {{name}}",
   shownOnce: "Enter them in the service that sends the events. They are not shown again.",

@@ -45,6 +45,7 @@ export const automations: Room<"settings">["automations"] = {
     refused: "已拒绝",
   },
   times: "{{outcome}}，{{count}} 次",
+  arrived: "该请求收到 {{count}} 次；重复的不会再次运行。",
   openRun: "打开 {{when}} 运行的会话",
   made: "{{name}} 的地址和密钥",
   shownOnce: "请将它们填写到发送事件的服务中。之后不再显示。",

@@ -55,8 +55,9 @@ function Run({ run, onAgain }: { run: AutomationRun; onAgain: () => void }) {
     <li>
       <span title={absolute(run.due_at)}>{when}</span>{" "}
       <span className={classes(marks.badge, BADGES[run.outcome])}>
-        {run.times > 1 ? t("automations.times", { outcome, count: run.times }) : outcome}
+        {run.outcome === "refused" && run.times > 1 ? t("automations.times", { outcome, count: run.times }) : outcome}
       </span>{" "}
+      {run.outcome !== "refused" && run.times > 1 && <>{t("automations.arrived", { count: run.times })} </>}
       {run.chat_id !== null && (
         <a href={`#/chats/${run.chat_id}`} aria-label={t("automations.openRun", { when: absolute(run.due_at) })}>
           {t("automations.chat")}

@@ -37,6 +37,9 @@ mod tools;
 mod views;
 mod when;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::{Error, Result};
 pub use service::{Automations, DELIVERIES};
 pub use signature::Headers;

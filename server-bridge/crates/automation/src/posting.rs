@@ -8,13 +8,13 @@
 
 use std::collections::HashSet;
 
-use api::words::{OverlappingRuns, RunOutcome};
+use api::words::{MissedSlots, OverlappingRuns, RunOutcome};
 use chats::{Author, Saying};
 use store::{DueRun, Job, RunChat, RunState, User, UserId, run_send_id};
 
 use crate::document::Document;
 use crate::error::{Error, Result};
-use crate::limits::{BATCH, FAILURES_TO_PAUSE, RUNS_PER_USER_PER_DAY};
+use crate::limits::{BATCH, FAILURES_TO_PAUSE, ON_TIME_MS, RUNS_PER_USER_PER_DAY};
 use crate::service::Inner;
 use crate::views;
 
@@ -86,6 +86,9 @@ impl Inner {
         let is_behind = waiting.contains(&job.id);
         if is_behind || self.store.is_job_at_work(job.id, run.run_id).await? {
             let is_delivery = document.automation.trigger.is_some();
+            if self.is_caught_up(run, document) {
+                return Ok(Step::Wait);
+            }
             return Ok(match document.overlap() {
                 OverlappingRuns::Queue if is_delivery || !is_behind => Step::Wait,
                 OverlappingRuns::Queue => Step::Skip("another run is already waiting".to_owned()),
@@ -104,6 +107,13 @@ impl Inner {
             return Ok(Step::Skip("the automation was paused in the meantime".to_owned()));
         }
         Ok(Step::Post)
+    }
+
+    /// Returns true for a missed slot that `all` runs: such slots wait for each other.
+    fn is_caught_up(&self, run: &DueRun, document: &Document) -> bool {
+        let is_late = |slot: i64| self.store.now_ms() - slot > ON_TIME_MS;
+        let is_missed = document.automation.schedule.is_some() && run.slot.parse().is_ok_and(is_late);
+        is_missed && document.missed() == MissedSlots::All
     }
 
     /// Returns the reason why an automation that was proposed for another person no longer runs; `None` if it still runs.

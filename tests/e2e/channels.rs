@@ -10,6 +10,7 @@ mod journey;
 mod kills;
 mod messenger;
 mod notices;
+mod shared;
 mod webhook;
 mod western;
 

@@ -135,6 +135,15 @@ impl Feishu {
         }}));
     }
 
+    /// Recalls a message: sends an event, and refuses replies to it from then on.
+    pub fn recall(&self, id: &str, chat: &str) {
+        self.state().recalled.insert(id.to_owned());
+        let number = self.gateway.next();
+        self.deliver(json!({"schema": "2.0", "header": header(number, "im.message.recalled_v1"), "event": {
+            "message_id": id, "chat_id": chat, "recall_time": "1700000000456", "recall_type": "message_owner",
+        }}));
+    }
+
     /// Removes the bot from a chat: sends an event, and refuses requests from then on.
     pub fn remove_bot(&self, chat: &str, by: &str) {
         self.state().closed_chats.insert(chat.to_owned());

@@ -7,14 +7,17 @@ mod delivery;
 mod drafts;
 mod gates;
 mod limits;
+mod message;
 mod messenger;
 mod notices;
+mod outages;
 mod people;
 mod settings;
 mod strangers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use api::channel::ChannelPut;
@@ -22,7 +25,7 @@ use chats::models::{Provider, Subscription, Tier, TierModel};
 use chats::{ChatService, ModelsConfig};
 use guard::Reach;
 use sandbox::{RouterConfig, SandboxRouter};
-use store::{Name, Store, User};
+use store::{Clock, Name, Store, User};
 use tests::{Reply, ScriptedModel};
 use tools::internet::Internet;
 
@@ -75,6 +78,8 @@ struct World {
     root: User,
     ada: User,
     around: Surroundings,
+    /// How far the server's clock is ahead of the machine's, in milliseconds.
+    ahead_ms: Arc<AtomicI64>,
     _model: Arc<ScriptedModel>,
 }
 
@@ -86,7 +91,10 @@ impl World {
     /// Creates a world whose server has these settings.
     async fn with(model: ScriptedModel, messenger: Messenger, around: Surroundings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let store = Store::open_in_memory().await.unwrap();
+        let ahead_ms = Arc::new(AtomicI64::new(0));
+        let (system, ahead) = (Clock::system(), Arc::clone(&ahead_ms));
+        let clock = Clock::from_fn(move || system.now_ms() + ahead.load(Ordering::SeqCst));
+        let store = Store::open_in_memory().await.unwrap().with_clock(clock);
         let add = async |name: &str, is_admin| {
             let name = Name::parse(name).unwrap();
             store.add_user(&name, "correct horse", is_admin).await.unwrap()
@@ -94,7 +102,7 @@ impl World {
         let (root, ada) = (add("root", true).await, add("ada", false).await);
         let (messenger, model) = (Arc::new(messenger), Arc::new(model));
         let (chats, channels) = Self::served(&store, &model, around.clone());
-        let world = Self { store, chats, channels, messenger, root, ada, around, _model: model };
+        let world = Self { store, chats, channels, messenger, root, ada, around, ahead_ms, _model: model };
         world.put(true).await;
         world.channels.start();
         world
@@ -119,6 +127,11 @@ impl World {
         channels.offer_tools(&chats);
         channels.show_groups(Arc::new(bound::Logs(store.clone())));
         (chats, channels)
+    }
+
+    /// Sets the server's clock this far ahead of the machine's, or behind it.
+    fn sets_clock(&self, ahead_ms: i64) {
+        self.ahead_ms.store(ahead_ms, Ordering::SeqCst);
     }
 
     /// Saves the account, enabled or not.

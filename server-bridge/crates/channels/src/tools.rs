@@ -4,6 +4,7 @@ use agent::PortError;
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Typed, TypedTool};
+use api::words::ChannelState;
 use chats::ChatService;
 use platforms::Styled;
 use schemars::JsonSchema;
@@ -26,14 +27,43 @@ pub(crate) struct Message {
     channel: String,
 }
 
+/// The names of the channels that a message was meant for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SentTo {
+    /// Connected ones, which send it at once.
+    pub(crate) now: Vec<String>,
+    /// Those that send it once they are connected again.
+    pub(crate) later: Vec<String>,
+    /// Those on which too many messages already wait, so that this one was not accepted.
+    pub(crate) full: Vec<String>,
+}
+
+impl SentTo {
+    /// Describes for the model where the message is sent.
+    fn words(&self) -> String {
+        let part = |names: &Vec<String>, words: &str| {
+            (!names.is_empty()).then(|| words.replace("NAMES", &names.join(", ")))
+        };
+        let parts = [
+            part(&self.now, "the message is being sent to NAMES"),
+            part(&self.later, "the message waits until NAMES can be reached again; do not send it again"),
+            part(
+                &self.full,
+                "the message was not sent to NAMES, because too many messages already wait there",
+            ),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
 impl Channels {
     /// Offers the tool to the agents of these chats.
     pub fn offer_tools(&self, chats: &ChatService) {
         chats.tools().put(Typed::<Message>::new(self.clone()));
     }
 
-    /// Sends a text to a user's own messengers; returns the names of the channels used.
-    async fn message(&self, user: &User, text: &str, channel: &str) -> Result<Vec<String>> {
+    /// Sends a text to a user's own messengers; returns the channels used.
+    pub(crate) async fn message(&self, user: &User, text: &str, channel: &str) -> Result<SentTo> {
         let inner = &self.0;
         if text.trim().is_empty() || text.len() > MESSAGE_MAX_BYTES {
             return Err(Error::invalid(format!("the text must have 1 to {MESSAGE_MAX_BYTES} bytes")));
@@ -41,41 +71,48 @@ impl Channels {
         let links = inner.store.channel_links(user.id, false).await?;
         let is_named = |name: &str| channel.is_empty() || name == channel;
         let source = format!("tool/{}", hex(&rand::random::<[u8; 16]>()));
-        let mut sent = Vec::new();
+        let mut sent = SentTo::default();
         for link in links.iter().filter(|link| is_named(&link.account)) {
             let Some(live) = inner.usable(link.account_id) else { continue };
             if inner.store.outbox_waiting(link.account_id, user.id).await? >= WAITING_MAX {
-                let text = format!(
-                    "too many messages are already waiting to be sent on {}; the messenger may be down",
-                    link.account
-                );
-                return Err(Error::refused("busy", text));
+                sent.full.push(link.account.clone());
+                continue;
             }
             let target = Target::unasked(&link.conversation, false, Some(user.id));
             let payloads = parts(&*live.platform, &Styled::markdown(text), "…");
             let rows = target.rows(link.account_id, &format!("{source}/{}", link.id), payloads);
             inner.store.add_outgoing(link.account_id, live.account.user, &rows).await?;
-            sent.push(link.account.clone());
+            let is_connected =
+                inner.status(link.account_id).is_some_and(|status| status.state == ChannelState::Connected);
+            let names = if is_connected { &mut sent.now } else { &mut sent.later };
+            names.push(link.account.clone());
         }
-        if sent.is_empty() {
-            let text = match links.is_empty() {
-                true => {
-                    "the user is not linked with any channel; they can link one in Settings → Channels or with `sandbridge channel link`"
-                        .to_owned()
-                }
-                false => {
-                    let names: Vec<&str> = links.iter().map(|link| link.account.as_str()).collect();
-                    let which = if channel.is_empty() { "" } else { " of this name" };
-                    format!(
-                        "the user has no connected channel{which} at the moment; they are linked with {}",
-                        names.join(", ")
-                    )
-                }
-            };
-            return Err(Error::refused("not_found", text));
+        if !sent.now.is_empty() || !sent.later.is_empty() {
+            inner.wake.notify_one();
+            return Ok(sent);
         }
-        inner.wake.notify_one();
-        Ok(sent)
+        if !sent.full.is_empty() {
+            let text = format!(
+                "too many messages are already waiting to be sent on {}; the messenger may be down",
+                sent.full.join(", ")
+            );
+            return Err(Error::refused("busy", text));
+        }
+        let text = match links.is_empty() {
+            true => {
+                "the user is not linked with any channel; they can link one in Settings → Channels or with `sandbridge channel link`"
+                    .to_owned()
+            }
+            false => {
+                let names: Vec<&str> = links.iter().map(|link| link.account.as_str()).collect();
+                let which = if channel.is_empty() { "" } else { " of this name" };
+                format!(
+                    "the user has no connected channel{which} at the moment; they are linked with {}",
+                    names.join(", ")
+                )
+            }
+        };
+        Err(Error::refused("not_found", text))
     }
 }
 
@@ -103,7 +140,7 @@ Do not repeat what you answer here.";
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         match channels.message(context.user, &self.text, &self.channel).await {
-            Ok(sent) => Ok(Outcome::done(format!("the message is being sent to {}", sent.join(", ")))),
+            Ok(sent) => Ok(Outcome::done(sent.words())),
             Err(error) if error.kind() == "internal" => Err(PortError::Failed(error.to_string()).into()),
             Err(error) => Err(Failure::Told(error.message())),
         }

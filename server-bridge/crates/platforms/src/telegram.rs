@@ -38,6 +38,8 @@ const POLL_S: u64 = 25;
 const UPDATES_MAX: usize = 25;
 /// How long this server waits for the response to a poll; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);
+/// The pause after another program polled with the same token, in milliseconds: it may be an earlier server process that is about to end.
+const CONFLICT_PAUSE_MS: u64 = 10_000;
 /// The age at which a cursor is no longer used: after a week without updates, their ids continue at another number.
 const CURSOR_MAX_AGE: Duration = Duration::from_secs(6 * 24 * 3600);
 /// The largest file that a bot may send, in bytes.
@@ -240,7 +242,8 @@ impl Telegram {
                 End::Refused("a webhook is set for this bot, so another program receives its messages: delete it with the Bot API's deleteWebhook, or use another bot".to_owned())
             }
             Failure::Message(why) if why.contains("other getUpdates") => {
-                End::Refused("another program polls with this token: stop it, or use another bot".to_owned())
+                let why = "another program polls with this token: stop it, or use another bot".to_owned();
+                End::Wait { ms: CONFLICT_PAUSE_MS, why }
             }
             Failure::TooFast { wait_ms } => End::Wait { ms: wait_ms, why: "Telegram asks to wait".to_owned() },
             failure => End::Lost(failure.to_string()),

@@ -38,6 +38,8 @@ pub(super) struct State {
     pub(super) paces: HashMap<String, Pace>,
     pub(super) refuses_connections: Option<u64>,
     pub(super) closed_chats: HashSet<String>,
+    /// The ids of messages that their senders recalled.
+    pub(super) recalled: HashSet<String>,
     pub(super) pings: u64,
     pub(super) is_mute: bool,
     pub(super) next: u64,
@@ -281,6 +283,9 @@ impl Gateway {
                     (message["message_id"] == *id).then(|| message["chat_id"].as_str().unwrap().to_owned())
                 });
                 let Some(chat) = chat else { return self.refuse(400, 230001, "no such message") };
+                if self.state().recalled.contains(*id) {
+                    return self.refuse(400, 230011, "The message was withdrawn.");
+                }
                 let body = request.json();
                 self.send(&chat, Some(((*id).to_owned(), body["reply_in_thread"] == true)), &body)
             }

@@ -56,6 +56,8 @@ pub(super) enum Fault {
     Away,
     /// The messenger requires a pause.
     TooFast,
+    /// The message that is replied to was recalled, so that only messages without a reference to it are accepted.
+    Recalled,
 }
 
 /// A message as its readers see it.
@@ -83,6 +85,8 @@ struct State {
     connections: usize,
     /// Refuses all requests, as if it could not be reached.
     is_away: bool,
+    /// Ends all connections, as if it could not be reached.
+    is_down: bool,
     /// The successive versions of each message.
     versions: HashMap<String, Vec<String>>,
     /// The times of the last request to each conversation, and of the last edit of each message.
@@ -189,6 +193,13 @@ impl Messenger {
     /// Refuses all requests from now on, or accepts them again.
     pub(super) fn goes_away(&self, is_away: bool) {
         self.state().is_away = is_away;
+    }
+
+    /// Cannot be reached from now on, or can be again.
+    pub(super) fn goes_down(&self, is_down: bool) {
+        self.state().is_down = is_down;
+        self.goes_away(is_down);
+        self.news.notify_one();
     }
 
     /// Refuses edits of messages from now on, or no longer.
@@ -333,9 +344,15 @@ impl Platform for Messenger {
             if let Some(why) = self.state().refuses.clone() {
                 return End::Refused(why);
             }
+            if self.state().is_down {
+                return End::Lost("nobody answers".to_owned());
+            }
             inbox.connected("desk_bot");
             let mut delivered = 0;
             loop {
+                if self.state().is_down {
+                    return End::Lost("the connection ended".to_owned());
+                }
                 let (batch, cut_every, repeats) = {
                     let state = self.state();
                     let batch: Vec<Event> = state.queue.iter().take(7).cloned().collect();
@@ -378,7 +395,7 @@ impl Platform for Messenger {
         &'a self,
         to: &'a Conversation,
         message: &'a Outgoing,
-        _reply: &'a Value,
+        reply: &'a Value,
         key: &'a str,
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
@@ -394,7 +411,8 @@ impl Platform for Messenger {
                 Some(Fault::Away) => return Err(Failure::Away("nobody".to_owned())),
                 Some(Fault::TooFast) => return Err(Failure::TooFast { wait_ms: 1 }),
                 Some(Fault::LostUnsaid) => return Err(Failure::Unknown("cut".to_owned())),
-                Some(Fault::TakenUnsaid) | None => {}
+                Some(Fault::Recalled) if !reply.is_null() => return Err(Failure::Expired),
+                Some(Fault::TakenUnsaid | Fault::Recalled) | None => {}
             }
             let id = format!("m{key}");
             let is_new = state.keys.insert(key.to_owned());
@@ -405,8 +423,8 @@ impl Platform for Messenger {
                 state.shown.push(Shown { id: id.clone(), to: to.id.clone(), text, buttons });
             }
             match fault {
-                Some(_) => Err(Failure::Unknown("cut".to_owned())),
-                None => Ok(Sent { id }),
+                Some(Fault::TakenUnsaid) => Err(Failure::Unknown("cut".to_owned())),
+                _ => Ok(Sent { id }),
             }
         })
     }

@@ -17,6 +17,9 @@ const TOKEN_MARGIN: Duration = Duration::from_secs(300);
 /// Codes for a token that is invalid or has expired.
 const TOKEN_CODES: [i64; 4] = [99_991_661, 99_991_663, 99_991_668, 99_991_671];
 
+/// Codes for a message that was recalled or deleted, so that nothing can reply to it.
+const RECALLED_CODES: [i64; 3] = [230_011, 230_110, 231_003];
+
 /// The API for one application.
 pub(super) struct Api {
     pub(super) http: Http,
@@ -140,6 +143,7 @@ impl Api {
             1 | 1_000_040_343 | 230_049 => Failure::Unknown(why()),
             // The bot is not in the group, the person may not use the bot, or the group was dissolved.
             230_002 | 230_013 | 232_009 => Failure::Closed(why()),
+            code if RECALLED_CODES.contains(&code) => Failure::Expired,
             _ if answer.status == 429 => too_fast(None),
             _ => Failure::Message(why()),
         })

@@ -235,6 +235,22 @@ async fn groups_and_threads_are_answered_where_they_are() {
 }
 
 #[tokio::test]
+async fn an_answer_to_a_recalled_message_can_be_sent_without_a_reference_to_it() {
+    let stand_in = StandIn::start();
+    let (account, running) = running(&stand_in).await;
+    let id = stand_in.say("ou_a", "oc_1", true, "@_user_1 hi");
+    stand_in.recall(&id, "oc_1");
+    until("both are acknowledged", || stand_in.acknowledged() == 2).await;
+    let event = running.inbox.events().remove(0);
+    let refused = account.send(&event.conversation, &ask(&account), &event.reply, &key(1)).await;
+    assert!(matches!(refused, Err(Failure::Expired)), "{refused:?}");
+    account.send(&event.conversation, &ask(&account), &Value::Null, &key(1)).await.unwrap();
+    let cards = stand_in.cards();
+    assert_eq!((cards.len(), &cards[0].chat, &cards[0].reply), (1, &"oc_1".to_owned(), &None));
+    assert_eq!(running.inbox.events().len(), 1, "a recall is no message");
+}
+
+#[tokio::test]
 async fn files_go_both_ways_and_lies_are_noticed() {
     let stand_in = StandIn::start();
     let (account, running) = running(&stand_in).await;

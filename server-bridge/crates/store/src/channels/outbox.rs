@@ -146,13 +146,26 @@ impl NewOutgoing {
             for press in &self.presses {
                 press.insert(transaction, id).await?;
             }
+        } else if let Some(press) = self.presses.first() {
+            // The question is asked again, so its answers can be chosen for longer.
+            query(
+                "UPDATE channel_presses SET expires_at_ms = $1 WHERE used_at_ms IS NULL AND outbox_id =
+                    (SELECT o.id FROM channel_outbox o WHERE o.account_id = $2 AND o.source = $3 AND o.part = $4)",
+            )
+            .bind(press.expires_at_ms)
+            .bind(account)
+            .bind(&self.source)
+            .bind(self.part)
+            .execute(&mut *transaction)
+            .await?;
         }
         Ok(())
     }
 }
 
 impl Store {
-    /// Adds messages to send, in one transaction; skips those whose position is already used.
+    /// Adds messages to send, in one transaction; skips those whose position is already used, except that open answers below them get the new time of
+    /// expiry.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -15,6 +15,7 @@
 //! | [`serve`] | HTTP and WebSockets, for all of them |
 //! | [`slack`] | Slack: the Web API and Socket Mode |
 //! | [`telegram`] | Telegram's Bot API |
+//! | [`texts`] | large texts in Markdown, for all of them |
 //! | [`wecom`] | WeCom's gateway for AI bots |
 
 pub mod client;
@@ -29,4 +30,5 @@ pub mod qq;
 pub mod serve;
 pub mod slack;
 pub mod telegram;
+pub mod texts;
 pub mod wecom;

@@ -10,7 +10,7 @@ use crate::styled::{Piece, Place, Style, Styled};
 
 /// Counts the length of a text as one platform does.
 pub trait Cost {
-    /// Returns the length of a text in a style, including the characters that escaping adds.
+    /// Returns the length of a text in a style, including the characters that escaping adds: at least 1 for each character.
     fn text(&self, text: &str, style: &Style) -> usize;
 
     /// Returns the length of the marks, tags or fences around a piece of this style.
@@ -32,6 +32,9 @@ impl Cost for Unit {
     }
 }
 
+/// The most bytes that a character takes.
+const CHAR_MAX_BYTES: usize = 4;
+
 /// Cuts a text into parts that each cost at most `max`. A single character that costs more than that with the marks around it is left out.
 /// Parts have no empty lines at their beginning and end, except in code.
 pub fn split(styled: &Styled, max: usize, cost: &dyn Cost) -> Vec<Styled> {
@@ -42,11 +45,13 @@ pub fn split(styled: &Styled, max: usize, cost: &dyn Cost) -> Vec<Styled> {
         while !rest.is_empty() {
             let around = cost.around(&piece.style);
             let room = max.saturating_sub(part.cost + around);
-            if cost.text(rest, &piece.style) <= room {
+            // No more than this can fit, so no more is looked at.
+            let near = &rest[..rest.floor_char_boundary((room + 1).saturating_mul(CHAR_MAX_BYTES))];
+            if near.len() == rest.len() && cost.text(rest, &piece.style) <= room {
                 part.push(rest, &piece.style, cost);
                 break;
             }
-            let fits = fitting(rest, &piece.style, room, cost);
+            let fits = fitting(near, &piece.style, room, cost);
             let at = cut(rest, fits, &piece.style);
             if at > 0 && (is_good(rest, at) || part.is_empty()) {
                 part.push(&rest[..at], &piece.style, cost);

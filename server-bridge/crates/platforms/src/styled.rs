@@ -11,6 +11,9 @@ use crate::limits::MARKDOWN_MAX_BYTES;
 /// The widest table that is aligned, in character cells; in wider tables, columns are separated but not aligned.
 const TABLE_ALIGNED_CELLS: usize = 120;
 
+/// The deepest level of a list that is indented further than the level above it: the indentations of deeper levels would be longer than all else.
+const INDENTED_MAX: usize = 16;
+
 /// The kind of block that a piece belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
@@ -225,7 +228,7 @@ impl Writer {
             }
             Tag::Item => {
                 self.begin_line();
-                let depth = self.lists.len().saturating_sub(1);
+                let depth = self.lists.len().saturating_sub(1).min(INDENTED_MAX);
                 let mark = match self.lists.last_mut() {
                     Some(Some(number)) => {
                         let mark = format!("{number}. ");

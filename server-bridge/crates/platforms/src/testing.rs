@@ -10,7 +10,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::{Event, Message, Press, What};
+use crate::limits::MARKDOWN_MAX_BYTES;
 use crate::platform::{End, Inbox, Platform};
+use crate::styled::Styled;
 
 /// An inbox in memory that ignores events that it already contains.
 #[derive(Debug, Default)]
@@ -153,6 +155,26 @@ pub(crate) fn letters(text: &str) -> String {
 /// Returns the letters of rendered Markdown, without the language names of fences. A line of text never begins with a fence.
 pub(crate) fn letters_of_markdown(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("```")).map(letters).collect()
+}
+
+/// Checks that a rendered text has each letter of a styled one, in order. Addresses of links may be in between.
+pub(crate) fn assert_kept(kept: &str, styled: &Styled) {
+    let wanted = letters(&styled.text());
+    if styled.pieces.iter().all(|piece| piece.style.link.is_none()) {
+        return assert!(kept == wanted, "{:.200}", styled.text());
+    }
+    let mut written = kept.chars();
+    assert!(wanted.chars().all(|letter| written.any(|c| c == letter)), "{:.200}", styled.text());
+}
+
+/// True if each fence in rendered Markdown is closed.
+pub(crate) fn is_fenced(text: &str) -> bool {
+    text.lines().filter(|line| line.starts_with("```")).count() % 2 == 0
+}
+
+/// Large texts with every kind of markup.
+pub(crate) fn large() -> impl Iterator<Item = String> {
+    ::tests::platforms::texts::large(MARKDOWN_MAX_BYTES)
 }
 
 /// Returns how many messages a test sends across disconnects; `scripts/soak` raises the number.

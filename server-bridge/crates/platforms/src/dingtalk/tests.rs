@@ -5,7 +5,7 @@ use ::tests::platforms::lines::{Fault, Trick};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{Memory, Running, key, letters, letters_of_markdown, many, until};
+use crate::testing::{Memory, Running, assert_kept, is_fenced, key, large, letters_of_markdown, many, until};
 
 async fn running(stand_in: &StandIn) -> (Arc<DingTalk>, Running) {
     let account = Arc::new(DingTalk::new(&stand_in.setup(), &Reach::Anywhere).unwrap());
@@ -174,20 +174,30 @@ async fn files_go_both_ways_and_lies_are_noticed() {
     assert_eq!(stand_in.said()[0].content["fileType"], "pdf");
 }
 
+fn check(markdown: &str) {
+    let setup = json!({"client_id": "c", "client_secret": "s"});
+    let account = DingTalk::new(&setup, &Reach::Anywhere).unwrap();
+    let styled = Styled::markdown(markdown);
+    let mut kept = String::new();
+    for message in account.render(&styled, &[]) {
+        let text = message.payload["text"].as_str().unwrap();
+        assert!(text.len() <= 20_000 && !text.trim().is_empty() && !text.contains("<font"));
+        assert!(!message.payload["title"].as_str().unwrap().is_empty());
+        assert!(is_fenced(text), "{text}");
+        kept.push_str(&letters_of_markdown(text));
+    }
+    assert_kept(&kept, &styled);
+}
+
+#[test]
+fn large_texts_of_every_kind_are_taken() {
+    large().for_each(|text| check(&text));
+}
+
 proptest! {
     #[test]
     fn any_markdown_is_short_enough_and_keeps_its_letters(text in "([a-c名😀*_`#>|<\\[\\]()&, \n-]|<font>|```){0,60}", times in 1..200_usize) {
-        let setup = json!({"client_id": "c", "client_secret": "s"});
-        let account = DingTalk::new(&setup, &Reach::Anywhere).unwrap();
-        let styled = Styled::markdown(&text.repeat(times));
-        let mut kept = String::new();
-        for message in account.render(&styled, &[]) {
-            let text = message.payload["text"].as_str().unwrap();
-            prop_assert!(text.len() <= 20_000 && !text.trim().is_empty() && !text.contains("<font"));
-            prop_assert!(!message.payload["title"].as_str().unwrap().is_empty());
-            kept.push_str(&letters_of_markdown(text));
-        }
-        prop_assert!(kept == letters(&styled.text()));
+        check(&text.repeat(times));
     }
 }
 

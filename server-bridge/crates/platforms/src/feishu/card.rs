@@ -173,6 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn large_texts_of_every_kind_are_taken() {
+        for text in crate::testing::large() {
+            let kept: String = accepted(&text).iter().map(|card| card.payload["body"].to_string()).collect();
+            let styled = Styled::markdown(&text);
+            let mut written = kept.chars();
+            let wanted = crate::testing::letters(&styled.text());
+            assert!(wanted.chars().all(|letter| written.any(|c| c == letter)), "{text:.200}");
+        }
+    }
+
+    #[test]
     fn a_card_has_a_title_a_table_and_buttons() {
         let to = Conversation { id: "oc_1".to_owned(), is_group: false };
         let card = native(&crate::card::tests::full(), &buttons()).unwrap().payload;

@@ -197,6 +197,23 @@ mod tests {
         assert_eq!(message["body"], "May I?\n\n1. Allow\n2. Deny");
     }
 
+    fn check(markdown: &str) {
+        let styled = Styled::markdown(markdown);
+        let letters =
+            |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != '…').collect::<String>();
+        let mut kept = String::new();
+        for message in messages(&styled, &[]) {
+            assert!(message.payload.to_string().len() <= EVENT_TEXT_MAX_BYTES + 200);
+            kept.push_str(message.payload["body"].as_str().unwrap());
+        }
+        assert!(letters(&kept) == letters(&styled.text()), "{markdown:.200}");
+    }
+
+    #[test]
+    fn large_texts_of_every_kind_are_taken() {
+        crate::testing::large().for_each(|text| check(&text));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
@@ -205,14 +222,7 @@ mod tests {
             text in "([a-z]{1,5}|[*_~`>#&<\"\\\\]|\n\n|\n```sh\n|\n> |\\*\\*b\\*\\*|`c`|😀|名|\\[l\\]\\(http://a.example/x\\)){0,200}",
             times in 1_usize..200,
         ) {
-            let styled = Styled::markdown(&text.repeat(times));
-            let letters = |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != '…').collect::<String>();
-            let mut kept = String::new();
-            for message in messages(&styled, &[]) {
-                prop_assert!(message.payload.to_string().len() <= EVENT_TEXT_MAX_BYTES + 200);
-                kept.push_str(message.payload["body"].as_str().unwrap());
-            }
-            prop_assert_eq!(letters(&kept), letters(&styled.text()));
+            check(&text.repeat(times));
         }
     }
 }

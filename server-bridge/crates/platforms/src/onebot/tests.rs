@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::What;
-use crate::testing::{Memory, Running, key, letters, until};
+use crate::testing::{Memory, Running, assert_kept, key, large, letters, until};
 
 fn account(stand_in: &StandIn) -> Arc<OneBot> {
     account_of(Way::Forward(stand_in.url()), &Reach::Anywhere, TOKEN)
@@ -58,6 +58,9 @@ async fn messages_arrive_once_and_a_gap_is_told() {
         running.inbox.gaps.lock().unwrap().len() == 1
     })
     .await;
+    for (kind, group) in [("friend_recall", Value::Null), ("group_recall", json!(99))] {
+        stand_in.deliver(&json!({"post_type": "notice", "notice_type": kind, "time": 1, "self_id": 10_001, "user_id": 7, "operator_id": 7, "group_id": group, "message_id": 1}));
+    }
     stand_in.deliver(&json!({"post_type": "notice", "notice_type": "group_decrease", "sub_type": "kick_me", "time": 1, "self_id": 10_001, "user_id": 10_001, "operator_id": 8, "group_id": 99}));
     until("the removal is there", || running.inbox.events().len() == 4).await;
     assert_eq!(running.inbox.events()[3].what, What::Removed);
@@ -247,17 +250,26 @@ async fn files_go_both_ways_and_lies_are_noticed() {
     assert_eq!((said.text.as_str(), &said.params["name"]), ("contents", &json!("a.txt")));
 }
 
+fn check(markdown: &str) {
+    let account = account_of(Way::Forward(String::new()), &Reach::Anywhere, TOKEN);
+    let styled = Styled::markdown(markdown);
+    let mut kept = String::new();
+    for message in account.render(&styled, &[]) {
+        let text = message.payload["text"].as_str().unwrap();
+        assert!(text.chars().count() <= TEXT_MAX_CHARS && !text.is_empty());
+        kept.push_str(&letters(text));
+    }
+    assert_kept(&kept, &styled);
+}
+
+#[test]
+fn large_texts_of_every_kind_are_taken() {
+    large().for_each(|text| check(&text));
+}
+
 proptest! {
     #[test]
     fn any_markdown_is_short_enough_and_keeps_its_letters(text in "([a-c名😀*_`#>|<\\[\\]()&, \n-]|\\[CQ:at,qq=all\\]|```){0,200}") {
-        let account = account_of(Way::Forward(String::new()), &Reach::Anywhere, TOKEN);
-        let styled = Styled::markdown(&text);
-        let mut kept = String::new();
-        for message in account.render(&styled, &[]) {
-            let text = message.payload["text"].as_str().unwrap();
-            prop_assert!(text.chars().count() <= TEXT_MAX_CHARS && !text.is_empty());
-            kept.push_str(&letters(text));
-        }
-        prop_assert_eq!(kept, letters(&styled.text()));
+        check(&text);
     }
 }

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::What;
-use crate::testing::{Memory, Running, key, letters, letters_of_markdown, many, until};
+use crate::testing::{
+    Memory, Running, assert_kept, is_fenced, key, large, letters, letters_of_markdown, many, until,
+};
 
 fn account_with(stand_in: &StandIn, more: &[(&str, &str)]) -> Arc<Qq> {
     let mut setup = stand_in.setup();
@@ -249,22 +251,34 @@ async fn files_go_both_ways_and_lies_are_noticed() {
     assert_eq!(stand_in.upload(info.as_str().unwrap()).unwrap(), b"png");
 }
 
+fn check(markdown: &str) {
+    let styled = Styled::markdown(markdown);
+    for has_markdown in [true, false] {
+        let setup =
+            json!({"app_id": "1", "secret": "s", "markdown": if has_markdown { "yes" } else { "no" }});
+        let account = Qq::new(&setup, &Reach::Anywhere).unwrap();
+        let mut kept = String::new();
+        for message in account.render(&styled, &[]) {
+            let payload = &message.payload;
+            let text = payload["content"].as_str().or(payload["markdown"]["content"].as_str()).unwrap();
+            assert!(text.chars().count() <= 4000 && !text.trim().is_empty());
+            assert!(!text.contains("<@") && !text.contains("<qqbot-at"), "{text}");
+            assert!(!has_markdown || is_fenced(text), "{text}");
+            kept.push_str(&if has_markdown { letters_of_markdown(text) } else { letters(text) });
+        }
+        assert_kept(&kept, &styled);
+    }
+}
+
+#[test]
+fn large_texts_of_every_kind_are_taken() {
+    large().for_each(|text| check(&text));
+}
+
 proptest! {
     #[test]
     fn any_markdown_is_short_enough_and_keeps_its_letters(text in "([a-c名😀*_`#>|<\\[\\]()&, \n-]|<@everyone>|<qqbot-at-everyone />|```){0,200}") {
-        for markdown in ["yes", "no"] {
-            let setup = json!({"app_id": "1", "secret": "s", "markdown": markdown});
-            let account = Qq::new(&setup, &Reach::Anywhere).unwrap();
-            let styled = Styled::markdown(&text);
-            let mut kept = String::new();
-            for message in account.render(&styled, &[]) {
-                let text = message.payload["content"].as_str().or(message.payload["markdown"]["content"].as_str()).unwrap();
-                prop_assert!(text.chars().count() <= 4000 && !text.trim().is_empty());
-                prop_assert!(!text.contains("<@") && !text.contains("<qqbot-at"));
-                kept.push_str(&if markdown == "yes" { letters_of_markdown(text) } else { letters(text) });
-            }
-            prop_assert_eq!(kept, letters(&styled.text()));
-        }
+        check(&text);
     }
 }
 

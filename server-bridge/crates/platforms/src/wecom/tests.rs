@@ -5,7 +5,7 @@ use ::tests::platforms::wecom::{AES_KEY, ENCRYPTED, PLAIN, WeCom as StandIn, fau
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{Memory, Running, key, letters, letters_of_markdown, until};
+use crate::testing::{Memory, Running, assert_kept, is_fenced, key, large, letters_of_markdown, until};
 
 async fn running(stand_in: &StandIn) -> (Arc<WeCom>, Running) {
     let account = Arc::new(WeCom::new(&stand_in.setup(), &Reach::Anywhere).unwrap());
@@ -206,24 +206,35 @@ async fn files_go_both_ways_and_lies_are_noticed() {
     assert_eq!(stand_in.refusals(), [] as [&str; 0]);
 }
 
+fn check(markdown: &str) {
+    let account = WeCom::new(&json!({"bot_id": "b", "secret": "s"}), &Reach::Anywhere).unwrap();
+    let styled = Styled::markdown(markdown);
+    let label: String = markdown.chars().take(500).collect();
+    let buttons = [Button { label, token: "t".repeat(64) }];
+    let mut kept = String::new();
+    for message in account.render(&styled, &buttons) {
+        if message.payload["card"].is_object() {
+            let mut card = message.payload["card"].clone();
+            card["task_id"] = json!(task_of(&key(1)));
+            assert_eq!(fault_of_card(&card), None);
+            continue;
+        }
+        let text = message.payload["text"].as_str().unwrap();
+        assert!(text.len() <= 20_480 && !text.trim().is_empty());
+        assert!(!text.contains("<@") && !text.contains("<think") && is_fenced(text), "{text}");
+        kept.push_str(&letters_of_markdown(text));
+    }
+    assert_kept(&kept, &styled);
+}
+
+#[test]
+fn large_texts_of_every_kind_are_taken() {
+    large().for_each(|text| check(&text));
+}
+
 proptest! {
     #[test]
     fn any_markdown_is_short_enough_and_keeps_its_letters(text in "([a-c名😀*_`#>|<\\[\\]()&, \n-]|<@all>|<think>|```){0,60}", times in 1..200_usize) {
-        let account = WeCom::new(&json!({"bot_id": "b", "secret": "s"}), &Reach::Anywhere).unwrap();
-        let styled = Styled::markdown(&text.repeat(times));
-        let buttons = [Button { label: text.clone(), token: "t".repeat(64) }];
-        let mut kept = String::new();
-        for message in account.render(&styled, &buttons) {
-            if message.payload["card"].is_object() {
-                let mut card = message.payload["card"].clone();
-                card["task_id"] = json!(task_of(&key(1)));
-                prop_assert_eq!(fault_of_card(&card), None);
-                continue;
-            }
-            let text = message.payload["text"].as_str().unwrap();
-            prop_assert!(text.len() <= 20_480 && !text.trim().is_empty() && !text.contains("<@") && !text.contains("<think"));
-            kept.push_str(&letters_of_markdown(text));
-        }
-        prop_assert!(kept == letters(&styled.text()));
+        check(&text.repeat(times));
     }
 }

@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use guard::Reach;
 use platforms::event::What;
+use platforms::limits::MARKDOWN_MAX_BYTES;
 use platforms::{Button, Conversation, End, Failure, FileOut, Media, MediaKind, Outgoing, Platform, Styled};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tests::platforms::discord::{BOT, Discord, Fault, TOKEN, check_message};
+use tests::platforms::texts::large;
 
 use crate::support::{Memory, Running, made, refused, silent, until};
 
@@ -225,6 +227,7 @@ async fn servers_mentions_edits_bots_and_answers() {
     discord.dispatch("MESSAGE_UPDATE", &edited);
     discord.dispatch("MESSAGE_UPDATE", &answer);
     in_server(json!({"content": "joined", "type": 7}));
+    discord.dispatch("MESSAGE_DELETE", &json!({"id": answer["id"], "channel_id": answer["channel_id"], "guild_id": "77"}));
     discord.dispatch("CHANNEL_DELETE", &json!({"id": "55", "guild_id": "77"}));
     discord.dispatch("SOMETHING_NEW", &json!([1, 2]));
     let running = Running::start(&bot, &inbox);
@@ -380,18 +383,7 @@ fn check(markdown: &str) {
 
 #[test]
 fn large_texts_of_every_kind_are_taken() {
-    for piece in [
-        "word ",
-        "名字",
-        "**b** _i_ ",
-        "> quote\n\n",
-        "```rust\nlet x = `1`;\n```\n",
-        "- [x](http://a.example) ~~s~~\n",
-        "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
-        "\\*\\_",
-    ] {
-        check(&piece.repeat(50_000 / piece.len()));
-    }
+    large(MARKDOWN_MAX_BYTES).for_each(|text| check(&text));
 }
 
 proptest! {

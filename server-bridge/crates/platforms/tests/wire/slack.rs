@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use guard::Reach;
 use platforms::event::What;
+use platforms::limits::MARKDOWN_MAX_BYTES;
 use platforms::{Button, Conversation, End, Failure, FileOut, Media, MediaKind, Outgoing, Platform, Styled};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tests::platforms::slack::{APP_TOKEN, BOT, BOT_TOKEN, Fault, Slack, check_message};
+use tests::platforms::texts::large;
 
 use crate::support::{Memory, Running, made, refused, silent, until};
 
@@ -343,17 +345,7 @@ fn check(markdown: &str) {
 
 #[test]
 fn large_texts_of_every_kind_are_taken() {
-    for piece in [
-        "word ",
-        "名字",
-        "**b** _i_ ",
-        "> quote\n\n",
-        "```rust\nlet x = 1;\n```\n",
-        "- [x](http://a.example) ~~s~~\n",
-        "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
-    ] {
-        check(&piece.repeat(100_000 / piece.len()));
-    }
+    large(MARKDOWN_MAX_BYTES).for_each(|text| check(&text));
 }
 
 proptest! {

@@ -15,6 +15,7 @@ use llm::{ToolCall, Usage};
 use records::{ChatId, TurnId, TurnStatus, User};
 use serde_json::{Map, Value};
 
+use crate::Cause;
 use crate::approval::Access;
 use crate::models::ModelSetup;
 use crate::tool::Outcome;
@@ -63,14 +64,14 @@ pub enum Place<'a> {
         /// The call's access to its place.
         access: Access,
     },
-    /// A call was denied by a hook, a rule, the mode or the user. Hooks can only watch this.
+    /// A call was denied by a hook, a rule, the mode or the user. Hooks can only watch this; their notes are added to the reason that the model gets.
     Denied {
         /// The call, as the model wrote it.
         call: &'a ToolCall,
         /// The reason that the model gets.
         why: &'a str,
     },
-    /// A call that ran has ended. Notes of hooks are added to the result that the model gets.
+    /// A call that ran has ended. Hooks may replace the text of its result, and their notes are added to it.
     CallEnds {
         /// The call, as the model wrote it.
         call: &'a ToolCall,
@@ -78,8 +79,10 @@ pub enum Place<'a> {
         outcome: &'a Outcome,
         /// The duration of the call, in milliseconds.
         took_ms: u64,
+        /// True if the user stopped the turn during the call. Nobody waits for the hooks then: they work in the background.
+        is_cancelled: bool,
     },
-    /// All calls of one answer have ended. If denied, the turn ends with the reason.
+    /// All calls of one answer have ended. If denied, the turn ends with the reason. Notes of hooks follow the results.
     CallsEnd {
         /// The calls of the answer.
         calls: &'a [ToolCall],
@@ -96,7 +99,7 @@ pub enum Place<'a> {
         /// True if the user asked for the compression.
         is_asked: bool,
     },
-    /// A summary has replaced part of the conversation. Hooks can only watch this.
+    /// A summary has replaced part of the conversation. Hooks can only watch this; their notes follow the conversation.
     Compressed {
         /// True if the user asked for the compression.
         is_asked: bool,
@@ -107,8 +110,10 @@ pub enum Place<'a> {
     TurnEnds {
         /// The status that the turn ended with.
         status: TurnStatus,
-        /// The reason why the turn did not end well, if it did not.
+        /// The reason why the turn failed, if it did.
         error: Option<&'a str>,
+        /// The cause of the failure.
+        cause: Option<Cause>,
     },
 }
 
@@ -125,6 +130,8 @@ pub struct Words {
     pub notes: Vec<String>,
     /// The arguments that replace the call's own.
     pub arguments: Option<Map<String, Value>>,
+    /// The text that replaces the result of a call that has ended.
+    pub result: Option<String>,
 }
 
 impl Words {
@@ -153,13 +160,14 @@ impl Words {
         Self { arguments: Some(arguments), ..Self::default() }
     }
 
-    /// Adds the rulings of a later hook; if both replace the arguments, the later one counts.
+    /// Adds the rulings of a later hook; if both replace the arguments or the result, the later one counts.
     pub fn add(&mut self, other: Self) {
         self.denied = self.denied.take().or(other.denied);
         self.asks = self.asks.take().or(other.asks);
         self.allows |= other.allows;
         self.notes.extend(other.notes);
         self.arguments = other.arguments.or(self.arguments.take());
+        self.result = other.result.or(self.result.take());
     }
 }
 
@@ -300,6 +308,7 @@ mod tests {
             Words::deny("four"),
             Words::instead(arguments("2")),
             Words::note("b"),
+            Words { result: Some("r".to_owned()), ..Words::default() },
         ];
         let mut words = Words::default();
         all.into_iter().for_each(|other| words.add(other));
@@ -309,6 +318,7 @@ mod tests {
             allows: true,
             notes: vec!["a".to_owned(), "b".to_owned()],
             arguments: Some(arguments("2")),
+            result: Some("r".to_owned()),
         };
         assert_eq!(words, expected);
     }

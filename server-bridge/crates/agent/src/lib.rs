@@ -17,6 +17,7 @@
 //! | [`library`] | the skills and roles of a workspace |
 //! | [`live`] | output that is shown while it is written |
 //! | [`mod@grouped`] | formatting large numbers for people |
+//! | `cause` | [`Cause`]: why a turn failed |
 //! | `error` | [`PortError`]: why a port could not do what it was asked |
 //! | [`limits`] | every limit and timeout |
 //!
@@ -26,6 +27,7 @@
 
 pub mod approval;
 pub mod ask;
+mod cause;
 pub mod commands;
 pub mod context;
 pub mod engine;
@@ -43,4 +45,5 @@ pub mod trust;
 #[cfg(test)]
 mod walls;
 
+pub use cause::Cause;
 pub use error::{PortError, PortResult};

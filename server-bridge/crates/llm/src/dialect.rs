@@ -98,6 +98,8 @@ impl Told {
             402 => Error::Quota(text),
             429 if says("insufficient_quota") || says("billing") => Error::Quota(text),
             429 => Error::RateLimited { message: text, retry_after },
+            529 => Error::Overloaded(text),
+            0 | 500.. if says("overloaded") => Error::Overloaded(text),
             408 | 409 | 425 | 500.. => Error::Provider(text),
             0 if says("rate_limit") => Error::RateLimited { message: text, retry_after },
             0 if says("authentication") || says("invalid_api_key") => Error::Key(text),
@@ -203,6 +205,11 @@ pub(crate) mod tests {
         for status in [500, 502, 503, 504, 529] {
             assert!(told(status, "<html>Bad gateway</html>").is_passing(), "{status}");
         }
+        let overloaded = r#"{"error":{"message":"The engine is currently overloaded"}}"#;
+        for (status, body) in [(529, ""), (503, overloaded), (0, r#"{"type":"overloaded_error"}"#)] {
+            assert!(matches!(told(status, body), Error::Overloaded(_)), "{status}: {:?}", told(status, body));
+        }
+        assert!(matches!(told(500, ""), Error::Provider(_)));
         assert!(matches!(told(400, r#"{"error":{"message":"tools.0: bad"}}"#), Error::Refused(_)));
         assert_eq!(told(503, "").to_string(), "the provider failed (503: no explanation)");
     }

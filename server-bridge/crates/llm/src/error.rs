@@ -25,7 +25,10 @@ pub enum Error {
     /// The account has no credit left.
     #[error("the provider reports that the account has no credit left ({0})")]
     Quota(String),
-    /// The provider itself has a problem.
+    /// The provider has no capacity at the moment.
+    #[error("the provider is overloaded ({0})")]
+    Overloaded(String),
+    /// The provider itself has another problem.
     #[error("the provider failed ({0})")]
     Provider(String),
     /// The provider could not be reached, or the connection broke.
@@ -63,6 +66,7 @@ impl Error {
             Self::InputTooLong(_) => "input_too_long",
             Self::RateLimited { .. } => "rate_limited",
             Self::Quota(_) => "quota",
+            Self::Overloaded(_) => "overloaded",
             Self::Provider(_) => "provider",
             Self::Network(_) => "network",
             Self::Timeout(_) => "timeout",
@@ -84,8 +88,8 @@ impl Error {
     /// True if the same request may succeed a little later.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::RateLimited { .. } | Self::Provider(_) | Self::Network(_) | Self::Timeout(_) => true,
-            Self::Interrupted | Self::Empty => true,
+            Self::RateLimited { .. } | Self::Overloaded(_) | Self::Provider(_) | Self::Network(_) => true,
+            Self::Timeout(_) | Self::Interrupted | Self::Empty => true,
             Self::Key(_) | Self::UnknownModel(_) | Self::InputTooLong(_) | Self::Quota(_) => false,
             Self::Refused(_) | Self::Address(_) | Self::Nonsense(_) | Self::Relay(_) => false,
         }

@@ -105,6 +105,7 @@ mod tests {
         for error in [
             limited(None),
             limited(Some(9_999)),
+            Error::Overloaded(text()),
             Error::Provider(text()),
             Error::Network(text()),
             Error::Timeout(text()),

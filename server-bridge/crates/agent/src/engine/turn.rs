@@ -31,13 +31,13 @@ use tokio_util::sync::CancellationToken;
 use super::agents::TurnAncestry;
 use super::pipeline::{self, PartError, Prompt, PromptContext, PromptParts};
 use super::ports::{Begins, Change, Display, Entry, Ports, ReplyState, TurnEnd};
-use crate::PortError;
 use crate::approval::Mode;
 use crate::context::{ContextMode, Conversation};
 use crate::hooks::{HookedTurn, Hooks, Place, Words};
 use crate::limits::{REPLY_WINDOW_SHARE, STOPS_DENIED};
 use crate::models::{ModelChain, ModelSetup};
 use crate::tool::{Failure, TurnCost, deferred};
+use crate::{Cause, PortError};
 use ask::Shown;
 use run_tools::Calls;
 
@@ -79,8 +79,8 @@ struct Setting {
 /// The reason why a turn ends before the model is done.
 enum End {
     Cancelled,
-    /// An error for the user to read.
-    Failed(String),
+    /// The cause, and an error for the user to read.
+    Failed(Cause, String),
     /// The model did not answer; another one may.
     NotAnswered(llm::Error),
     /// The provider reports, with this message, that the conversation is too long.
@@ -126,7 +126,9 @@ impl Progress {
 
     /// Takes the last tool result of the conversation as the turn's answer.
     fn relayed(&mut self, conversation: &Conversation) {
-        if let Some(Message::Tool(result)) = conversation.items().last().map(|item| &item.message) {
+        // Notes of hooks may follow the result.
+        let mut messages = conversation.items().iter().rev().map(|item| &item.message);
+        if let Some(Message::Tool(result)) = messages.find(|message| matches!(message, Message::Tool(_))) {
             self.text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
             self.words = Some(self.text.clone());
         }
@@ -164,25 +166,28 @@ impl Turn<'_> {
             end = self.attempt(chain, &mut progress) => end,
             () = self.stop.cancelled() => return None,
         };
-        let (status, error) = self.status(end);
+        let (status, failure) = self.status(end);
+        let (cause, error) = failure.unzip();
         let cost = TurnCost { usage: progress.usage, cost_micros: progress.cost_micros };
         let words = progress.words.take();
         log(self.finish(progress, status, error.as_deref(), cost).await);
-        self.hooks.at(self.hooked(), Place::TurnEnds { status, error: error.as_deref() }).await;
+        self.hooks.at(self.hooked(), Place::TurnEnds { status, error: error.as_deref(), cause }).await;
         Some(TurnEnd { status, error, cost, words })
     }
 
-    /// The turn's status, with the reason.
-    fn status(&self, end: Result<(), End>) -> (TurnStatus, Option<String>) {
+    /// The turn's status; if it failed, with the cause and the reason.
+    fn status(&self, end: Result<(), End>) -> (TurnStatus, Option<(Cause, String)>) {
+        let failed = |cause: Cause, why: String| (TurnStatus::Failed, Some((cause, why)));
         match end {
             Ok(()) => (TurnStatus::Done, None),
             Err(End::Cancelled) => (TurnStatus::Cancelled, None),
-            Err(End::Failed(error) | End::TooLong(error)) => (TurnStatus::Failed, Some(error)),
-            Err(End::NotAnswered(error)) => (TurnStatus::Failed, Some(error.to_string())),
+            Err(End::Failed(cause, why)) => failed(cause, why),
+            Err(End::TooLong(why)) => failed(Cause::ContextTooLong, why),
+            Err(End::NotAnswered(error)) => failed(Cause::from(&error), error.to_string()),
             Err(End::Port(error)) => {
                 tracing::error!(%error, turn = %self.turn, "a turn ended because the store failed or the turn's chat was deleted");
                 let told = "the server could not store the conversation; its log says why";
-                (TurnStatus::Failed, Some(told.to_owned()))
+                failed(Cause::Internal, told.to_owned())
             }
         }
     }
@@ -229,7 +234,9 @@ impl Turn<'_> {
         let left = match self.ports.journal.begin(&chain.setup.name).await? {
             Begins::First => None,
             Begins::Again(left) => Some(*left),
-            Begins::Over => return Err(End::Failed("the turn was ended elsewhere".to_owned())),
+            Begins::Over => {
+                return Err(End::Failed(Cause::Unknown, "the turn was ended elsewhere".to_owned()));
+            }
         };
         progress.take_up(left.as_ref());
         let state = ReplyState { reasoning: &progress.reasoning, ..ReplyState::of(TurnStatus::Running) };
@@ -281,9 +288,8 @@ impl Turn<'_> {
                 self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
-        Err(End::Failed(format!(
-            "the model stopped after {rounds} rounds; send any message to let it continue"
-        )))
+        let why = format!("the model stopped after {rounds} rounds; send any message to let it continue");
+        Err(End::Failed(Cause::MaxAnswers, why))
     }
 
     /// Carries out the calls that a message of the turn's user stands for, such as a call of a sub-agent. The result of the last one is
@@ -324,7 +330,7 @@ impl Turn<'_> {
         let mut words = self.words(place).await;
         match words.denied.take() {
             Some(_) if self.cancelled.is_cancelled() => Err(End::Cancelled),
-            Some(why) => Err(End::Failed(why)),
+            Some(why) => Err(End::Failed(Cause::Denied, why)),
             None => Ok(words),
         }
     }
@@ -332,7 +338,8 @@ impl Turn<'_> {
     /// Asks the hooks about the end of a model's work; returns the reason why the model is to continue, if it is.
     async fn stops(&self, text: &str, denied: usize) -> Result<Option<String>, End> {
         let place = Place::Stops { text, is_again: denied > 0 };
-        let Some(why) = self.words(place).await.denied else { return Ok(None) };
+        let words = self.words(place).await;
+        let Some(why) = words.denied else { return Ok(None) };
         if self.cancelled.is_cancelled() {
             return Err(End::Cancelled);
         }
@@ -344,7 +351,7 @@ impl Turn<'_> {
             return Ok(None);
         }
         self.display().notice(&format!("A hook makes the model continue: {why}")).await?;
-        Ok(Some(why))
+        Ok(Some([vec![why], words.notes].concat().join("\n\n")))
     }
 
     /// The conversation after the system prompt, and the note for the next message.
@@ -380,7 +387,7 @@ impl Turn<'_> {
         match self.parts.assemble(&self.context(mode, Err(&why))).await {
             Ok(prompt) => Ok((prompt, Some(why))),
             Err(PartError::Port(error)) => Err(error.into()),
-            Err(PartError::Away(error)) => Err(End::Failed(error.to_string())),
+            Err(PartError::Away(error)) => Err(End::Failed(Cause::Machine, error.to_string())),
         }
     }
 
@@ -393,9 +400,10 @@ impl Turn<'_> {
     /// True if nothing is left to do after an answer.
     fn ends_with(&self, reply: &Reply) -> Result<bool, End> {
         match &reply.stop {
-            Stop::Refused => Err(End::Failed("the model refused to answer that".to_owned())),
+            Stop::Refused => Err(End::Failed(Cause::Refusal, "the model refused to answer that".to_owned())),
             Stop::MaxTokens if reply.message.tool_calls.is_empty() => {
-                Err(End::Failed("the answer was cut off at its maximum length; say \"go on\"".to_owned()))
+                let why = "the answer was cut off at its maximum length; say \"go on\"";
+                Err(End::Failed(Cause::MaxOutputTokens, why.to_owned()))
             }
             Stop::End | Stop::ToolCalls | Stop::MaxTokens | Stop::ContextFull | Stop::Other(_) => {
                 Ok(reply.message.tool_calls.is_empty())
@@ -417,6 +425,14 @@ impl Turn<'_> {
     /// True if a sub-agent that is done has another message to read. The chat's own agent reads later news in another turn.
     async fn hears_more(&self, conversation: &mut Conversation) -> Result<bool, End> {
         Ok(self.ancestry.delegation().is_some() && self.hear(conversation).await?)
+    }
+
+    /// Adds notes of hooks to the end of the conversation, for the model's next request.
+    async fn note(&self, notes: Vec<String>, conversation: &mut Conversation) -> Result<(), End> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        self.append(conversation, Entry::Said(Message::user(notes.join("\n\n")))).await
     }
 
     /// Records an entry, and then adds it to the conversation.

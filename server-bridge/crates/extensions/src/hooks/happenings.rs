@@ -1,5 +1,6 @@
 //! Converts places in a turn to events of hooks.
 
+use agent::Cause;
 use agent::hooks::{HookedTurn, Place};
 use hooks::Happening;
 use hooks::condition::Call;
@@ -27,9 +28,11 @@ impl TurnHooks {
             Place::CallBegins { call, .. } => vec![Happening::PreToolUse(call_of(call))],
             Place::Asks { call, .. } => vec![Happening::PermissionRequest(call_of(call))],
             Place::Denied { call, why } => {
-                vec![Happening::PermissionDenied { call: call_of(call), reason: why.to_owned() }]
+                let call = call_of(call);
+                self.ended(Ended { call: call.clone(), response: why.into(), is_error: true });
+                vec![Happening::PermissionDenied { call, reason: why.to_owned() }]
             }
-            Place::CallEnds { call, outcome, took_ms } => {
+            Place::CallEnds { call, outcome, took_ms, is_cancelled } => {
                 let (call, response) = (call_of(call), Value::from(outcome.text.as_str()));
                 self.ended(Ended {
                     call: call.clone(),
@@ -42,11 +45,11 @@ impl TurnHooks {
                         call,
                         error: outcome.text.clone(),
                         duration_ms: took_ms,
-                        is_interrupt: false,
+                        is_interrupt: is_cancelled,
                     },
                 }]
             }
-            Place::CallsEnd { .. } => vec![Happening::PostToolBatch(self.take_ended())],
+            Place::CallsEnd { calls } => vec![Happening::PostToolBatch(in_order(self.take_ended(), calls))],
             Place::Stops { text, is_again } if turn.is_sub_agent() => vec![Happening::SubAgentStop {
                 agent_id,
                 agent_type,
@@ -62,8 +65,8 @@ impl TurnHooks {
             Place::Compressed { is_asked, summary } => {
                 vec![Happening::PostCompact { trigger: trigger(is_asked), summary: summary.to_owned() }]
             }
-            Place::TurnEnds { status: TurnStatus::Failed, error } => vec![Happening::AgentError {
-                kind: "unknown".to_owned(),
+            Place::TurnEnds { status: TurnStatus::Failed, error, cause } => vec![Happening::AgentError {
+                kind: cause.unwrap_or(Cause::Unknown).word().to_owned(),
                 message: error.unwrap_or_default().to_owned(),
             }],
             Place::TurnEnds { .. } => Vec::new(),
@@ -91,6 +94,12 @@ fn fired(run: &RunOfTurn) -> Happening {
             run_id: run.id,
         },
     }
+}
+
+/// Calls that have ended, in the order in which the model made them: calls that run at the same time end in any order.
+fn in_order(mut ended: Vec<Ended>, calls: &[ToolCall]) -> Vec<Ended> {
+    ended.sort_by_key(|ended| calls.iter().position(|call| call.id == ended.call.id));
+    ended
 }
 
 fn trigger(is_asked: bool) -> String {

@@ -34,10 +34,11 @@ mod trial;
 mod turns;
 mod words;
 
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::hooks::{Hook, HookedTurn, Place, SessionEnd, Words};
+use agent::hooks::{Hold, Hook, HookedTurn, Place, SessionEnd, Wish, Words};
 use agent::judge::Judge;
 use execs::Ledger;
 use futures_util::future::BoxFuture;
@@ -131,6 +132,15 @@ impl Hook for HookRunner {
         Box::pin(self.0.at(turn, place))
     }
 
+    fn holds<'a>(&'a self, turn: HookedTurn<'a>, wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
+        // A hook asked to end the turn where the engine does not end it, such as at the beginning of a session.
+        let stop = match wish.answers {
+            Some(_) => self.0.turns.of(turn.turn).and_then(|hooks| hooks.take_stop()),
+            None => None,
+        };
+        Box::pin(ready(stop.map_or_else(|| Ok(Hold::default()), Err)))
+    }
+
     fn session_ends<'a>(&'a self, user: &'a User, chat: &'a ChatId, end: SessionEnd) -> BoxFuture<'a, ()> {
         Box::pin(self.0.session_ends(user, chat, end))
     }
@@ -138,21 +148,27 @@ impl Hook for HookRunner {
 
 impl Inner {
     async fn at(self: &Arc<Self>, turn: HookedTurn<'_>, place: Place<'_>) -> Words {
-        let hooks = match place {
-            Place::TurnBegins { .. } => match self.begin(turn).await {
-                Ok(hooks) => hooks,
-                Err(error) => {
-                    tracing::error!(%error, "the hooks of a turn could not be loaded");
-                    return Words::deny("the server could not load the hooks of this turn; its log says why");
-                }
-            },
-            // Only a conversation that is compressed outside a turn has no hooks, and nothing there needs a decision.
-            _ => match self.turns.of(turn.turn) {
-                Some(hooks) => hooks,
-                None => return Words::default(),
-            },
+        let found = match (place, self.turns.of(turn.turn)) {
+            (Place::TurnBegins { .. }, _) => self.begin(turn).await.map(Some),
+            (_, Some(hooks)) => Ok(Some(hooks)),
+            (_, None) => self.late(turn, place).await,
         };
-        let mut all = Words { notes: hooks.later(), ..Words::default() };
+        let hooks = match found {
+            Ok(Some(hooks)) => hooks,
+            Ok(None) => return Words::default(),
+            Err(error) => {
+                tracing::error!(%error, "the hooks of a turn could not be loaded");
+                return Words::deny("the server could not load the hooks of this turn; its log says why");
+            }
+        };
+        if let Place::CallEnds { is_cancelled: true, .. } = place {
+            self.after_cancel(turn, &hooks, place);
+            return Words::default();
+        }
+        let mut all = Words::default();
+        if reaches_model(place) {
+            all.notes = hooks.later();
+        }
         for happening in hooks.happenings(turn, place) {
             if !hooks.loaded.hooks.is_free(happening.event()) {
                 let combined = self.round(turn, &hooks, &happening).await;
@@ -173,11 +189,26 @@ impl Inner {
             Place::CallsEnd { .. } => all.denied = all.denied.or(hooks.take_stop()),
             // The model is done, and a hook asked to end the turn: the model is not asked to continue.
             Place::Stops { .. } if hooks.take_stop().is_some() => all.denied = None,
+            Place::Stops { .. } if all.denied.is_some() => all.notes.extend(hooks.later()),
             _ => {}
         }
         if matches!(place, Place::TurnEnds { .. }) {
             self.turns.end(turn.turn);
         }
         all
+    }
+}
+
+/// True if the model gets the notes of hooks from a place.
+fn reaches_model(place: Place<'_>) -> bool {
+    match place {
+        Place::TurnBegins { .. }
+        | Place::CallBegins { .. }
+        | Place::Asks { .. }
+        | Place::Denied { .. }
+        | Place::CallEnds { .. }
+        | Place::CallsEnd { .. }
+        | Place::Compressed { .. } => true,
+        Place::Stops { .. } | Place::Compresses { .. } | Place::TurnEnds { .. } => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::hooks::HookedTurn;
+use agent::hooks::{HookedTurn, Place};
 use agent::judge::HookCall;
 use agent::tool::Subject;
 use hooks::handler::Action;
@@ -119,6 +119,25 @@ impl Inner {
             for line in message.into_iter().chain(failure) {
                 let text = format!("Hook ({}): {}", line.speaker.origin, line.text);
                 inner.notify(&owner, text).await;
+            }
+        });
+    }
+
+    /// Runs the handlers of a call that its user stopped, in the background.
+    pub(super) fn after_cancel(
+        self: &Arc<Self>,
+        turn: HookedTurn<'_>,
+        hooks: &Arc<TurnHooks>,
+        place: Place<'_>,
+    ) {
+        let happenings = hooks.happenings(turn, place).into_iter();
+        let happenings: Vec<_> =
+            happenings.filter(|happening| !hooks.loaded.hooks.is_free(happening.event())).collect();
+        let (inner, owner, hooks) = (Arc::clone(self), Owner::of(turn), Arc::clone(hooks));
+        let chat = turn.chat.clone();
+        self.tasks.spawn(async move {
+            for happening in happenings {
+                inner.round_of(&owner, &chat, &hooks, &happening).await;
             }
         });
     }

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agent::hooks::HookedTurn;
+use agent::hooks::{HookedTurn, Place};
 use hooks::happening::Ended;
 use hooks::{Event, Loaded, Session};
 use sandbox::RouteRequest;
-use store::{ChatId, RunOfTurn, TurnId};
+use store::{ChatId, RunOfTurn, TurnId, TurnStatus};
 
 use super::Inner;
 use crate::limits::HOOK_SESSIONS_KEPT;
@@ -24,7 +24,7 @@ pub(super) struct TurnHooks {
     pub(super) is_plan: bool,
     /// The role of a sub-agent.
     pub(super) role: String,
-    /// True if this is the chat's first turn since the server started.
+    /// True if this is the chat's first turn that began since the server started.
     pub(super) is_new_session: bool,
     /// The run of an automation that posted the message; not looked up if no hook needs it.
     pub(super) run: Option<RunOfTurn>,
@@ -130,9 +130,54 @@ impl Turns {
 impl Inner {
     /// Loads the hooks for a new turn.
     pub(super) async fn begin(&self, turn: HookedTurn<'_>) -> store::Result<Arc<TurnHooks>> {
+        let mut hooks = self.prepared(turn, true).await?;
+        let mut state = self.turns.state();
+        if state.sessions.len() >= HOOK_SESSIONS_KEPT {
+            state.sessions.clear();
+        }
+        hooks.is_new_session = !state.sessions.contains_key(turn.chat);
+        state.sessions.entry(turn.chat.clone()).or_default();
+        let hooks = Arc::new(hooks);
+        state.turns.insert(turn.turn, Arc::clone(&hooks));
+        Ok(hooks)
+    }
+
+    /// Loads the hooks of a turn that did not begin here: an earlier run of the server began it, it failed before it began, or its conversation is
+    /// compressed after its end. `None` if no hook runs at the place.
+    pub(super) async fn late(
+        &self,
+        turn: HookedTurn<'_>,
+        place: Place<'_>,
+    ) -> store::Result<Option<Arc<TurnHooks>>> {
+        match place {
+            // Nothing else of the turn follows, or it is not known whether anything does.
+            Place::TurnEnds { status: TurnStatus::Failed, .. }
+            | Place::Compresses { .. }
+            | Place::Compressed { .. } => Ok(Some(Arc::new(self.prepared(turn, false).await?))),
+            Place::TurnEnds { .. } | Place::CallEnds { is_cancelled: true, .. } => Ok(None),
+            Place::TurnBegins { .. }
+            | Place::CallBegins { .. }
+            | Place::Asks { .. }
+            | Place::Denied { .. }
+            | Place::CallEnds { is_cancelled: false, .. }
+            | Place::CallsEnd { .. }
+            | Place::Stops { .. } => {
+                let hooks = Arc::new(self.prepared(turn, true).await?);
+                self.turns.state().turns.insert(turn.turn, Arc::clone(&hooks));
+                Ok(Some(hooks))
+            }
+        }
+    }
+
+    /// The hooks for a turn; `waits` for a runner that is expected to connect.
+    async fn prepared(&self, turn: HookedTurn<'_>, waits: bool) -> store::Result<TurnHooks> {
         let (user, store) = (turn.user, &self.store);
         let route = execs::chat_route_request(store, user.id, Some(turn.root)).await?;
-        let sandbox = self.router.for_user(&execs::sandbox_user(user), &route).await.ok();
+        let sandbox_user = execs::sandbox_user(user);
+        let sandbox = match waits {
+            true => self.router.for_user(&sandbox_user, &route).await.ok(),
+            false => self.router.for_user_at_once(&sandbox_user, &route).await.ok(),
+        };
         let documents = self.documents(user.id, sandbox.as_ref()).await?;
         let loaded = self.load(user.id, &documents, sandbox.as_ref()).await?;
         let mode = store.approval(user.id, turn.root).await?;
@@ -149,24 +194,8 @@ impl Inner {
             true => None,
             false => store.run_of_turn(user.id, turn.turn).await?,
         };
-        let mut state = self.turns.state();
-        if state.sessions.len() >= HOOK_SESSIONS_KEPT {
-            state.sessions.clear();
-        }
-        let is_new_session = !state.sessions.contains_key(turn.chat);
-        state.sessions.entry(turn.chat.clone()).or_default();
-        let hooks = Arc::new(TurnHooks {
-            loaded,
-            session,
-            route,
-            is_plan: mode == PLAN,
-            role,
-            is_new_session,
-            run,
-            changing: Mutex::default(),
-        });
-        state.turns.insert(turn.turn, Arc::clone(&hooks));
-        Ok(hooks)
+        let (is_plan, changing) = (mode == PLAN, Mutex::default());
+        Ok(TurnHooks { loaded, session, route, is_plan, role, is_new_session: false, run, changing })
     }
 }
 

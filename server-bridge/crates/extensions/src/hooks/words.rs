@@ -3,6 +3,7 @@
 use agent::hooks::Words;
 use hooks::event::Effect;
 use hooks::{Combined, Happening, Verdict};
+use serde_json::Value;
 
 use super::turns::TurnHooks;
 
@@ -39,5 +40,9 @@ pub(super) fn of(combined: Combined, happening: &Happening, hooks: &TurnHooks) -
     if let (Some(call), Happening::PreToolUse(_)) = (combined.updated, happening) {
         words.arguments = Some(call.input);
     }
+    words.result = combined.updated_output.map(|output| match output {
+        Value::String(text) => text,
+        other => other.to_string(),
+    });
     words
 }

@@ -1,11 +1,12 @@
 //! Denials, questions and notes of hooks.
 
 use futures_util::future::BoxFuture;
+use llm::{Error, Stop};
 use records::TurnStatus;
 use serde_json::{Map, Value};
 
 use super::fakes::{Does, Fake};
-use super::model::{calls, says};
+use super::model::{calls, ended, fails, says, text};
 use super::world::{Log, World};
 use crate::approval::{Access, Answer, Mode};
 use crate::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
@@ -26,12 +27,16 @@ impl Hook for Says {
             Place::CallBegins { call, access } => format!("call {} {access:?} {}", call.name, call.arguments),
             Place::Asks { call, access } => format!("asks {} {access:?}", call.name),
             Place::Denied { call, why } => format!("denied {} {why}", call.name),
-            Place::CallEnds { outcome, .. } => format!("called {}", outcome.is_error),
+            Place::CallEnds { outcome, is_cancelled: false, .. } => format!("called {}", outcome.is_error),
+            Place::CallEnds { is_cancelled: true, .. } => "cancelled".to_owned(),
             Place::CallsEnd { calls } => format!("calls {}", calls.len()),
             Place::Stops { text, is_again } => format!("stops {text:?} {is_again}"),
             Place::Compresses { is_asked } => format!("compresses {is_asked}"),
             Place::Compressed { is_asked, summary } => format!("compressed {is_asked} {summary:?}"),
-            Place::TurnEnds { status, error } => format!("ends {status:?} {error:?}"),
+            Place::TurnEnds { status, error, cause } => match cause {
+                None => format!("ends {status:?} {error:?}"),
+                Some(cause) => format!("ends {status:?} {error:?} {}", cause.word()),
+            },
         };
         let of = if turn.is_sub_agent() { "sub-agent's hook" } else { "hook" };
         self.log.add(format!("{of} {name}"));
@@ -129,6 +134,13 @@ async fn replaced_arguments_are_parsed_judged_and_run_and_the_model_learns_of_th
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     world.log.came(&["hook call Do Web {\"x\":\"a\"}", "ruling on Do Command(\"b\")", "Do begins b"]);
     assert!(world.chat.results()[0].contains(r#"changed the arguments of this call to {"x":"b"}"#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replaced_result_is_what_the_model_gets() {
+    let world = world(&[("called", Words { result: Some("[hidden]".to_owned()), ..Words::note("mind it") })]);
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    assert_eq!(world.chat.results(), ["[hidden]\n\nA hook changed the result of this call.\n\nmind it"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -284,4 +296,69 @@ async fn a_request_that_a_hook_refuses_ends_the_turn_with_its_reason() {
     let end = world.run("go").await;
     assert_eq!((end.status, end.error.as_deref()), (TurnStatus::Failed, Some("no budget is left")));
     assert_eq!((world.asked().len(), world.log.count("released")), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn notes_of_the_places_between_calls_reach_the_model_with_its_next_request() {
+    for at in ["asks", "calls"] {
+        let world = world(&[(at, Words::note("look at the log"))]).mode(Mode::Ask);
+        let turn = world.begin("go");
+        world.allow(Answer::Allow).await;
+        assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done);
+        let told = format!("{:?}", world.asked().last().unwrap().messages);
+        assert_eq!(told.matches("look at the log").count(), 1, "{at}: {told}");
+    }
+    let world = world(&[("stops", Words { notes: vec!["see x".to_owned()], ..Words::deny("not yet") })]);
+    world.run("go").await;
+    let told = format!("{:?}", world.asked().last().unwrap().messages);
+    assert!(told.contains("not yet") && told.contains("see x"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_the_user_stops_is_told_to_hooks_as_such_and_is_no_denial() {
+    let world = World::new(vec![calls(&[("Look", "{}")])]);
+    let log = world.log.clone();
+    let world =
+        hooked(world.with(Fake::reads(&log, "Look", Does::Echo(60_000))), &[("no", Words::default())]);
+    let turn = world.begin("go");
+    world.wait(100).await;
+    world.cancelled.cancel();
+    assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Cancelled);
+    world.log.came(&["hook call Look", "hook cancelled", "hook ends Cancelled None"]);
+    assert_eq!((world.log.count("hook denied"), world.log.count("hook calls")), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_the_user_stops_is_no_denial_of_the_call() {
+    let world = world(&[("nowhere", Words::default())]).mode(Mode::Ask);
+    let turn = world.begin("go");
+    world.wait(100).await;
+    world.cancelled.cancel();
+    assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Cancelled);
+    world.log.came(&["hook asks Do", "hook ends Cancelled None"]);
+    assert_eq!((world.log.count("hook denied"), world.log.count("hook cancelled")), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_failed_tells_its_hooks_the_cause() {
+    let fails_with = |error: Error| World::by(move |_, _| fails(error.clone()));
+    let limited = || Error::RateLimited { message: String::new(), retry_after: None };
+    for (world, cause) in [
+        (fails_with(Error::Key(String::new())), "authentication_failed"),
+        (fails_with(limited()), "rate_limit"),
+        (fails_with(Error::InputTooLong(String::new())), "context_too_long"),
+        (World::new(vec![vec![text("x"), ended(Stop::Refused)]]), "refusal"),
+        (World::new(vec![vec![text("x"), ended(Stop::MaxTokens)]]), "max_output_tokens"),
+        (World::by(|_, _| calls(&[("Nothing", "{}")])), "max_answers"),
+        (hooked(World::new(vec![says("x")]), &[("begins", Words::deny("no"))]), "denied"),
+    ] {
+        let world = hooked(world, &[("nowhere", Words::default())]);
+        assert_eq!(world.run("go").await.status, TurnStatus::Failed, "{cause}");
+        let ends = world.log.lines().into_iter().rfind(|line| line.starts_with("hook ends Failed"));
+        assert!(ends.as_ref().is_some_and(|line| line.ends_with(&format!(" {cause}"))), "{cause}: {ends:?}");
+    }
+    let world = hooked(World::new(Vec::new()), &[("nowhere", Words::default())]);
+    world.set(|settings| settings.chain = Err("no model is set up".to_owned()));
+    world.run("go").await;
+    assert!(world.log.lines().last().unwrap().ends_with("model_not_found"), "{:?}", world.log.lines());
 }

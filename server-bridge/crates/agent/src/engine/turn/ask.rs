@@ -7,6 +7,7 @@ use records::{MessageId, TurnStatus};
 use tokio::sync::mpsc;
 
 use super::{End, Progress, Turn, hold};
+use crate::Cause;
 use crate::context::Conversation;
 use crate::engine::ports::{Entry, ReplyState, Stream};
 use crate::limits::REASONING_SHOWN_BYTES;
@@ -71,7 +72,7 @@ impl Turn<'_> {
                         progress.void = message;
                         End::NotAnswered(error)
                     }
-                    error => End::Failed(error.to_string()),
+                    error => End::Failed(Cause::from(&error), error.to_string()),
                 })
             }
         }

@@ -1,6 +1,7 @@
 //! What a request may use, held by hooks until its use is on record.
 
 use super::{End, Turn};
+use crate::Cause;
 use crate::context::Conversation;
 use crate::hooks::{Hold, Wish};
 use crate::models::ModelSetup;
@@ -18,7 +19,7 @@ impl Turn<'_> {
         let wish = Wish::of(setup, input_tokens, reply_tokens, answers);
         tokio::select! {
             biased;
-            held = self.hooks.hold(self.hooked(), wish) => held.map_err(End::Failed),
+            held = self.hooks.hold(self.hooked(), wish) => held.map_err(|why| End::Failed(Cause::Denied, why)),
             () = self.cancelled.cancelled() => Err(End::Cancelled),
         }
     }

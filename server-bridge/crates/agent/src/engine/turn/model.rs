@@ -4,6 +4,7 @@ use llm::Reply;
 use records::TurnStatus;
 
 use super::{End, Progress, Turn};
+use crate::Cause;
 use crate::context::Conversation;
 use crate::engine::agents::Delegation;
 use crate::engine::ports::ReplyState;
@@ -16,7 +17,7 @@ impl Turn<'_> {
         let found = self.ports.models.chain(tier).await;
         found.map_err(|error| match error {
             NoModel::Port(error) => End::Port(error),
-            NoModel::Told(why) => End::Failed(why),
+            NoModel::Told(why) => End::Failed(Cause::ModelNotFound, why),
         })
     }
 

@@ -3,6 +3,7 @@
 use llm::{Draft, Message, Reply, Request, Stop, ToolCall};
 
 use super::{End, Progress, Turn};
+use crate::Cause;
 use crate::context::{Conversation, compress, mask};
 use crate::engine::ports::{Change, Entry};
 use crate::grouped::grouped;
@@ -31,7 +32,7 @@ impl Turn<'_> {
         let why = match done {
             Ok(()) => return None,
             Err(End::Cancelled) => "it was cancelled".to_owned(),
-            Err(End::Failed(why) | End::TooLong(why)) => why,
+            Err(End::Failed(_, why) | End::TooLong(why)) => why,
             Err(End::NotAnswered(error)) => error.to_string(),
             Err(End::Port(error)) => {
                 tracing::error!(%error, "a conversation was not compressed because the store failed or the chat was deleted");
@@ -71,7 +72,7 @@ impl Turn<'_> {
         is_asked: bool,
     ) -> Result<bool, End> {
         match self.compress(chain, conversation, progress, is_asked).await {
-            Err(End::Failed(why)) => self.leave_as_it_is(conversation, &why).await,
+            Err(End::Failed(_, why)) => self.leave_as_it_is(conversation, &why).await,
             compressed => compressed,
         }
     }
@@ -119,18 +120,16 @@ impl Turn<'_> {
             let what = format!(
                 "this server's context mode is {mode}, so the conversation is not compressed automatically"
             );
-            return Err(End::Failed(format!(
-                "{why}, and {what}; send /compress, or begin a new chat with /new"
-            )));
+            let why = format!("{why}, and {what}; send /compress, or begin a new chat with /new");
+            return Err(End::Failed(Cause::ContextTooLong, why));
         }
         progress.forced += 1;
         let has_tries = progress.forced <= COMPRESS_FORCED_TIMES;
         if has_tries && self.compress(chain, conversation, progress, false).await? {
             return Ok(());
         }
-        Err(End::Failed(format!(
-            "{why}, and it cannot be compressed any further; begin a new chat with /new"
-        )))
+        let why = format!("{why}, and it cannot be compressed any further; begin a new chat with /new");
+        Err(End::Failed(Cause::ContextTooLong, why))
     }
 
     /// Replaces all but the end with a summary and shows a notice; returns true if it did. Otherwise, the conversation stays as it
@@ -170,7 +169,8 @@ impl Turn<'_> {
              goes on from a summary."
         );
         self.display().notice(&text).await?;
-        self.words(Place::Compressed { is_asked, summary: &said }).await;
+        let notes = self.words(Place::Compressed { is_asked, summary: &said }).await.notes;
+        self.note(notes, conversation).await?;
         Ok(true)
     }
 

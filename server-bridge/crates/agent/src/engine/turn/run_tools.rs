@@ -11,6 +11,7 @@ use super::before::{Before, in_doubt, not_again};
 use super::host::CallHost;
 use super::output::Output;
 use super::{End, PLAN_MODE, Turn};
+use crate::Cause;
 use crate::approval::{Access, Mode, Ruling, Verdict, verdict};
 use crate::context::{Conversation, NO_RESULT};
 use crate::engine::ports::{CallState, CallStatus, CalledAgent, Card, Entry};
@@ -155,10 +156,11 @@ impl Turn<'_> {
                 return Err(End::Cancelled);
             }
         }
-        match self.words(Place::CallsEnd { calls }).await.denied {
+        let words = self.words(Place::CallsEnd { calls }).await;
+        match words.denied {
             Some(_) if self.cancelled.is_cancelled() => Err(End::Cancelled),
-            Some(why) => Err(End::Failed(why)),
-            None => Ok(()),
+            Some(why) => Err(End::Failed(Cause::Denied, why)),
+            None => self.note(words.notes, conversation).await,
         }
     }
 
@@ -247,7 +249,7 @@ impl Turn<'_> {
         if let Ok(known) = &understood {
             verdict = self.judged(&call, known, access, verdict, &mut words).await?;
         }
-        let Words { mut denied, asks, notes, .. } = words;
+        let Words { mut denied, asks, mut notes, .. } = words;
         let is_asked_for = asks.is_some();
         let hint = understood.as_ref().map(Understood::hint).unwrap_or_default();
         if let (Ok(known), Verdict::Asks) = (&understood, verdict) {
@@ -271,6 +273,7 @@ impl Turn<'_> {
         }
         if verdict == Verdict::Asks {
             let asked = self.words(Place::Asks { call: &call, access }).await;
+            notes.extend(asked.notes);
             if asked.denied.is_some() {
                 (verdict, denied) = (Verdict::Denied, asked.denied);
             } else if asked.allows && !is_asked_for && access.may_be_remembered() {
@@ -350,15 +353,8 @@ impl Turn<'_> {
             (None, Err(why)) => (Outcome::failed(why), None),
         };
         let took_ms = began.map(|began| began.elapsed().as_millis().try_into().unwrap_or(u64::MAX));
-        let place = match took_ms {
-            Some(took_ms) => Place::CallEnds { call: &begun.call, outcome: &outcome, took_ms },
-            None => Place::Denied { call: &begun.call, why: &outcome.text },
-        };
-        let later = self.words(place).await.notes;
-        for note in begun.notes.iter().chain(&later) {
-            outcome.text.push_str("\n\n");
-            outcome.text.push_str(note);
-        }
+        let is_cancelled = matches!(stops, Some(End::Cancelled));
+        self.call_ended(&begun, &mut outcome, took_ms, is_cancelled).await;
         let status = match (&stops, outcome.is_error) {
             (Some(End::Cancelled), _) => CallStatus::Cancelled,
             _ if outcome.is_denied => CallStatus::Denied,
@@ -371,6 +367,37 @@ impl Turn<'_> {
         let ended = Card { place: elsewhere.or(ended.place), ..ended };
         self.display().call(message, ended).await?;
         Ok(Ran { begun, outcome, stops })
+    }
+
+    /// Tells the hooks about a call that has ended, and adds to its result what they say. A call without a duration never began.
+    async fn call_ended(
+        &self,
+        begun: &Begun,
+        outcome: &mut Outcome,
+        took_ms: Option<u64>,
+        is_cancelled: bool,
+    ) {
+        let call = &begun.call;
+        let place = match took_ms {
+            Some(took_ms) if !outcome.is_denied => {
+                Some(Place::CallEnds { call, outcome: &*outcome, took_ms, is_cancelled })
+            }
+            // The user stopped the turn, and did not decide about the call.
+            Some(_) | None if is_cancelled => None,
+            Some(_) | None => Some(Place::Denied { call, why: &outcome.text }),
+        };
+        let words = match place {
+            Some(place) if is_cancelled => self.hooks.at(self.hooked(), place).await,
+            Some(place) => self.words(place).await,
+            None => Words::default(),
+        };
+        if let Some(result) = words.result {
+            outcome.text = format!("{result}\n\nA hook changed the result of this call.");
+        }
+        for note in begun.notes.iter().chain(&words.notes) {
+            outcome.text.push_str("\n\n");
+            outcome.text.push_str(note);
+        }
     }
 
     async fn outcome(
@@ -442,10 +469,8 @@ impl Turn<'_> {
             Ok(outcome) => Ok((outcome, cancelled.is_cancelled().then_some(End::Cancelled))),
             Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Ok((Outcome::failed(&why), None)),
             Err(Failure::Away { text: why, .. }) => {
-                let end = End::Failed(format!(
-                    "{why}; the turn ends here. Send any message to go on when it is back."
-                ));
-                Ok((Outcome::failed(&why), Some(end)))
+                let text = format!("{why}; the turn ends here. Send any message to go on when it is back.");
+                Ok((Outcome::failed(&why), Some(End::Failed(Cause::Machine, text))))
             }
             Err(Failure::Port(error)) => Err(error.into()),
         }

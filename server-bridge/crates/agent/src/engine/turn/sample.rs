@@ -12,7 +12,7 @@ impl Turn<'_> {
         let setup = match self.chain().await {
             Ok(chain) => chain.setup,
             Err(End::Port(error)) => return Err(error.into()),
-            Err(End::Failed(why)) => return Err(Failure::Told(why)),
+            Err(End::Failed(_, why)) => return Err(Failure::Told(why)),
             Err(_) => return Err(Failure::Told("there is no model to ask".to_owned())),
         };
         let SampleRequest { system, messages, max_tokens } = request;
@@ -30,7 +30,7 @@ impl Turn<'_> {
         // Dropped at the end, when what the request used is on record.
         let _hold = match self.hold(&setup, input_tokens, request.max_tokens, None).await {
             Ok(hold) => hold,
-            Err(End::Failed(why)) => return Err(Failure::Told(why)),
+            Err(End::Failed(_, why)) => return Err(Failure::Told(why)),
             Err(_) => return Err(Failure::Told(super::CANCELLED.to_owned())),
         };
         let seat = self.ports.models.seat(setup.kind);

@@ -26,6 +26,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the provider's rate limit is reached ({})", "已达到提供商的速率限制（{0}）"),
     ("the provider reports that the account has no credit left ({})", "提供商报告账户额度已用完（{0}）"),
     ("the provider failed ({})", "提供商出错（{0}）"),
+    ("the provider is overloaded ({})", "提供商过载（{0}）"),
     ("the provider cannot be reached ({})", "无法连接提供商（{0}）"),
     ("the provider took too long ({})", "提供商响应超时（{0}）"),
     ("the answer broke off before its end", "回答中途中断"),

@@ -10,6 +10,7 @@ use execs::Ledger;
 use extensions::Notice;
 use extensions::commands::TextCommands;
 use extensions::custom_tools::CustomTools;
+use extensions::hooks::callbacks::{Approval, Audit, Logging, Timing};
 use extensions::hooks::{HookRunner, Used};
 use extensions::http_tools::HttpTools;
 use extensions::logs::Logs;
@@ -71,6 +72,10 @@ impl Extended {
         };
         let hooks = HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), used);
         chats.hooks().put(hooks.clone());
+        hooks.callbacks().put(Approval);
+        hooks.callbacks().put(Audit::new(store()));
+        hooks.callbacks().put(Logging);
+        hooks.callbacks().put(Timing);
         chats.commands().add(mcp_servers.clone());
         chats.commands().add(TextCommands::new(store(), router(), plugins.clone()));
         let http_tools = HttpTools::new(ledger(), store(), router(), home(), reachable);

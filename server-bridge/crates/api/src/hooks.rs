@@ -17,6 +17,22 @@ pub struct HookList {
     #[serde(default)]
     #[schema(required)]
     pub problems: Vec<Problem>,
+    /// The functions of the server that a hook of the type `callback` may name.
+    #[serde(default)]
+    #[schema(required)]
+    pub callbacks: Vec<CallbackView>,
+}
+
+/// A function of the server that hooks may call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CallbackView {
+    /// The name that a hook gives.
+    pub name: String,
+    /// What it does, and what its `input` may contain.
+    #[serde(serialize_with = "crate::language::text")]
+    pub about: String,
+    /// The events at which it has an effect, by their Sandbridge names.
+    pub events: Vec<String>,
 }
 
 /// A hook.

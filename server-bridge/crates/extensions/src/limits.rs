@@ -32,6 +32,10 @@ pub const HOOK_ACTION_CHARS: usize = 200;
 pub const HOOK_TRIAL_PAYLOAD_BYTES: usize = 256 * 1024;
 /// How much a trial shows of a handler's standard output and of its standard error, in bytes each.
 pub const HOOK_TRIAL_OUTPUT_BYTES: usize = 16 * 1024;
+/// How much of an event a hook writes to the server's log, in bytes.
+pub const HOOK_LOGGED_BYTES: usize = 2 * 1024;
+/// The number of hooks without room at their event that a chat names.
+pub const HOOK_CROWDED_OUT_SHOWN: usize = 5;
 
 /// The largest number of items that one question about trust shows and approves.
 pub const TRUST_SHOWN: usize = 50;

@@ -46,6 +46,8 @@ pub enum Action {
     Callback {
         /// The name of the function.
         name: String,
+        /// Its arguments, with `${…}` for values of the payload.
+        input: Map<String, Value>,
     },
     /// A question to a model.
     Prompt {
@@ -152,7 +154,8 @@ impl Handler {
             Action::McpTool { server, tool, input } => {
                 format!("mcp__{server}__{tool} {}", Value::Object(input.clone()))
             }
-            Action::Callback { name } => name.clone(),
+            Action::Callback { name, input } if input.is_empty() => name.clone(),
+            Action::Callback { name, input } => format!("{name} {}", Value::Object(input.clone())),
             Action::Prompt { prompt, .. } | Action::Agent { prompt, .. } => prompt.clone(),
         }
     }
@@ -167,7 +170,7 @@ impl Handler {
             Action::McpTool { server, tool, input } => {
                 json!({"server": server, "tool": tool, "input": input})
             }
-            Action::Callback { name } => json!({"name": name}),
+            Action::Callback { name, input } => json!({"name": name, "input": input}),
             Action::Prompt { prompt, model } | Action::Agent { prompt, model } => {
                 json!({"prompt": prompt, "model": model})
             }

@@ -6,10 +6,10 @@ import { EXAMPLE_HOOKS } from "./hookTexts";
 import { Field, Ready } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
-import type { HookList } from "./types";
+import type { Callback, HookList } from "./types";
 
 /** An editor for the user's own document of hooks, which keeps the text as written. */
-export function HookEditor({ onSaved }: { onSaved: (hooks: HookList) => void }) {
+export function HookEditor({ onSaved, callbacks }: { onSaved: (hooks: HookList) => void; callbacks: readonly Callback[] }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["hook-document"], requests.hookDocument);
@@ -21,7 +21,27 @@ export function HookEditor({ onSaved }: { onSaved: (hooks: HookList) => void }) 
     <section aria-labelledby="own-hooks">
       <h4 id="own-hooks">{t("hooks.own")}</h4>
       <Ready loaded={loaded}>{(document) => <DocumentForm first={document.text ?? ""} onSaved={known} />}</Ready>
+      {callbacks.length > 0 && <Callbacks callbacks={callbacks} />}
     </section>
+  );
+}
+
+/** The functions of the server that a hook may name. */
+function Callbacks({ callbacks }: { callbacks: readonly Callback[] }) {
+  const { t } = useTranslation("settings");
+  return (
+    <details>
+      <summary>{t("hooks.callbacks")}</summary>
+      <ul className={styles.cards}>
+        {callbacks.map(({ name, about, events }) => (
+          <li key={name} className={styles.plain}>
+            <code>{`{ "type": "callback", "name": "${name}" }`}</code>
+            <span>{about}</span>
+            <span className="hint">{events.join(", ")}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

@@ -54,7 +54,7 @@ export default function Hooks() {
         </Ready>
         <Problem text={approve.error ?? revoke.error} />
       </section>
-      <HookEditor onSaved={loaded.replace} />
+      <HookEditor onSaved={loaded.replace} callbacks={loaded.value?.callbacks ?? []} />
       <HookLog />
     </>
   );

@@ -35,6 +35,8 @@ export type TrustApproval = Schemas["TrustApproval"];
 /** The hooks that apply to the user, and problems with their files. */
 export type HookList = Schemas["HookList"];
 export type Hook = Schemas["HookView"];
+/** A function of the server that hooks may call. */
+export type Callback = Schemas["CallbackView"];
 export type HookRun = Schemas["HookRunView"];
 /** The result of a trial of a hook; its decision was not applied. */
 export type HookTried = Schemas["HookTrialView"];

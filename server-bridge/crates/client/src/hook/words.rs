@@ -15,6 +15,10 @@ pub(super) fn list(list: &HookList) -> String {
     }];
     parts.extend(advice(&list.hooks));
     parts.extend(list.problems.iter().map(warning));
+    if !list.callbacks.is_empty() {
+        let names: Vec<String> = list.callbacks.iter().map(|callback| one_line(&callback.name)).collect();
+        parts.push(format!("callbacks that a hook can name: {}", names.join(", ")));
+    }
     parts.join("\n")
 }
 
@@ -135,7 +139,11 @@ pub(super) mod tests {
             waiting("fedcba9876543210"),
             hook("aaaaaaaaaaaaaaaa", "workspace-local", "inert"),
         ];
-        let words = list(&HookList { hooks, problems: vec![Problem::of("hooks.json", "not\nread")] });
+        let words = list(&HookList {
+            hooks,
+            problems: vec![Problem::of("hooks.json", "not\nread")],
+            callbacks: Vec::new(),
+        });
         let lines: Vec<_> = words.lines().collect();
         assert!(lines[1].starts_with("0123456789ab  runs") && lines[1].contains("  you  "), "{words}");
         assert!(lines[2].starts_with("fedcba987654  waits") && lines[2].contains("  workspace  "), "{words}");
@@ -157,7 +165,7 @@ pub(super) mod tests {
             hook("02", "user", "inert"),
             waiting("03"),
         ];
-        let words = set(&HookList { hooks, problems: Vec::new() });
+        let words = set(&HookList { hooks, ..HookList::default() });
         assert_eq!(
             words,
             "your document of hooks was set; hooks of yours that run: 1\nwarning: commands that do not run: 1; to enable them, \
@@ -178,7 +186,7 @@ pub(super) mod tests {
         );
         assert_eq!(words, expected);
         // A list shows only the beginning of the command, on one line.
-        let words = list(&HookList { hooks: vec![hook], problems: Vec::new() });
+        let words = list(&HookList { hooks: vec![hook], ..HookList::default() });
         assert!(words.lines().count() == 3 && words.contains("xxx…  workspace"), "{words}");
     }
 

@@ -27,7 +27,7 @@ const MANAGED: &str = "hooks.json";
 pub(super) const KIND: &str = "hook";
 
 /// The name of the user's own document, for people.
-const OWN: &str = "your hooks";
+pub(super) const OWN: &str = "your hooks";
 
 /// The files of a workspace.
 const OF_WORKSPACE: [(&str, Layer, Format); 4] = [
@@ -72,6 +72,17 @@ impl Inner {
         user: UserId,
         sandbox: Option<&Sandbox>,
     ) -> store::Result<Vec<Found>> {
+        let own = self.store.hook_document(user).await?;
+        self.documents_with(user, own, sandbox).await
+    }
+
+    /// All documents for a user if `own` is the user's own one.
+    pub(super) async fn documents_with(
+        &self,
+        user: UserId,
+        own: Option<String>,
+        sandbox: Option<&Sandbox>,
+    ) -> store::Result<Vec<Found>> {
         let managed = managed(&self.home, MANAGED, HOOK_FILE_BYTES).await;
         let of_server = |layer, origin: &str, text| Found {
             layer,
@@ -82,10 +93,8 @@ impl Inner {
             text,
         };
         let managed = managed.map(|text| of_server(Layer::Managed, MANAGED, text));
-        let mut found: Vec<Found> = managed.into_iter().collect();
-        if let Some(text) = self.store.hook_document(user).await? {
-            found.push(of_server(Layer::User, OWN, text));
-        }
+        let own = own.map(|text| of_server(Layer::User, OWN, text));
+        let mut found: Vec<Found> = managed.into_iter().chain(own).collect();
         let workspace = sandbox.map_or("", |sandbox| sandbox.facts().workspace.as_str());
         for plugin in self.plugins.of(user).await? {
             let root = plugin.variables(workspace).root;
@@ -124,7 +133,6 @@ impl Inner {
             let sources: Vec<Source<'_>> = documents.iter().map(|document| document.source()).collect();
             hooks::load(
                 &sources,
-                &[],
                 &Checks {
                     is_approved: &|hash| approved.contains(hash.as_str()),
                     files: &|layer, handler| match layer.needs_approval() {
@@ -132,6 +140,7 @@ impl Inner {
                         false => Files::default(),
                     },
                     condition: &Grammar,
+                    callback: &|name, input, event| self.callbacks.check(name, input, event),
                 },
             )
         };

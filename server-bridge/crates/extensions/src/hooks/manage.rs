@@ -6,13 +6,14 @@ use api::words::{ExtensionLayer, HookState};
 use futures_util::future::BoxFuture;
 use hooks::config::{Document, Format, Severity};
 use hooks::dialect::Dialect;
-use hooks::layers::Hook;
-use hooks::{Layer, Loaded};
+use hooks::layers::{Hook, Trouble};
+use hooks::limits::HANDLERS_OF_EVENT;
+use hooks::{Event, Layer, Loaded};
 use sandbox::Sandbox;
 use store::{User, UserId};
 
-use super::HookRunner;
-use super::documents::KIND;
+use super::documents::{KIND, OWN};
+use super::{HookRunner, Inner};
 use crate::machine::of_place;
 use crate::{Error, Result, approvals, documents, trust};
 
@@ -33,7 +34,8 @@ impl HookRunner {
         list.extend(views(&loaded.inert, HookState::Inert));
         let problems = loaded.troubles.iter().map(documents::of_hooks);
         let away = away.map(|why| Problem::new(format!("the hooks of the workspace are not listed: {why}")));
-        Ok(HookList { hooks: list, problems: problems.chain(away).collect() })
+        let callbacks = self.0.callbacks.views();
+        Ok(HookList { hooks: list, problems: problems.chain(away).collect(), callbacks })
     }
 
     /// The user's own document.
@@ -47,15 +49,11 @@ impl HookRunner {
     /// Replaces the user's own document; `None` removes it. It takes effect from the next turn on. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the text is not a document, or one of its hooks is refused; then nothing is changed;
+    /// [`Error::Refused`] if the text is not a document, one of its hooks is refused, or an event would have too many hooks; then nothing is changed;
     /// [`Error::Store`].
     pub async fn set_document(&self, user: &User, text: Option<&str>) -> Result<HookList> {
         if let Some(text) = text {
-            let document = Document::read(text, Format::Own)
-                .map_err(|error| Error::refused("invalid", format!("the document is refused: {error}")))?;
-            let refused = document.problems.iter().filter(|problem| problem.severity == Severity::Refused);
-            let refused: Vec<String> =
-                refused.map(|problem| format!("{}: {}", problem.place, problem.text)).collect();
+            let refused = self.0.refused(user.id, text).await?;
             if !refused.is_empty() {
                 // One line for each, because a text is translated line by line.
                 return Err(Error::refused(
@@ -108,6 +106,50 @@ impl HookRunner {
         let documents = self.0.documents(user.id, sandbox).await?;
         self.0.load(user.id, &documents, sandbox).await
     }
+}
+
+impl Inner {
+    /// The reasons why a text is refused as the user's own document, one a line: its refused entries, and the events that would have too many hooks.
+    async fn refused(&self, user: UserId, text: &str) -> Result<Vec<String>> {
+        let document = match Document::read(text, Format::Own) {
+            Ok(document) => document,
+            Err(error) => return Ok(vec![error.to_string()]),
+        };
+        // A workspace's hooks never take the place of the user's, so no machine is needed.
+        let documents = self.documents_with(user, Some(text.to_owned()), None).await?;
+        let loaded = self.load(user, &documents, None).await?;
+        let is_crowded = |trouble: &&Trouble| {
+            let mut crowded_out = loaded.crowded_out.iter();
+            crowded_out.any(|hook| hook.origin == trouble.origin && hook.place == trouble.problem.place)
+        };
+        let own = loaded.troubles.iter().filter(|trouble| {
+            trouble.problem.severity == Severity::Refused
+                && trouble.layer == Layer::User
+                && trouble.origin == OWN
+        });
+        let entries = own.filter(|trouble| !is_crowded(trouble));
+        let entries = entries.map(|trouble| format!("{}: {}", trouble.problem.place, trouble.problem.text));
+        let events = Event::ALL.into_iter().filter_map(|event| {
+            let group = document.groups.iter().find(|group| group.event == event)?;
+            let is_crowded = loaded.crowded_out.iter().any(|hook| hook.event == event);
+            is_crowded.then(|| crowded(event, event.name(group.spelling), &loaded))
+        });
+        Ok(entries.chain(events).collect())
+    }
+}
+
+/// The reason why a document that gives an event too many hooks is refused; `name` is the event's name in the document.
+fn crowded(event: Event, name: &str, loaded: &Loaded) -> String {
+    let hooks = || loaded.hooks.of(event).chain(loaded.crowded_out.iter().filter(|hook| hook.event == event));
+    let count = |wanted: fn(&Hook) -> bool| hooks().filter(|hook| wanted(hook)).count();
+    let all = hooks().count();
+    let managed = count(|hook| hook.layer == Layer::Managed);
+    let plugins = count(|hook| hook.plugin_root.is_some());
+    let own = all - managed - plugins;
+    format!(
+        "hooks.{name}: this event would have {all} hooks ({own} of yours, {plugins} of your plugins, {managed} of the administrator), and it \
+         can have {HANDLERS_OF_EVENT}; remove some, or have one command do the work of several"
+    )
 }
 
 impl trust::Source for HookRunner {

@@ -13,6 +13,7 @@
 //! | `happenings` | places in a turn as events of hooks |
 //! | `words` | results of hooks in the engine's form |
 //! | `run` | running handlers, within their time |
+//! | [`callbacks`] | handlers that are functions of the server |
 //! | `command` | a command on the user's machine, recorded |
 //! | `request` | an HTTP request |
 //! | `models` | a question to a model, or a task for an agent that reads |
@@ -21,6 +22,7 @@
 //! | `session_ends` | the end of a chat's session |
 //! | `trial` | trying hooks on a sample, outside of a turn |
 
+pub mod callbacks;
 mod command;
 mod documents;
 mod happenings;
@@ -51,6 +53,7 @@ use tokio_util::task::TaskTracker;
 use crate::Notice;
 use crate::mcp::McpServers;
 use crate::plugins::Plugins;
+use callbacks::Callbacks;
 use log::Log;
 use turns::Turns;
 
@@ -69,6 +72,7 @@ struct Inner {
     plugins: Plugins,
     mcp_servers: McpServers,
     judge: Arc<dyn Judge>,
+    callbacks: Callbacks,
     turns: Turns,
     log: Log,
     /// Handlers in the background, and commands that are being ended.
@@ -101,7 +105,7 @@ impl HookRunner {
         let Used { plugins, mcp_servers, judge } = used;
         let (turns, log, tasks) = (Turns::default(), Log::default(), TaskTracker::new());
         let poster = Poster::new(Reach::public(reachable));
-        let stop = CancellationToken::new();
+        let (callbacks, stop) = (Callbacks::default(), CancellationToken::new());
         Self(Arc::new(Inner {
             store,
             ledger,
@@ -112,11 +116,17 @@ impl HookRunner {
             plugins,
             mcp_servers,
             judge,
+            callbacks,
             turns,
             log,
             tasks,
             stop,
         }))
+    }
+
+    /// The functions of the server that hooks may call.
+    pub fn callbacks(&self) -> &Callbacks {
+        &self.0.callbacks
     }
 
     /// Ends all handlers, and waits until their ends are recorded. Called when the server stops, before its links end.
@@ -164,6 +174,9 @@ impl Inner {
         if let Place::CallEnds { is_cancelled: true, .. } = place {
             self.after_cancel(turn, &hooks, place);
             return Words::default();
+        }
+        if let (Place::TurnBegins { .. }, false) = (place, turn.is_sub_agent()) {
+            self.tell_crowded_out(turn, &hooks).await;
         }
         let mut all = Words::default();
         if reaches_model(place) {

@@ -9,6 +9,7 @@ use agent::tool::Subject;
 use hooks::handler::Action;
 use hooks::interpolate;
 use hooks::layers::Hook;
+use hooks::limits::HANDLERS_OF_EVENT;
 use hooks::payload::{Payload, Redactor};
 use hooks::round::{Later, later};
 use hooks::{Combined, Happening, Raw, Round, Setting, Step};
@@ -16,10 +17,11 @@ use store::{ChatId, TurnId, User};
 use tokio::time::{Instant, timeout};
 
 use super::Inner;
+use super::callbacks::Called;
 use super::log::Run;
 use super::turns::TurnHooks;
 use crate::condition::Grammar;
-use crate::limits::HOOK_GRACE;
+use crate::limits::{HOOK_CROWDED_OUT_SHOWN, HOOK_GRACE};
 use crate::mcp::names;
 
 /// The user, chat and turn that a handler runs for.
@@ -142,6 +144,21 @@ impl Inner {
         });
     }
 
+    /// Shows in a new session of a chat which hooks do not run because their event has too many.
+    pub(super) async fn tell_crowded_out(&self, turn: HookedTurn<'_>, hooks: &TurnHooks) {
+        if !hooks.is_new_session {
+            return;
+        }
+        let owner = Owner::of(turn);
+        for hook in hooks.loaded.crowded_out.iter().take(HOOK_CROWDED_OUT_SHOWN) {
+            let (origin, place, event) = (&hook.origin, &hook.place, hook.event_name());
+            let text = format!(
+                "⚠️ A hook does not run ({origin}, {place}): {event} has more than {HANDLERS_OF_EVENT} hooks; remove one of them"
+            );
+            self.notify(&owner, text).await;
+        }
+    }
+
     /// Runs a handler, and logs it.
     async fn handled(
         self: &Arc<Self>,
@@ -210,8 +227,18 @@ impl Inner {
                 Action::Agent { prompt, model } => {
                     self.question(owner, prompt, model.as_deref(), payload, true).await
                 }
-                // The server registers no callbacks.
-                Action::Callback { .. } => Raw::Callback(Box::default()),
+                Action::Callback { name, input } => {
+                    let input = match interpolate::input(input, &payload.value) {
+                        Ok(input) => input,
+                        Err(error) => return Raw::Failed(format!("its input cannot be built: {error}")),
+                    };
+                    let chat = owner.chat.as_ref().or(owner.at.as_ref().map(|at| &at.root));
+                    let called = Called { user: &owner.user, chat, event: hook.event, payload, input };
+                    match self.callbacks.call(name, called).await {
+                        Ok(said) => Raw::Callback(Box::new(said)),
+                        Err(why) => Raw::Failed(why),
+                    }
+                }
             }
         };
         timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience))

@@ -270,9 +270,14 @@ mod tests {
             text,
             enables_commands: false,
         };
-        let checks = Checks { is_approved: &|_| false, files: &|_, _| Files::default(), condition: &Grammar };
+        let checks = Checks {
+            is_approved: &|_| false,
+            files: &|_, _| Files::default(),
+            condition: &Grammar,
+            callback: &|_, _, _| Ok(()),
+        };
         let sources = [source(hooks::Layer::User, own), source(hooks::Layer::Workspace, others)];
-        hooks::load(&sources, &[], &checks)
+        hooks::load(&sources, &checks)
     }
 
     fn of(hook: Option<&str>, event: Option<&str>) -> HookTrial {

@@ -17,9 +17,13 @@ fn hook(handler: serde_json::Value, plugin_root: Option<&str>) -> Hook {
         text: &text,
         enables_commands: true,
     };
-    let checks =
-        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
-    load(&[source], &[], &checks).hooks.all()[0].clone()
+    let checks = Checks {
+        is_approved: &|_| true,
+        files: &|_, _| crate::layers::Files::default(),
+        condition: &Globs,
+        callback: &|_, _, _| Ok(()),
+    };
+    load(&[source], &checks).hooks.all()[0].clone()
 }
 
 fn line_of(hook: &Hook, session: &Session) -> Line {

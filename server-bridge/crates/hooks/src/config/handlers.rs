@@ -33,11 +33,7 @@ impl Reader {
             "http" => &["url", "headers", "allowedEnvVars", "allowed_env_vars"],
             "mcp_tool" => &["server", "tool", "input"],
             "prompt" | "agent" => &["prompt", "model"],
-            "callback" => {
-                let text = "callbacks are a part of the server: a file cannot define them";
-                self.problem(Severity::Refused, place, Some(event), text.to_owned());
-                return None;
-            }
+            "callback" => &["name", "input"],
             _ => {
                 let text = format!("{} is not a known kind of hook: it is not used", quoted(&kind));
                 self.problem(Severity::Warning, place, Some(event), text);
@@ -112,6 +108,7 @@ fn action(kind: &str, fields: &Fields<'_>) -> Result<Action, String> {
             tool: fields.required("tool")?,
             input: fields.object("input")?,
         },
+        "callback" => Action::Callback { name: fields.required("name")?, input: fields.object("input")? },
         "prompt" => Action::Prompt { prompt: fields.required("prompt")?, model: fields.text("model")? },
         _ => Action::Agent { prompt: fields.required("prompt")?, model: fields.text("model")? },
     })

@@ -148,7 +148,8 @@ fn wrong_fields_refuse_their_handler_alone() {
         (json!({"type": "http", "url": "https://a/", "headers": {"a b": "c"}}), "not a valid name"),
         (json!({"type": "http", "url": "https://a/", "headers": {"a": "b\r\nc: d"}}), "more than one line"),
         (json!({"type": "mcp_tool", "server": "a"}), "tool is missing"),
-        (json!({"type": "callback", "name": "approve"}), "a file cannot define them"),
+        (json!({"type": "callback"}), "name is missing"),
+        (json!({"type": "callback", "name": "audit", "input": []}), "input must be an object"),
         (json!({"type": "command", "command": "x".repeat(20_000)}), "longer than"),
     ] {
         let found = refusal(value);

@@ -13,13 +13,13 @@ mod hook;
 
 use std::collections::HashSet;
 
+use serde_json::{Map, Value};
+
 use crate::condition::Condition;
 use crate::config::{Document, Format, Invalid, Problem, Severity};
-use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::handler::{Action, Handler};
 use crate::limits::HANDLERS_OF_EVENT;
-use crate::matcher::Matcher;
 
 pub use hook::{Asked, Files, Hash, Hook, Layer};
 
@@ -43,17 +43,6 @@ pub struct Source<'a> {
     pub enables_commands: bool,
 }
 
-/// A function of the server that runs as a hook.
-#[derive(Clone, Debug)]
-pub struct Callback {
-    /// The event at which it runs.
-    pub event: Event,
-    /// The matcher, in our dialect.
-    pub matcher: Matcher,
-    /// The handler, whose action is [`Action::Callback`].
-    pub handler: Handler,
-}
-
 /// The checks that loading leaves to its caller.
 pub struct Checks<'a> {
     /// True if the user approved a hash.
@@ -62,7 +51,12 @@ pub struct Checks<'a> {
     pub files: &'a dyn Fn(Layer, &Handler) -> Files,
     /// The grammar in which conditions are written.
     pub condition: &'a dyn Condition,
+    /// The reason why a handler may not call the function of the server with this name and these arguments at an event, if there is one.
+    pub callback: &'a CallbackCheck<'a>,
 }
+
+/// A check of the name and the arguments of a function of the server at an event.
+pub type CallbackCheck<'a> = dyn Fn(&str, &Map<String, Value>, Event) -> Result<(), String> + 'a;
 
 /// A problem, with the document in which it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,12 +115,14 @@ pub struct Loaded {
     pub waiting: Vec<Hook>,
     /// The commands that do not run because their layer does not enable commands.
     pub inert: Vec<Hook>,
+    /// The hooks that do not run because their event has too many; each of them is also a problem.
+    pub crowded_out: Vec<Hook>,
     /// The problems, in the order of the documents.
     pub troubles: Vec<Trouble>,
 }
 
 /// Loads the documents of all layers.
-pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>) -> Loaded {
+pub fn load(sources: &[Source<'_>], checks: &Checks<'_>) -> Loaded {
     let mut loader = Loader { checks, loaded: Loaded::default() };
     let mut ordered: Vec<&Source<'_>> = sources.iter().collect();
     // The most powerful first, so that a workspace cannot use up the number of hooks that an event may have.
@@ -166,7 +162,6 @@ pub fn load(sources: &[Source<'_>], callbacks: &[Callback], checks: &Checks<'_>)
     }
     loader.admit(candidates);
     let mut loaded = loader.loaded;
-    loaded.hooks.hooks.extend(callbacks.iter().map(of_server));
     loaded.hooks.hooks.sort_by_key(|hook| hook.layer.turn());
     loaded
 }
@@ -225,6 +220,13 @@ impl Loader<'_> {
                     self.trouble(source, Problem { severity: Severity::Refused, place, event, text });
                     continue;
                 }
+                if let Action::Callback { name, input } = &handler.action
+                    && let Err(text) = (self.checks.callback)(name, input, group.event)
+                {
+                    let (place, event) = (place.clone(), Some(group.event));
+                    self.trouble(source, Problem { severity: Severity::Refused, place, event, text });
+                    continue;
+                }
                 let mut hook = Hook {
                     id: String::new(),
                     hash: Hook::unsealed(),
@@ -275,6 +277,7 @@ impl Loader<'_> {
                 let place = hook.place.clone();
                 let problem = Problem { severity: Severity::Refused, place, event: Some(hook.event), text };
                 self.trouble(&source, problem);
+                self.loaded.crowded_out.push(hook);
                 continue;
             }
             admitted.push(hook.event);
@@ -285,26 +288,6 @@ impl Loader<'_> {
             }
         }
     }
-}
-
-/// A callback as a hook of the administrator's layer. It does not count towards the limit.
-fn of_server(callback: &Callback) -> Hook {
-    let mut hook = Hook {
-        id: String::new(),
-        hash: Hook::unsealed(),
-        event: callback.event,
-        spelling: Dialect::Own,
-        dialect: Dialect::Own,
-        matcher: callback.matcher.clone(),
-        handler: callback.handler.clone(),
-        layer: Layer::Managed,
-        origin: "server".to_owned(),
-        place: String::new(),
-        plugin_root: None,
-        files: Files::default(),
-    };
-    hook.seal(None);
-    hook
 }
 
 #[cfg(test)]

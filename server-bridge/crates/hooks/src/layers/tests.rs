@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::condition::Globs;
+use crate::dialect::Dialect;
 
 fn source<'a>(layer: Layer, text: &'a str) -> Source<'a> {
     Source {
@@ -24,7 +25,12 @@ fn command(line: &str) -> Value {
 }
 
 fn load_with(sources: &[Source<'_>], is_approved: &dyn Fn(&Hash) -> bool) -> Loaded {
-    load(sources, &[], &Checks { is_approved, files: &|_, _| Files::default(), condition: &Globs })
+    let callback = |name: &str, input: &Map<String, Value>, event: Event| match name {
+        "known" if input.is_empty() => Ok(()),
+        _ => Err(format!("there is no callback {name} at {}", event.name(Dialect::Own))),
+    };
+    let files = |_: Layer, _: &Handler| Files::default();
+    load(sources, &Checks { is_approved, files: &files, condition: &Globs, callback: &callback })
 }
 
 fn load_all(sources: &[Source<'_>]) -> Loaded {
@@ -70,8 +76,13 @@ fn a_hash_covers_everything_that_decides_what_runs() {
             Source { format, plugin_root: root, enables_commands: true, ..source(Layer::User, &text) };
         let file = script.map(|hash| ("lint.sh".to_owned(), hash.to_owned()));
         let files = Files { covered: file.into_iter().collect(), unseen: Vec::new() };
-        let checks = Checks { is_approved: &|_| true, files: &|_, _| files.clone(), condition: &Globs };
-        load(&[source], &[], &checks).hooks.all()[0].hash.clone()
+        let checks = Checks {
+            is_approved: &|_| true,
+            files: &|_, _| files.clone(),
+            condition: &Globs,
+            callback: &|_, _, _| Ok(()),
+        };
+        load(&[source], &checks).hooks.all()[0].hash.clone()
     };
     let doc = |event: &str, matcher: &str, handler: Value| json!({"hooks": {event: [{"matcher": matcher, "hooks": [handler]}]}});
     let run = |line: &str| json!({"type": "command", "command": line, "args": ["a"]});
@@ -207,15 +218,20 @@ fn a_hook_gets_the_name_that_it_asks_for() {
 }
 
 #[test]
-fn callbacks_of_the_server_do_not_count() {
-    let handlers: Vec<_> = (0..HANDLERS_OF_EVENT).map(|at| command(&format!("c{at}"))).collect();
+fn a_callback_is_checked_by_its_name_its_arguments_and_its_event() {
+    let callback = |name: &str, input: Value| json!({"type": "callback", "name": name, "input": input});
+    let handlers =
+        [callback("known", json!({})), callback("other", json!({})), callback("known", json!({"x": 1}))];
     let text = document("PreToolUse", &handlers);
-    let handler = Handler::new(Action::Callback { name: "timing".to_owned() });
-    let callback = Callback { event: Event::PreToolUse, matcher: Matcher::all(), handler };
-    let checks = Checks { is_approved: &|_| true, files: &|_, _| Files::default(), condition: &Globs };
-    let loaded = load(&[source(Layer::User, &text)], &[callback], &checks);
-    assert_eq!(loaded.hooks.of(Event::PreToolUse).count(), HANDLERS_OF_EVENT + 1);
-    assert!(loaded.troubles.is_empty());
+    let loaded = load_all(&[source(Layer::User, &text)]);
+    assert_eq!(lines(loaded.hooks.all()), ["known"]);
+    let troubles: Vec<_> = loaded.troubles.iter().map(|trouble| trouble.problem.text.as_str()).collect();
+    assert_eq!(
+        troubles,
+        ["there is no callback other at PreToolUse", "there is no callback known at PreToolUse"]
+    );
+    let managed = load_all(&[source(Layer::Managed, &text)]);
+    assert!(managed.hooks.closed(Event::PreToolUse).unwrap().contains("there is no callback other"));
 }
 
 #[test]

@@ -157,7 +157,9 @@ pub fn read(raw: Raw, event: Event) -> Said {
         Raw::Tool { text: answer, is_error: false } => text(&answer, event),
         Raw::Model(answer) => output::json(unfenced(&answer), event)
             .unwrap_or_else(|| Said::failed("its model did not answer with a JSON object")),
-        Raw::Callback(said) => *said,
+        Raw::Callback(said) => {
+            Said { reason: said.reason.as_deref().map(|reason| bounded(reason, REASON_BYTES)), ..*said }
+        }
     }
 }
 

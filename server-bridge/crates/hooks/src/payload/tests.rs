@@ -31,9 +31,13 @@ fn hook(format: Format, event: &str, matcher: &str) -> Hook {
         text: &text.to_string(),
         enables_commands: true,
     };
-    let checks =
-        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
-    load(&[source], &[], &checks).hooks.all()[0].clone()
+    let checks = Checks {
+        is_approved: &|_| true,
+        files: &|_, _| crate::layers::Files::default(),
+        condition: &Globs,
+        callback: &|_, _, _| Ok(()),
+    };
+    load(&[source], &checks).hooks.all()[0].clone()
 }
 
 fn call(tool: &str, input: Value) -> Call {

@@ -32,8 +32,12 @@ pub(crate) fn hooks_of(event: &str, handlers: &[(Layer, Value)]) -> Hooks {
         .collect();
     let loaded = load(
         &sources,
-        &[],
-        &Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs },
+        &Checks {
+            is_approved: &|_| true,
+            files: &|_, _| crate::layers::Files::default(),
+            condition: &Globs,
+            callback: &|_, _, _| Ok(()),
+        },
     );
     assert_eq!(loaded.hooks.all().len(), handlers.len(), "{:?}", loaded.troubles);
     loaded.hooks
@@ -125,9 +129,13 @@ fn only_hooks_that_ask_for_a_call_run() {
         text: &text,
         enables_commands: false,
     };
-    let checks =
-        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
-    let hooks = load(&[source], &[], &checks).hooks;
+    let checks = Checks {
+        is_approved: &|_| true,
+        files: &|_, _| crate::layers::Files::default(),
+        condition: &Globs,
+        callback: &|_, _, _| Ok(()),
+    };
+    let hooks = load(&[source], &checks).hooks;
     let mut ran = Vec::new();
     run(&hooks, &shell("git push origin"), |line, payload| {
         ran.push((line.to_owned(), payload["tool_name"].as_str().unwrap().to_owned()));
@@ -150,9 +158,13 @@ fn matchers_of_other_events_are_compared_with_their_field() {
         text: &text,
         enables_commands: false,
     };
-    let checks =
-        Checks { is_approved: &|_| true, files: &|_, _| crate::layers::Files::default(), condition: &Globs };
-    let hooks = load(&[source], &[], &checks).hooks;
+    let checks = Checks {
+        is_approved: &|_| true,
+        files: &|_, _| crate::layers::Files::default(),
+        condition: &Globs,
+        callback: &|_, _, _| Ok(()),
+    };
+    let hooks = load(&[source], &checks).hooks;
     let count = |source: &str| {
         let mut count = 0;
         let happening = Happening::SessionStart { source: source.to_owned(), model: None };
@@ -318,11 +330,11 @@ fn a_published_guard_finds_the_names_that_it_looks_for() {
     };
     let loaded = load(
         &[source],
-        &[],
         &Checks {
             is_approved: &|_| false,
             files: &|_, _| crate::layers::Files::default(),
             condition: &Globs,
+            callback: &|_, _, _| Ok(()),
         },
     );
     assert_eq!((loaded.hooks.all().len(), loaded.troubles.len()), (2, 1));

@@ -23,6 +23,7 @@ export const hooks = {
   own: "Your own hooks",
   document: "Your hooks.json",
   documentHint: "They apply in all your chats, on every machine. Saving an empty document removes them.",
+  callbacks: "Callbacks: functions of the server that a hook can call",
   try: "Try it",
   tryName: "Try the hook {{hash}}",
   payload: "Fields of the event (JSON)",

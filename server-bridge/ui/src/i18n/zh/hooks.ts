@@ -23,6 +23,7 @@ export const hooks: Room<"settings">["hooks"] = {
   own: "你自己的钩子",
   document: "你的 hooks.json",
   documentHint: "在你的所有会话中、在每台机器上都生效。清空后保存即可移除。",
+  callbacks: "回调：钩子可以调用的服务器函数",
   try: "试运行",
   tryName: "试运行钩子 {{hash}}",
   payload: "事件字段（JSON）",

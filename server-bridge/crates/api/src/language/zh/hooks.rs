@@ -45,10 +45,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("{} has nothing to match: its hooks always run", "{0} 事件没有可匹配的内容：其钩子总会运行"),
     ("a hook must be an object", "钩子必须是对象"),
-    (
-        "callbacks are a part of the server: a file cannot define them",
-        "callback 属于服务器：不能在文件中定义",
-    ),
+    ("there is no callback {}; the callbacks are {}", "没有回调 {0}；可用的回调：{1}"),
+    ("there is no callback {}", "没有回调 {0}"),
+    ("the callback {} has no effect here; use it at {}", "回调 {0} 在此事件无效；请用于 {1}"),
+    ("the input of the callback {} is refused: {}", "回调 {0} 的 input 无效：{1}"),
     ("{} is not a known kind of hook: it is not used", "未知的钩子类型 {0}：不会使用此钩子"),
     ("it may take {} s at most", "最多 {0} 秒"),
     (
@@ -77,6 +77,33 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("{}; none of its hooks are used", "{0*}；不会使用其中的任何钩子"),
     ("{} has {} hooks already; this one is refused: {}", "{0} 事件已有 {1} 个钩子；此钩子无效：{2}"),
+    (
+        "hooks.{}: this event would have {} hooks ({} of yours, {} of your plugins, {} of the administrator), and it can have {}; remove some, or have one command do the work of several",
+        "hooks.{0}：此事件将有 {1} 个钩子（你的 {2} 个，你的插件的 {3} 个，管理员的 {4} 个），最多 {5} 个；请删除一些，或让一条命令完成多个钩子的工作",
+    ),
+    (
+        "⚠️ A hook does not run ({}, {}): {} has more than {} hooks; remove one of them",
+        "⚠️ 有一个钩子不会运行（{0*}，{1}）：{2} 事件的钩子超过 {3} 个；请删除其中一个",
+    ),
+    // Callbacks.
+    (
+        "asks you about the call in every mode; the question shows the text `reason` of its `input`",
+        "在任何审批模式下都先询问你；询问中显示其 `input` 的 `reason` 文本",
+    ),
+    (
+        "adds the event to the audit trail, with its data as far as 4 KiB",
+        "把事件及其数据（最多 4 KiB）记入审计记录",
+    ),
+    (
+        "writes a line about the event, with its data as far as 2 KiB, to the server's log",
+        "把事件及其数据（最多 2 KiB）写入服务器日志，每次一行",
+    ),
+    (
+        "tells you in the chat how long the call took, if it took at least `over_seconds` of its `input`, 10 if that is absent",
+        "调用用时达到其 `input` 的 `over_seconds`（未写则为 10 秒）时，在会话中告诉你用时",
+    ),
+    ("a hook wants each of these calls approved", "有钩子要求每次都批准此类调用"),
+    ("{} took {} s", "{0} 用时 {1} 秒"),
     // Trying hooks.
     ("{} is not a text", "{0} 不是文本"),
     ("{} is not a whole number", "{0} 不是整数"),
@@ -99,6 +126,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its arguments cannot be built: {}", "无法生成其参数：{0*}"),
     ("its address cannot be built: {}", "无法生成其地址：{0*}"),
     ("its headers cannot be built: {}", "无法生成其请求头：{0*}"),
+    ("its input cannot be built: {}", "无法生成其 input：{0*}"),
     ("the payload has no {}", "事件内容中没有 {0}"),
     ("the header {} would have more than one line", "请求头 {0} 的值将超过一行"),
     ("{} may only be used in the path and the query of an address", "{0} 只能用在地址的路径和查询参数中"),

@@ -1,6 +1,12 @@
 //! Hooks run on the user's machine, get the tool names that they expect, and have their decisions enforced.
 
+mod callbacks;
+mod changed_input;
+mod events;
+mod models_fail;
 mod sessions;
+mod summaries;
+mod too_many;
 mod trouble;
 
 use std::fs;
@@ -42,6 +48,29 @@ impl World {
         });
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
+}
+
+/// A hook that appends its payload to the file `events` as one line, and answers with this JSON document.
+fn records(matcher: &str, answer: &Value) -> Value {
+    command(matcher, &format!("printf '%s\\n' \"$(cat)\" >> events; echo '{answer}'"))
+}
+
+/// The payloads that hooks recorded so far.
+fn recorded(world: &World) -> Vec<Value> {
+    let text = fs::read_to_string(world.path("events")).unwrap_or_default();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+/// The events of recorded payloads.
+fn names(payloads: &[Value]) -> Vec<&str> {
+    payloads.iter().map(|payload| payload["hook_event_name"].as_str().unwrap()).collect()
+}
+
+/// An answer that adds context for the model at an event.
+fn adds(event: &str, context: &str) -> Value {
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}})
 }
 
 fn command(matcher: &str, command: &str) -> Value {
@@ -388,8 +417,6 @@ fn an_http_hook_sends_the_payload_and_reaches_no_address_of_the_servers_network(
 fn an_invalid_document_is_refused_with_its_error_and_the_old_one_kept() {
     let world = World::new(|_| Reply::Say("hello".to_owned()));
     world.hooks(json!({"Stop": command("", "true")}));
-    let handlers: Vec<Value> =
-        (0..11).map(|number| json!({"type": "command", "command": format!("echo {number}")})).collect();
     for (document, why) in [
         ("{".to_owned(), "JSON"),
         (json!({"hooks": {"PreToolUse": [{"matcher": "(", "hooks": [{"type": "command", "command": "true"}]}]}}).to_string(), "PreToolUse"),
@@ -400,12 +427,6 @@ fn an_invalid_document_is_refused_with_its_error_and_the_old_one_kept() {
     }
     let shown = world.alice.run(&["hook", "show"]).stdout;
     assert!(shown.contains("Stop") && !shown.contains("PreToolUse"), "the old document is kept: {shown}");
-    // An event may have ten hooks in all layers together: the list of hooks names the eleventh as a problem.
-    let eleven = json!({"enable_command_hooks": true, "hooks": {"Stop": [{"hooks": handlers}]}}).to_string();
-    assert_eq!(world.alice.with_stdin(&["hook", "set", "-"], eleven.as_bytes()).code, 0);
-    let listed = world.alice.json(&["hook", "list", "--json"]);
-    assert_eq!(listed["hooks"].as_array().unwrap().len(), 10, "{listed}");
-    assert!(listed["problems"].to_string().contains("has 10 hooks already"), "{listed}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("memory list", Shape::List(&["id", "kind", "proposed", "source", "text", "updated_at"])),
     ("memory proposals", Shape::List(&["id", "proposed", "text"])),
     ("memory show", Shape::Document(&["history", "memory"])),
-    ("hook list", Shape::Document(&["hooks", "problems"])),
+    ("hook list", Shape::Document(&["callbacks", "hooks", "problems"])),
     ("hook show", Shape::Document(&["text"])),
     ("hook log", Shape::List(&["action", "at", "event", "outcome"])),
     ("mcp-server list", Shape::Document(&["problems", "servers"])),

@@ -58,6 +58,16 @@ test("the user's own hooks are entered, refused with the text kept, saved and re
   await own.getByRole("button", { name: "Save" }).click();
   await expect(own.getByRole("alert")).toContainText("JSON");
   await expect(text).toHaveValue(written.slice(1));
+  const eleven = Array.from({ length: 11 }, (_, number) => ({ type: "http", url: `https://example.com/${number}` }));
+  await text.fill(JSON.stringify({ hooks: { Stop: [{ hooks: eleven }] } }));
+  await own.getByRole("button", { name: "Save" }).click();
+  await expect(own.getByRole("alert")).toContainText("this event would have 11 hooks");
+  await text.fill(JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: "callback", name: "approve" }] }] } }));
+  await own.getByRole("button", { name: "Save" }).click();
+  await expect(own.getByRole("alert")).toContainText("the callbacks are approval, audit, logging, timing");
+  await own.getByText("Callbacks: functions of the server").click();
+  await expect(own.getByRole("listitem").filter({ hasText: '"audit"' })).toContainText("adds the event to the audit trail");
+  await expectAccessible(page);
   await text.fill(written);
   await own.getByRole("button", { name: "Save" }).click();
   await expect(own.getByRole("status")).toHaveText("Saved.");

@@ -9,7 +9,8 @@
 mod files;
 mod incoming;
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::prelude::*;
@@ -17,7 +18,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use guard::Reach;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, MutexGuard, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +51,7 @@ const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 /// The largest picture, in bytes; a larger one is sent as a file.
 const IMAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
 
-/// How long to wait while another reply is being sent.
+/// How long to wait while another reply to the same request is being sent.
 const TURN_WAIT_MS: u64 = 500;
 
 /// How long to wait before trying again to commit an event.
@@ -103,9 +104,21 @@ struct WeCom {
     bot_id: String,
     secret: String,
     calls: Calls,
-    /// Locked while a reply waits for the platform's response, because all replies to one request have the same id.
-    replies: Mutex<()>,
+    /// The requests whose replies wait for the platform's response: all replies to one request have the same id.
+    replies: Mutex<HashSet<String>>,
     silence: Duration,
+}
+
+/// The right to reply to a request, until it is dropped.
+struct Turn<'a> {
+    account: &'a WeCom,
+    request: String,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.account.replies.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.request);
+    }
 }
 
 impl WeCom {
@@ -121,7 +134,7 @@ impl WeCom {
         };
         http.base(&format!("{scheme}://{rest}"))?;
         let calls = Calls::default();
-        Ok(Self { http, url, bot_id, secret, calls, replies: Mutex::new(()), silence: SILENCE_TIMEOUT })
+        Ok(Self { http, url, bot_id, secret, calls, replies: Mutex::default(), silence: SILENCE_TIMEOUT })
     }
 
     /// Connects, and subscribes to the bot's callbacks.
@@ -255,9 +268,11 @@ impl WeCom {
         self.calls.ask(request, frame).await
     }
 
-    /// Acquires the right to reply; fails at once while another reply waits for the platform's response.
-    fn turn(&self) -> Result<MutexGuard<'_, ()>, Failure> {
-        self.replies.try_lock().map_err(|_| Failure::TooFast { wait_ms: TURN_WAIT_MS })
+    /// Acquires the right to reply to a request; fails at once while another reply to it waits for the platform's response.
+    fn turn(&self, request: &str) -> Result<Turn<'_>, Failure> {
+        let is_free = self.replies.lock().unwrap_or_else(PoisonError::into_inner).insert(request.to_owned());
+        let turn = is_free.then(|| Turn { account: self, request: request.to_owned() });
+        turn.ok_or(Failure::TooFast { wait_ms: TURN_WAIT_MS })
     }
 
     /// Sends a message to a conversation, but not as a reply.
@@ -394,7 +409,7 @@ impl Platform for WeCom {
                 )
             };
             if let Some(request) = reply["request"].as_str() {
-                let _turn = self.turn()?;
+                let _turn = self.turn(request)?;
                 match self.ask("aibot_respond_msg", request.to_owned(), as_reply).await {
                     // The request may be too old or from an earlier connection. The platform certainly did not accept the reply.
                     Err(Failure::Message(_)) => {}
@@ -449,7 +464,7 @@ impl Platform for WeCom {
                 // Without the list of users, the card changes for everybody.
                 body["userids"] = json!([handle["user"]]);
             }
-            let _turn = self.turn()?;
+            let _turn = self.turn(request)?;
             self.ask("aibot_respond_update_msg", request.to_owned(), body).await.map(drop)
         })
     }

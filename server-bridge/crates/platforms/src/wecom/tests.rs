@@ -110,13 +110,25 @@ async fn answers_are_replies_while_that_works_and_fail_honestly() {
     assert!(matches!(two, Err(Failure::TooFast { wait_ms: 500 })), "{two:?}");
     let two = account.send(&to, &message, &reply, &keys[1]).await;
     assert_ne!(one.unwrap().id, two.unwrap().id);
+    stand_in.say("u2", None, "hello");
+    until("the second is there", || running.inbox.events().len() == 2).await;
+    let (other, private) =
+        (running.inbox.events().remove(1).reply, Conversation { id: "user:u2".to_owned(), is_group: false });
+    stand_in.fail_next(Fault::TakeAndHang);
+    let unanswered = account.send(&to, &message, &reply, &keys[0]);
+    let answered = account.send(&private, &message, &other, &keys[1]);
+    tokio::select! {
+        biased;
+        done = unanswered => panic!("{done:?}"),
+        done = answered => assert!(done.is_ok(), "replies to other requests do not wait: {done:?}"),
+    }
     stand_in.forget_requests();
     account.send(&to, &message, &reply, &key(3)).await.unwrap();
     account.send(&to, &message, &Value::Null, &key(4)).await.unwrap();
     let said = stand_in.said();
     let kinds: Vec<&str> = said.iter().map(|said| said.body["msgtype"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["stream", "stream", "markdown", "markdown"]);
-    assert_eq!((said[3].to.as_str(), &said[0].body["stream"]["finish"]), ("chat:g1", &json!(true)));
+    assert_eq!(kinds, ["stream", "stream", "stream", "stream", "markdown", "markdown"]);
+    assert_eq!((said[5].to.as_str(), &said[0].body["stream"]["finish"]), ("chat:g1", &json!(true)));
     assert!(!said[0].body["stream"]["content"].as_str().unwrap().contains("<@"));
     stand_in.fail_next(Fault::TooFast(None));
     let failure = account.send(&to, &message, &Value::Null, &key(5)).await.unwrap_err();

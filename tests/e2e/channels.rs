@@ -35,59 +35,93 @@ use western::{Discords, Matrix};
 
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Starts a messenger's stand-in.
-type Start = fn() -> Box<dyn Messenger>;
+/// The name of the account, where a test has only one.
+const PHONE: &str = "phone";
 
-/// The messengers, each with a function that starts its stand-in.
+/// The stand-ins of a messenger, each with an account of the bot.
+type StandIns = Vec<Box<dyn Messenger>>;
+
+/// Starts this number of stand-ins of a messenger.
+type Start = fn(usize) -> StandIns;
+
+/// The messengers, each with a function that starts its stand-ins.
 const EACH: &[(&str, Start)] = &[
-    ("dingtalk", || Box::new(DingTalk::start())),
-    ("discord", || Box::new(Discords::start())),
-    ("feishu", || Box::new(Feishu::start())),
-    ("matrix", || Box::new(Matrix::start())),
-    ("onebot", || Box::new(OneBot::start())),
-    ("qq", || Box::new(Qqs::start(false))),
-    ("qq with buttons", || Box::new(Qqs::start(true))),
-    ("slack", || {
-        let slack = Slack::start();
-        slack.unhurried();
-        Box::new(slack)
+    ("dingtalk", |count| several(count, DingTalk::start)),
+    ("discord", |count| several(count, Discords::start)),
+    ("feishu", |count| several(count, Feishu::start)),
+    ("matrix", |count| Matrix::start(count).into_iter().map(boxed).collect()),
+    ("onebot", |count| several(count, OneBot::start)),
+    ("qq", |count| several(count, || Qqs::start(false))),
+    ("qq with buttons", |count| several(count, || Qqs::start(true))),
+    ("slack", |count| {
+        several(count, || {
+            let slack = Slack::start();
+            slack.unhurried();
+            slack
+        })
     }),
-    ("telegram", || {
-        let telegram = Telegram::start();
-        telegram.unhurried();
-        Box::new(telegram)
+    ("telegram", |count| {
+        several(count, || {
+            let telegram = Telegram::start();
+            telegram.unhurried();
+            telegram
+        })
     }),
-    ("wecom", || Box::new(WeCom::start())),
+    ("wecom", |count| several(count, WeCom::start)),
 ];
 
+fn several<M: Messenger + 'static>(count: usize, start: fn() -> M) -> StandIns {
+    (0..count).map(|_| boxed(start())).collect()
+}
+
+fn boxed<M: Messenger + 'static>(messenger: M) -> Box<dyn Messenger> {
+    Box::new(messenger)
+}
+
 /// Runs the same test on all messengers at once: most of the time passes in waiting for their rate limits. `SANDBRIDGE_MESSENGER`
-/// selects one of them.
+/// selects some of them, separated by commas.
 fn on_each(work: fn(&dyn Messenger)) {
+    on_each_in_turn(EACH.len(), move |_, start| work(&*start(1)[0]));
+}
+
+/// Runs the same test on all messengers, this many at once; it gets a messenger's name, and the function that starts its stand-ins.
+fn on_each_in_turn(at_once: usize, work: impl Fn(&str, Start) + Copy + Send + 'static) {
     let wanted = std::env::var("SANDBRIDGE_MESSENGER").unwrap_or_default();
-    let chosen = EACH.iter().filter(|(name, _)| wanted.is_empty() || *name == wanted);
-    let begun: Vec<_> = chosen
-        .map(|(name, start)| {
-            let started = Instant::now();
-            let thread = thread::Builder::new().name((*name).to_owned());
-            let worked = thread.spawn(move || {
-                work(&*start());
-                println!("{name}: {:.1} s", started.elapsed().as_secs_f32());
-            });
-            (name, worked.unwrap())
-        })
+    let chosen: Vec<_> = EACH
+        .iter()
+        .filter(|(name, _)| wanted.is_empty() || wanted.split(',').any(|it| it == *name))
         .collect();
     assert!(
-        !begun.is_empty(),
-        "{wanted} is not one of {:?}",
+        !chosen.is_empty(),
+        "{wanted} is none of {:?}",
         EACH.iter().map(|(name, _)| name).collect::<Vec<_>>()
     );
-    let ended: Vec<_> = begun.into_iter().map(|(name, thread)| (name, thread.join())).collect();
+    let begin = |(name, start): &'static (&'static str, Start)| {
+        let started = Instant::now();
+        let thread = thread::Builder::new().name((*name).to_owned());
+        let worked = thread.spawn(move || {
+            work(name, *start);
+            println!("{name}: {:.1} s", started.elapsed().as_secs_f32());
+        });
+        (name, worked.unwrap())
+    };
+    let mut ended = Vec::new();
+    for some in chosen.chunks(at_once) {
+        let begun: Vec<_> = some.iter().copied().map(begin).collect();
+        ended.extend(begun.into_iter().map(|(name, thread)| (name, thread.join())));
+    }
     let failed: Vec<_> = ended.iter().filter(|(_, ended)| ended.is_err()).map(|(name, _)| name).collect();
     assert!(failed.is_empty(), "failed on {failed:?}; see their panics above");
 }
 
+/// The status of the account.
 fn channel(world: &World) -> Value {
-    world.alice.json(&["channel", "status", "phone", "--json"])
+    channel_of(world, PHONE)
+}
+
+/// The status of the account with this name.
+fn channel_of(world: &World, name: &str) -> Value {
+    world.alice.json(&["channel", "status", name, "--json"])
 }
 
 fn text(message: &Message) -> String {

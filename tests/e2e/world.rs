@@ -34,7 +34,11 @@ impl World {
         options: &[&str],
         start: fn(&[&str]) -> Server,
     ) -> Self {
-        let model = ScriptedModel::start(script);
+        Self::of(ScriptedModel::start(script), options, start)
+    }
+
+    /// Starts a world with this model.
+    pub(crate) fn of(model: ScriptedModel, options: &[&str], start: fn(&[&str]) -> Server) -> Self {
         let server = start(&[&["--docker", "off"], options, &model.options("openai")[..]].concat());
         let alice = server.person("alice");
         let machine = Machine::start(&server, &alice, "laptop");
@@ -44,6 +48,11 @@ impl World {
     /// Kills the server, and restarts it with its model and these options.
     pub(crate) fn kill_and_restart(&mut self, options: &[&str]) {
         self.server.kill();
+        self.restart(options);
+    }
+
+    /// Restarts the server with its model and these options.
+    pub(crate) fn restart(&mut self, options: &[&str]) {
         self.server.restart(&[&["--docker", "off"], options, &self.model.options("openai")[..]].concat());
     }
 

@@ -1,8 +1,9 @@
 //! Feishu, OneBot 11, QQ, DingTalk and WeCom.
 
-use std::sync::Mutex;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tests::eventually;
 use tests::platforms::dingtalk::{self, DingTalk};
 use tests::platforms::feishu::{self, Feishu};
 use tests::platforms::lines::Fault;
@@ -10,10 +11,23 @@ use tests::platforms::onebot::{self, OneBot};
 use tests::platforms::qq::{self, Qq};
 use tests::platforms::wecom::{self, WeCom};
 
+use super::PATIENCE;
 use super::messenger::{Messenger, Said, text, texts};
+
+/// The time between QQ's heartbeats.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 fn user(person: usize) -> String {
     format!("ann{person}")
+}
+
+/// Waits until a ping is answered; false if the connection ended before.
+fn answered(is_answered: impl Fn() -> bool, is_connected: impl Fn() -> bool) -> bool {
+    eventually("a ping is answered", PATIENCE, || match (is_answered(), is_connected()) {
+        (true, _) => Some(true),
+        (false, false) => Some(false),
+        (false, true) => None,
+    })
 }
 
 impl Messenger for Feishu {
@@ -29,7 +43,7 @@ impl Messenger for Feishu {
         Feishu::say(self, &user(person), &format!("oc_{person}"), false, text);
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, card): (usize, feishu::Card)| {
             let elements = &card.content["body"]["elements"];
             let title = text(&card.content["header"]["title"]["content"]);
@@ -37,7 +51,7 @@ impl Messenger for Feishu {
             let shown: Vec<String> = shown.filter(|text| !text.is_empty()).collect();
             Said { at, text: shown.join("\n"), labels: texts(elements, "/text/content") }
         };
-        self.cards().into_iter().enumerate().map(said).collect()
+        (count..).zip(self.cards_after(count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -63,13 +77,24 @@ impl Messenger for Feishu {
     }
 
     fn redeliver(&self) {
-        let is_small = self.deliveries().len() < 500;
-        Feishu::redeliver(self, is_small);
+        Feishu::redeliver(self, false);
+    }
+
+    fn repeat(&self, last: usize) {
+        Feishu::repeat(self, last);
     }
 
     fn fail(&self) {
         self.fail_next(Fault::TakeAndCut);
         self.fail_next(Fault::TooFast(Some(1)));
+    }
+
+    fn hang(&self) {
+        self.fail_next(Fault::TakeAndHang);
+    }
+
+    fn has_keys(&self) -> bool {
+        true
     }
 }
 
@@ -86,9 +111,9 @@ impl Messenger for OneBot {
         OneBot::say(self, 4001 + i64::try_from(person).unwrap(), None, text);
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, said): (usize, onebot::Said)| Said { at, text: said.text, labels: Vec::new() };
-        OneBot::said(self).into_iter().enumerate().map(said).collect()
+        (count..).zip(OneBot::said_after(self, count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -112,29 +137,49 @@ impl Messenger for OneBot {
         OneBot::cut(self);
     }
 
-    fn redeliver(&self) {
-        // OneBot redelivers nothing.
+    fn repeat(&self, last: usize) {
+        OneBot::repeat(self, last);
     }
 
     fn fail(&self) {
         self.fail_next(Fault::TakeAndCut);
     }
 
+    fn hang(&self) {
+        // Its only connection would be silent for 90 s.
+        self.fail_next(Fault::TakeAndCut);
+    }
+
+    fn has_keys(&self) -> bool {
+        false
+    }
+
     fn replays(&self) -> bool {
         false
     }
+
+    fn is_connected(&self) -> bool {
+        self.connections() > 0
+    }
+
+    fn is_stored(&self) -> bool {
+        let ping = self.ping();
+        answered(|| self.is_answered(ping), || self.is_connected())
+    }
 }
 
-/// QQ's stand-in, whether the bot may send Markdown and buttons, and the last message to the bot.
+/// QQ's stand-in, and whether the bot may send Markdown and buttons.
 pub(super) struct Qqs {
     stand_in: Qq,
     has_markdown: bool,
-    last: Mutex<Option<(String, Value)>>,
 }
 
 impl Qqs {
     pub(super) fn start(has_markdown: bool) -> Self {
-        Self { stand_in: Qq::start(), has_markdown, last: Mutex::default() }
+        let stand_in = Qq::start();
+        // A busy machine answers a frequent heartbeat too late.
+        stand_in.set_heartbeat(HEARTBEAT);
+        Self { stand_in, has_markdown }
     }
 }
 
@@ -150,19 +195,17 @@ impl Messenger for Qqs {
     }
 
     fn say(&self, person: usize, text: &str) {
-        let (kind, body) = self.stand_in.event(&user(person), None, text);
-        *self.last.lock().unwrap() = Some((kind.clone(), body.clone()));
-        self.stand_in.dispatch(&kind, body);
+        self.stand_in.say(&user(person), None, text);
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, said): (usize, qq::Said)| {
             let content = said.body["markdown"]["content"].as_str().or(said.body["content"].as_str());
             let rows = said.body["keyboard"]["content"]["rows"].as_array().cloned().unwrap_or_default();
             let labels = rows.iter().flat_map(|row| texts(&row["buttons"], "/render_data/label")).collect();
             Said { at, text: content.unwrap_or_default().to_owned(), labels }
         };
-        self.stand_in.said().into_iter().enumerate().map(said).collect()
+        (count..).zip(self.stand_in.said_after(count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -187,15 +230,21 @@ impl Messenger for Qqs {
         self.stand_in.close(None);
     }
 
-    fn redeliver(&self) {
-        if let Some((kind, body)) = self.last.lock().unwrap().clone() {
-            self.stand_in.dispatch(&kind, body);
-        }
+    fn repeat(&self, last: usize) {
+        self.stand_in.repeat(last);
     }
 
     fn fail(&self) {
         self.stand_in.fail_next(Fault::TakeAndCut);
         self.stand_in.fail_next(Fault::TooFast(Some(1)));
+    }
+
+    fn hang(&self) {
+        self.stand_in.fail_next(Fault::TakeAndHang);
+    }
+
+    fn has_keys(&self) -> bool {
+        true
     }
 }
 
@@ -212,12 +261,12 @@ impl Messenger for DingTalk {
         DingTalk::say(self, &user(person), None, text);
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, said): (usize, dingtalk::Said)| {
             let content = said.content.as_str().or(said.content["text"].as_str());
             Said { at, text: content.unwrap_or_default().to_owned(), labels: Vec::new() }
         };
-        DingTalk::said(self).into_iter().enumerate().map(said).collect()
+        (count..).zip(DingTalk::said_after(self, count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -246,13 +295,24 @@ impl Messenger for DingTalk {
     }
 
     fn redeliver(&self) {
-        let is_small = self.acknowledged() < 500;
-        DingTalk::redeliver(self, is_small);
+        DingTalk::redeliver(self, false);
+    }
+
+    fn repeat(&self, last: usize) {
+        DingTalk::repeat(self, last);
     }
 
     fn fail(&self) {
         self.fail_next(Fault::TakeAndCut);
         self.fail_next(Fault::TooFast(None));
+    }
+
+    fn hang(&self) {
+        self.fail_next(Fault::TakeAndHang);
+    }
+
+    fn has_keys(&self) -> bool {
+        false
     }
 }
 
@@ -269,7 +329,7 @@ impl Messenger for WeCom {
         WeCom::say(self, &user(person), None, text);
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, said): (usize, wecom::Said)| {
             let body = &said.body;
             let texts_of = [
@@ -280,7 +340,7 @@ impl Messenger for WeCom {
             let found = texts_of.into_iter().find_map(Value::as_str).unwrap_or_default().to_owned();
             Said { at, text: found, labels: texts(&body["template_card"]["button_list"], "/text") }
         };
-        WeCom::said(self).into_iter().enumerate().map(said).collect()
+        (count..).zip(WeCom::said_after(self, count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -306,8 +366,8 @@ impl Messenger for WeCom {
         WeCom::cut(self);
     }
 
-    fn redeliver(&self) {
-        // WeCom redelivers nothing.
+    fn repeat(&self, last: usize) {
+        WeCom::repeat(self, last);
     }
 
     fn fail(&self) {
@@ -315,7 +375,24 @@ impl Messenger for WeCom {
         self.fail_next(Fault::TooFast(None));
     }
 
+    fn hang(&self) {
+        self.fail_next(Fault::TakeAndHang);
+    }
+
+    fn has_keys(&self) -> bool {
+        false
+    }
+
     fn replays(&self) -> bool {
         false
+    }
+
+    fn is_connected(&self) -> bool {
+        self.connections() > 0
+    }
+
+    fn is_stored(&self) -> bool {
+        let ping = self.ping();
+        answered(|| self.is_answered(ping), || self.is_connected())
     }
 }

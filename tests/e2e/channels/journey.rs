@@ -7,7 +7,7 @@ use tests::http::Client;
 use tests::{Machine, Reply, Server, eventually};
 
 use super::messenger::{Messenger, STRANGER, Said, arguments, secrets};
-use super::{PATIENCE, channel, on_each};
+use super::{PATIENCE, PHONE, channel, channel_of, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
@@ -16,12 +16,19 @@ const PLANTED: &[&str] = &["planted", "ticket-", "ticket+"];
 
 /// Adds the account, and waits until it is connected.
 pub(super) fn add(world: &World, messenger: &dyn Messenger) {
+    add_as(world, PHONE, messenger);
+}
+
+/// Adds an account with this name, and waits until it is connected.
+pub(super) fn add_as(world: &World, name: &str, messenger: &dyn Messenger) {
     let (options, secrets) = arguments(messenger);
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let add = [&["channel", "add", "phone", messenger.kind(), "--secrets-stdin"], &options[..]].concat();
+    let add = [&["channel", "add", name, messenger.kind(), "--secrets-stdin"], &options[..]].concat();
     let added = world.alice.with_stdin(&add, secrets.as_bytes());
     assert_eq!(added.code, 0, "{added:?}");
-    connected(world);
+    eventually("the account is connected", PATIENCE * 2, || {
+        (channel_of(world, name)["state"] == "connected").then_some(())
+    });
 }
 
 /// Waits until the account is connected. After three short connections in a row the server pauses for a minute.
@@ -33,9 +40,14 @@ pub(super) fn connected(world: &World) {
 
 /// Links a person with alice.
 pub(super) fn link(world: &World, messenger: &dyn Messenger, person: usize) {
+    link_to(world, PHONE, messenger, person);
+}
+
+/// Links a person on the account with this name with alice.
+pub(super) fn link_to(world: &World, name: &str, messenger: &dyn Messenger, person: usize) {
     let linked = || messenger.said().iter().filter(|said| said.text.contains("You are linked as")).count();
     let before = linked();
-    let code = world.alice.json(&["channel", "link", "phone", "--json"])["code"].as_str().unwrap().to_owned();
+    let code = world.alice.json(&["channel", "link", name, "--json"])["code"].as_str().unwrap().to_owned();
     messenger.say(person, &code);
     eventually("the person is linked", PATIENCE, || (linked() > before).then_some(()));
 }

@@ -1,123 +1,99 @@
-//! Checks for lost or duplicated messages while the server is killed and connections end: none are lost on messengers that redeliver missed messages.
+//! Checks for lost and duplicated messages while the server is killed, connections end, answers to requests are lost, and messengers deliver messages
+//! again after hours.
+//!
+//! ```text
+//!   for each kill: messages arrive ─▶ a connection ends, a message is accepted without an answer ─▶ earlier messages are answered
+//!                  ─▶ the server is killed ─▶ its clock goes on by seven hours ─▶ it starts ─▶ the messages arrive once more
+//! ```
+//! A message is a number; its answer contains the number.
 
-use std::collections::BTreeMap;
+mod fleet;
+mod record;
 
-use serde_json::Value;
-use tests::{Reply, eventually};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
-use super::journey::{add, connected, link};
-use super::messenger::Messenger;
-use super::{PATIENCE, channel, on_each};
-use crate::http_tools::OPEN;
-use crate::world::World;
+use super::{EACH, Start, on_each_in_turn};
+use fleet::Fleet;
 
-/// The maximum number of messages between two kills; the connections end twice in that time.
-const PER_KILL: usize = 100;
-/// The number of polls after which the messenger redelivers unacknowledged messages.
-const LOOKS_PER_DELIVERY: usize = 20;
+/// The maximum number of messages on one account of OneBot, which may send one message in 500 ms.
+const ONEBOT_MESSAGES: usize = 1_000;
+/// The most conversations with one account of OneBot: while one of them sends, the others wait.
+const ONEBOT_PEOPLE: usize = 2;
+/// A run with more messages than this has a messenger to itself.
+const SMALL: usize = 1_000;
+/// One in this many kills comes after a request that is never answered, in long runs: the server waits 30 s for its answer.
+const HANGS_EVERY: usize = 10;
 
-/// The number of messages to each messenger while the server is killed; `scripts/soak` sends more.
-fn messages() -> usize {
-    std::env::var("SANDBRIDGE_CHANNEL_MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
+/// The numbers of a run on one messenger.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// The number of messages to the bot, each of which is answered.
+    messages: usize,
+    /// The number of kills.
+    kills: usize,
+    /// The number of times that a connection ends.
+    cuts: usize,
 }
 
-/// The numbers that the bot answered, each with the number of answers.
-fn answered(messenger: &dyn Messenger) -> BTreeMap<usize, usize> {
-    let mut counts = BTreeMap::new();
-    for said in messenger.said() {
-        let number = said.text.strip_prefix("echo: ").and_then(|number| number.trim().parse().ok());
-        if let Some(number) = number {
-            *counts.entry(number).or_insert(0) += 1;
-        }
+impl Numbers {
+    /// The numbers that `scripts/soak` sets, or smaller ones.
+    fn read() -> Self {
+        let number = |name: &str, otherwise| {
+            let set = std::env::var(format!("SANDBRIDGE_CHANNEL_{name}"));
+            set.ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+        };
+        Self { messages: number("MESSAGES", 24), kills: number("KILLS", 2), cuts: number("CUTS", 2) }
     }
-    counts
+
+    /// The number of accounts. Between two kills, a connection ends at most once: after three short ones in a row, the server pauses for a minute.
+    fn accounts(self, messenger: &str) -> usize {
+        let by_pace = if messenger == "onebot" { self.messages.div_ceil(ONEBOT_MESSAGES) } else { 1 };
+        self.cuts.div_ceil(self.kills).max(by_pace)
+    }
+
+    /// The number of people who write to one account. The slowest messenger accepts one message in 3 s for each conversation.
+    fn people(self, messenger: &str) -> usize {
+        let people = (self.messages / 150).clamp(4, 64).div_ceil(self.accounts(messenger));
+        if messenger == "onebot" { people.min(ONEBOT_PEOPLE) } else { people }
+    }
+
+    /// The messages before a kill.
+    fn batch(self, kill: usize) -> Range<usize> {
+        self.messages * kill / self.kills..self.messages * (kill + 1) / self.kills
+    }
+
+    /// The accounts whose connections end before a kill.
+    fn cut(self, kill: usize, accounts: usize) -> BTreeSet<usize> {
+        let ends = self.cuts * kill / self.kills..self.cuts * (kill + 1) / self.kills;
+        ends.map(|end| end % accounts).collect()
+    }
 }
 
-/// The numbers in the messages of alice's chats.
-fn posted(world: &World) -> Vec<usize> {
-    let mut posted: Vec<usize> = Vec::new();
-    for chat in world.alice.json(&["chat", "list", "--json"]).as_array().unwrap() {
-        let id = chat["id"].as_str().unwrap();
-        let exported: Value =
-            serde_json::from_str(&world.run(&["chat", "export", id, "--format", "json"]).stdout).unwrap();
-        let messages = exported["messages"].as_array().unwrap();
-        let of_user = messages.iter().filter(|message| message["role"] == "user");
-        posted.extend(of_user.filter_map(|message| message["text"].as_str().unwrap().parse::<usize>().ok()));
+fn killed(name: &str, start: Start, numbers: Numbers) {
+    let stand_ins = start(numbers.accounts(name));
+    let mut fleet = Fleet::start(&stand_ins, numbers.people(name));
+    for kill in 0..numbers.kills {
+        let batch = numbers.batch(kill);
+        let hangs = kill % HANGS_EVERY == HANGS_EVERY - 1;
+        fleet.say(batch.clone(), &numbers.cut(kill, stand_ins.len()), hangs);
+        // At most one kill hits a message, so that no answer is interrupted too many times, and none is tried twice without a known outcome and
+        // without having arrived. The kills come at different moments: after an eighth of the batch, after a quarter, …
+        let part = (batch.len() * (kill % 4 + 1) / 8).max(1);
+        fleet.waits("earlier messages are answered, and some of the new ones", |heard| {
+            heard.all_before(batch.start) && heard.some_of(&batch) >= part
+        });
+        // Every other restart is at once.
+        fleet.kill(kill % 2 == 0);
+        fleet.repeat(batch.len());
     }
-    posted.sort_unstable();
-    posted
-}
-
-/// Waits until `probe` returns a value, while the messenger redelivers unacknowledged messages.
-fn delivering<T>(what: &str, messenger: &dyn Messenger, mut probe: impl FnMut() -> Option<T>) -> T {
-    let mut looks = 0;
-    eventually(what, PATIENCE * 3, || {
-        looks += 1;
-        if looks % LOOKS_PER_DELIVERY == 0 {
-            messenger.redeliver();
-        }
-        probe()
-    })
-}
-
-fn killed(messenger: &dyn Messenger) {
-    let count = messages();
-    let kills = count.div_ceil(PER_KILL).max(2);
-    // After three short connections in a row the server pauses for a minute.
-    let cuts_every = if count > PER_KILL { PER_KILL / 2 } else { count / kills };
-    // The slowest messenger accepts one message in 3 s for each conversation.
-    let people = (count / 25).clamp(4, 64);
-    let mut world = World::with(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())), OPEN);
-    add(&world, messenger);
-    (0..people).for_each(|person| link(&world, messenger, person));
-    // An answer that four kills in a row interrupt ends with a notice about that.
-    let interrupted = || messenger.said().iter().filter(|said| said.text.contains('⚠')).count();
-    for kill in 0..kills {
-        let before = answered(messenger).len();
-        messenger.fail();
-        for (sent, number) in (kill..count).step_by(kills).enumerate() {
-            messenger.say(number % people, &number.to_string());
-            if sent % cuts_every == cuts_every / 2 {
-                messenger.cut();
-                if !messenger.replays() {
-                    connected(&world);
-                }
-            }
-        }
-        delivering("some are answered", messenger, || (answered(messenger).len() > before).then_some(()));
-        world.kill_and_restart(OPEN);
-        connected(&world);
-    }
-    if !messenger.replays() {
-        messenger.say(0, &count.to_string());
-        eventually("the last one is answered", PATIENCE * 3, || answered(messenger).get(&count).copied());
-        let posted = posted(&world);
-        assert!(posted.windows(2).all(|pair| pair[0] < pair[1]), "duplicated: {posted:?}");
-        assert_eq!(posted.last(), Some(&count));
-        assert!(channel(&world)["gap"].as_str().unwrap().contains("are lost"));
-        return;
-    }
-    let counts = delivering("all are answered", messenger, || {
-        let counts = answered(messenger);
-        let status = channel(&world);
-        // An answer is given up, and counted, after two attempts without a known outcome.
-        let given_up = usize::try_from(status["failed"].as_u64().unwrap()).unwrap();
-        (counts.len() + interrupted() + given_up >= count && status["waiting"] == 0).then_some(counts)
-    });
-    assert!(interrupted() <= kills * people * 2, "{}", interrupted());
-    let doubled = counts.values().filter(|count| **count > 1).count();
-    let status = channel(&world);
-    assert!(counts.values().all(|count| *count <= 2), "{counts:?}");
-    assert!(
-        doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(),
-        "{doubled} duplicated: {status}"
-    );
-    // A message that was given up had two attempts without a known outcome, and counts among the marked ones.
-    assert!(status["failed"].as_u64() <= status["unsure"].as_u64(), "{status}");
-    assert_eq!(posted(&world), (0..count).collect::<Vec<_>>());
+    fleet.ends(numbers.messages);
+    println!("{name}: {}", fleet.summary());
 }
 
 #[test]
 fn a_killed_server_loses_no_message_and_marks_duplicates_on_each_messenger() {
-    on_each(killed);
+    let numbers = Numbers::read();
+    let at_once = if numbers.messages > SMALL { 1 } else { EACH.len() };
+    on_each_in_turn(at_once, move |name, start| killed(name, start, numbers));
 }

@@ -21,7 +21,7 @@ pub(super) struct Said {
 }
 
 /// A messenger's stand-in.
-pub(super) trait Messenger {
+pub(super) trait Messenger: Sync {
     /// The messenger's name in commands.
     fn kind(&self) -> &'static str;
 
@@ -32,7 +32,12 @@ pub(super) trait Messenger {
     fn say(&self, person: usize, text: &str);
 
     /// All messages of the bot, to everybody.
-    fn said(&self) -> Vec<Said>;
+    fn said(&self) -> Vec<Said> {
+        self.said_after(0)
+    }
+
+    /// The messages of the bot without the first `count`. A messenger that is slow to list them may show a changed message as two.
+    fn said_after(&self, count: usize) -> Vec<Said>;
 
     /// True if choices are buttons; on other messengers they are numbers.
     fn has_buttons(&self) -> bool;
@@ -49,15 +54,35 @@ pub(super) trait Messenger {
     /// Ends all of the bot's connections.
     fn cut(&self);
 
-    /// Redelivers all unacknowledged messages, and the last message.
-    fn redeliver(&self);
+    /// Redelivers the messages that were not acknowledged, unless the messenger does so by itself.
+    fn redeliver(&self) {}
+
+    /// Redelivers the last messages of people, even those that were acknowledged.
+    fn repeat(&self, last: usize);
 
     /// Makes the messenger accept the next message and close the connection before it answers, and refuse the message
     /// after it as too fast.
     fn fail(&self);
 
+    /// Makes the messenger accept the next message, and not answer.
+    fn hang(&self);
+
+    /// True if the messenger refuses a second message with the same key.
+    fn has_keys(&self) -> bool;
+
     /// False if messages that are sent while the bot is disconnected are lost.
     fn replays(&self) -> bool {
+        true
+    }
+
+    /// True if the bot is connected; only for messengers that do not redeliver what it missed.
+    fn is_connected(&self) -> bool {
+        true
+    }
+
+    /// Waits until the server has stored all messages that were sent to the bot; false if the connection ended before. Only for messengers that
+    /// do not redeliver what the bot missed.
+    fn is_stored(&self) -> bool {
         true
     }
 }

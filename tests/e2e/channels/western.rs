@@ -1,7 +1,7 @@
 //! Telegram, Slack, Discord and Matrix.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -26,13 +26,13 @@ impl Messenger for Telegram {
         Telegram::say(self, person_of(person), text);
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, message): (usize, telegram::Message)| {
             let rows = message.parameters["reply_markup"]["inline_keyboard"].as_array().cloned();
             let labels = rows.unwrap_or_default().iter().flat_map(|row| texts(row, "/text")).collect();
             Said { at, text: text(&message.parameters["text"]), labels }
         };
-        self.messages().into_iter().enumerate().map(said).collect()
+        (count..).zip(self.messages_after(count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -60,13 +60,21 @@ impl Messenger for Telegram {
         Telegram::cut(self);
     }
 
-    fn redeliver(&self) {
-        // Telegram sends unconfirmed updates again by itself.
+    fn repeat(&self, last: usize) {
+        Telegram::repeat(self, last);
     }
 
     fn fail(&self) {
         self.fault("sendMessage", telegram::Fault::DoneAndCut);
         self.fault("sendMessage", telegram::Fault::TooFast(Some(1)));
+    }
+
+    fn hang(&self) {
+        self.fault("sendMessage", telegram::Fault::DoneAndSilent);
+    }
+
+    fn has_keys(&self) -> bool {
+        false
     }
 }
 
@@ -88,14 +96,14 @@ impl Messenger for Slack {
         self.event(json!({"type": "message", "channel": channel, "channel_type": "im", "user": user, "text": text, "ts": ts, "event_ts": ts}));
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, message): (usize, slack::Message)| {
             let blocks = message.parameters["blocks"].as_array().cloned().unwrap_or_default();
             let actions = blocks.iter().filter(|block| block["type"] == "actions");
             let labels = actions.flat_map(|block| texts(&block["elements"], "/text/text")).collect();
             Said { at, text: text(&message.parameters["text"]), labels }
         };
-        self.messages().into_iter().enumerate().map(said).collect()
+        (count..).zip(self.messages_after(count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -122,27 +130,34 @@ impl Messenger for Slack {
         Slack::cut(self);
     }
 
-    fn redeliver(&self) {
-        self.repeat();
+    fn repeat(&self, last: usize) {
+        self.redeliver_last(last);
     }
 
     fn fail(&self) {
         self.fault("chat.postMessage", slack::Fault::DoneAndCut);
         self.fault("chat.postMessage", slack::Fault::TooFast(Some(1)));
     }
+
+    fn hang(&self) {
+        self.fault("chat.postMessage", slack::Fault::DoneAndSilent);
+    }
+
+    fn has_keys(&self) -> bool {
+        false
+    }
 }
 
-/// Discord's stand-in, and the last message to the bot.
+/// Discord's stand-in.
 pub(super) struct Discords {
     stand_in: Discord,
-    last: Mutex<Option<Value>>,
 }
 
 impl Discords {
     pub(super) fn start() -> Self {
         let stand_in = Discord::start();
         stand_in.unhurried();
-        Self { stand_in, last: Mutex::default() }
+        Self { stand_in }
     }
 }
 
@@ -159,11 +174,10 @@ impl Messenger for Discords {
         let author =
             json!({"id": (1 + person).to_string(), "username": format!("ann{person}"), "global_name": "Ann"});
         let channel = (500 + person).to_string();
-        let said = self.stand_in.message(json!({"content": text, "channel_id": channel, "author": author}));
-        *self.last.lock().unwrap() = Some(said);
+        self.stand_in.message(json!({"content": text, "channel_id": channel, "author": author}));
     }
 
-    fn said(&self) -> Vec<Said> {
+    fn said_after(&self, count: usize) -> Vec<Said> {
         let said = |(at, message): (usize, discord::Message)| {
             let rows = message.parameters["components"].as_array().cloned().unwrap_or_default();
             let labels = rows.iter().flat_map(|row| texts(&row["components"], "/label")).collect();
@@ -182,7 +196,7 @@ impl Messenger for Discords {
             let content = shown.join("\n").replace('\\', "");
             Said { at, text: content, labels }
         };
-        self.stand_in.messages().into_iter().enumerate().map(said).collect()
+        (count..).zip(self.stand_in.messages_after(count)).map(said).collect()
     }
 
     fn has_buttons(&self) -> bool {
@@ -210,31 +224,44 @@ impl Messenger for Discords {
         self.stand_in.cut();
     }
 
-    fn redeliver(&self) {
-        if let Some(last) = &*self.last.lock().unwrap() {
-            self.stand_in.dispatch("MESSAGE_CREATE", last);
-        }
+    fn repeat(&self, last: usize) {
+        self.stand_in.repeat(last);
     }
 
     fn fail(&self) {
         self.stand_in.fault(discord::Fault::DoneAndCut);
         self.stand_in.fault(discord::Fault::TooFast(Some(1.0)));
     }
+
+    fn hang(&self) {
+        self.stand_in.fault(discord::Fault::DoneAndSilent);
+    }
+
+    fn has_keys(&self) -> bool {
+        true
+    }
 }
 
 /// A homeserver, the bot's account on it, and people with their rooms.
 pub(super) struct Matrix {
-    synapse: Synapse,
+    synapse: Arc<Synapse>,
     network: Network,
     bot: Account,
     people: Mutex<HashMap<usize, (Account, String)>>,
+    /// Before each message of a person: up to where the bot had read.
+    positions: Mutex<Vec<String>>,
 }
 
 impl Matrix {
-    pub(super) fn start() -> Self {
-        let synapse = Synapse::start(Synapse::unhurried());
-        let (network, bot) = (Network::to(&synapse), synapse.account("sand"));
-        Self { synapse, network, bot, people: Mutex::default() }
+    /// Starts a homeserver with this number of bots.
+    pub(super) fn start(count: usize) -> Vec<Self> {
+        let synapse = Arc::new(Synapse::start(Synapse::unhurried()));
+        let bot = |number| {
+            let (network, bot) = (Network::to(&synapse), synapse.account(&format!("sand{number}")));
+            let (people, positions) = (Mutex::default(), Mutex::default());
+            Self { synapse: Arc::clone(&synapse), network, bot, people, positions }
+        };
+        (0..count).map(bot).collect()
     }
 
     fn heard(&self) -> Vec<Value> {
@@ -258,7 +285,8 @@ impl Messenger for Matrix {
     fn say(&self, person: usize, text: &str) {
         let mut people = self.people.lock().unwrap();
         let (account, room) = people.entry(person).or_insert_with(|| {
-            let account = self.synapse.account(&format!("ann{person}"));
+            let bot = self.bot.id.trim_start_matches('@').split(':').next().unwrap();
+            let account = self.synapse.account(&format!("ann{person}-{bot}"));
             let room = account.room(&[&self.bot]);
             eventually("the bot joins", Duration::from_secs(60), || {
                 let path = format!("client/v3/rooms/{room}/joined_members");
@@ -267,7 +295,16 @@ impl Messenger for Matrix {
             });
             (account, room)
         });
+        self.positions.lock().unwrap().push(self.network.position());
         account.say(room, text);
+    }
+
+    fn said_after(&self, count: usize) -> Vec<Said> {
+        let said = |(at, content): (usize, Value)| {
+            let shown = if content["m.new_content"].is_null() { &content } else { &content["m.new_content"] };
+            Said { at, text: text(&shown["body"]), labels: Vec::new() }
+        };
+        (count..).zip(self.network.sent_after(count)).map(said).collect()
     }
 
     fn said(&self) -> Vec<Said> {
@@ -319,13 +356,25 @@ impl Messenger for Matrix {
         self.network.cut();
     }
 
-    fn redeliver(&self) {
-        // A sync that was not committed is requested again.
+    fn repeat(&self, last: usize) {
+        let positions = self.positions.lock().unwrap();
+        let position = positions.get(positions.len().saturating_sub(last));
+        if let Some(position) = position.filter(|position| !position.is_empty()) {
+            self.network.rewind(position);
+        }
     }
 
     fn fail(&self) {
         self.network.fault("/send/", matrix::Fault::DoneAndCut);
         let slow = json!({"errcode": "M_LIMIT_EXCEEDED", "error": "too fast", "retry_after_ms": 1000});
         self.network.fault("/send/", matrix::Fault::Answer(429, slow));
+    }
+
+    fn hang(&self) {
+        self.network.fault("/send/", matrix::Fault::DoneAndSilent);
+    }
+
+    fn has_keys(&self) -> bool {
+        true
     }
 }

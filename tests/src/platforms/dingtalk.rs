@@ -139,6 +139,15 @@ impl DingTalk {
         }
     }
 
+    /// Sends the last messages again, even those that were acknowledged.
+    pub fn repeat(&self, last: usize) {
+        let mut state = self.state();
+        let count = state.deliveries.len();
+        for number in count.saturating_sub(last)..count {
+            state.send(number);
+        }
+    }
+
     /// How many messages were acknowledged.
     pub fn acknowledged(&self) -> usize {
         self.state().deliveries.iter().filter(|delivery| delivery.is_done).count()
@@ -162,6 +171,11 @@ impl DingTalk {
     /// The messages that the robot sent.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
+    }
+
+    /// [`Self::said`] without the first `count`.
+    pub fn said_after(&self, count: usize) -> Vec<Said> {
+        self.state().said.iter().skip(count).cloned().collect()
     }
 
     /// The refused requests so far.

@@ -26,6 +26,8 @@ pub enum Fault {
     TooFast(Option<f64>),
     /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
+    /// The request is carried out, and no answer is sent.
+    DoneAndSilent,
     /// The connection ends before anything is done.
     Cut,
     /// This status, code and text.
@@ -178,6 +180,14 @@ impl Discord {
         message
     }
 
+    /// Dispatches the last messages of people again.
+    pub fn repeat(&self, last: usize) {
+        let mut state = self.inner.state();
+        let from = state.history.len().saturating_sub(last);
+        let again = state.history[from..].to_vec();
+        again.iter().for_each(|message| state.dispatch("MESSAGE_CREATE", message));
+    }
+
     /// Delivers a direct message.
     pub fn say(&self, text: &str) -> Value {
         self.message(json!({"content": text}))
@@ -265,9 +275,19 @@ impl Discord {
         self.inner.state().faults.push((Some(channel.to_owned()), fault));
     }
 
+    /// Forgets the nonces of earlier messages, as it does after a few minutes.
+    pub fn forget_nonces(&self) {
+        self.inner.state().nonces.clear();
+    }
+
     /// The bot's messages in their current state.
     pub fn messages(&self) -> Vec<Message> {
         self.inner.state().messages.clone()
+    }
+
+    /// [`Self::messages`] without the first `count`.
+    pub fn messages_after(&self, count: usize) -> Vec<Message> {
+        self.inner.state().messages.iter().skip(count).cloned().collect()
     }
 
     /// The first answers to presses: the press's id, and the body.

@@ -185,6 +185,15 @@ impl Feishu {
         }
     }
 
+    /// Sends the last events again, even those that were acknowledged.
+    pub fn repeat(&self, last: usize) {
+        let mut state = self.state();
+        let count = state.deliveries.len();
+        for index in count.saturating_sub(last)..count {
+            state.send(index, 1);
+        }
+    }
+
     /// All events so far.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.state().deliveries.clone()
@@ -198,6 +207,11 @@ impl Feishu {
     /// All messages of the application so far.
     pub fn cards(&self) -> Vec<Card> {
         self.state().cards.clone()
+    }
+
+    /// [`Self::cards`] without the first `count`.
+    pub fn cards_after(&self, count: usize) -> Vec<Card> {
+        self.state().cards.iter().skip(count).cloned().collect()
     }
 
     /// The refused requests so far: code and reason.
@@ -239,6 +253,11 @@ impl Feishu {
     /// after that.
     pub fn fail_next(&self, fault: Fault) {
         self.state().faults.push_back(fault);
+    }
+
+    /// Forgets the keys of earlier messages, as it does after an hour.
+    pub fn forget_keys(&self) {
+        self.state().cards.iter_mut().for_each(|card| card.uuid.clear());
     }
 
     /// Forgets every token that it issued, as if they had expired.

@@ -43,9 +43,9 @@ pub trait Talk {
     /// The WebSocket received a text or a binary message.
     fn received(&self, number: u64, line: &Line, message: Message);
 
-    /// The WebSocket received a ping, which is answered, or a pong.
-    fn beat(&self, number: u64) {
-        let _ = number;
+    /// The WebSocket received the answer to a ping.
+    fn ponged(&self, payload: &[u8]) {
+        let _ = payload;
     }
 
     /// The WebSocket ended.
@@ -78,7 +78,8 @@ pub fn talk(mut socket: Socket, with: &dyn Talk) {
         }
         match socket.read() {
             Ok(message @ (Message::Text(_) | Message::Binary(_))) => with.received(number, &line, message),
-            Ok(_) => with.beat(number),
+            Ok(Message::Pong(payload)) => with.ponged(&payload),
+            Ok(_) => {}
             Err(Error::Io(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             Err(_) => break,
         }
@@ -92,6 +93,32 @@ pub fn talk(mut socket: Socket, with: &dyn Talk) {
 fn stay_silent(orders: &mpsc::Receiver<Order>) {
     let start = Instant::now();
     while start.elapsed() < SILENT_FOR && !matches!(orders.recv_timeout(LOOKS_EVERY), Ok(Order::Cut)) {}
+}
+
+/// Numbered pings, which show how far the other side has read: it answers one once it has handled all that it received before.
+#[derive(Debug, Default)]
+pub struct Pings {
+    sent: u64,
+    answered: u64,
+}
+
+impl Pings {
+    /// The next ping, and its number.
+    pub fn begin(&mut self) -> (u64, Message) {
+        self.sent += 1;
+        (self.sent, Message::Ping(self.sent.to_be_bytes().to_vec().into()))
+    }
+
+    /// Records the answer to a ping.
+    pub fn answered(&mut self, payload: &[u8]) {
+        let number = payload.try_into().map_or(0, u64::from_be_bytes);
+        self.answered = self.answered.max(number);
+    }
+
+    /// True if this ping, or a later one, was answered.
+    pub fn is_answered(&self, number: u64) -> bool {
+        self.answered >= number
+    }
 }
 
 /// A JSON document in a message; null if it is not JSON.

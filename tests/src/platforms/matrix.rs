@@ -58,6 +58,7 @@ media_store_path: '{at}/media'
 signing_key_path: '{at}/key'
 log_config: '{at}/log.yaml'
 macaroon_secret_key: tests
+bcrypt_rounds: 4
 form_secret: tests
 trusted_key_servers: []
 {configuration}"
@@ -202,10 +203,15 @@ impl Account {
 
     /// The messages in a room, the account's own included: each message event, the oldest first.
     pub fn heard(&self, room: &str) -> Vec<Value> {
-        let page =
-            self.call("GET", &format!("client/v3/rooms/{room}/messages?dir=b&limit=500"), &Value::Null);
-        let events = page["chunk"].as_array().unwrap().iter().rev();
-        events.filter(|event| event["type"] == "m.room.message").cloned().collect()
+        let (mut events, mut from) = (Vec::new(), String::new());
+        loop {
+            let path = format!("client/v3/rooms/{room}/messages?dir=b&limit=500{from}");
+            let page = self.call("GET", &path, &Value::Null);
+            events.extend(page["chunk"].as_array().unwrap().clone());
+            let Some(next) = page["end"].as_str() else { break };
+            from = format!("&from={next}");
+        }
+        events.into_iter().rev().filter(|event| event["type"] == "m.room.message").collect()
     }
 }
 
@@ -216,6 +222,8 @@ pub enum Fault {
     Cut,
     /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
+    /// The request is carried out, and no answer is sent.
+    DoneAndSilent,
     /// No answer is sent.
     Silent,
     /// This status and this document, without asking the homeserver.
@@ -237,6 +245,12 @@ struct Inner {
     agent: Agent,
     faults: Mutex<VecDeque<(String, Fault)>>,
     paths: Mutex<Vec<String>>,
+    /// The position of the client's last sync.
+    position: Mutex<String>,
+    /// The position for the client's next sync, instead of its own.
+    rewinds: Mutex<Option<String>>,
+    /// The events that the homeserver accepted on this network, each once: the id, and the content.
+    sent: Mutex<Vec<(String, Value)>>,
 }
 
 impl Network {
@@ -247,6 +261,9 @@ impl Network {
             agent: agent(),
             faults: Mutex::default(),
             paths: Mutex::default(),
+            position: Mutex::default(),
+            rewinds: Mutex::default(),
+            sent: Mutex::default(),
         });
         Self { serving: Serving::start(inner.clone()), inner }
     }
@@ -266,6 +283,22 @@ impl Network {
         self.inner.faults.lock().unwrap_or_else(PoisonError::into_inner).push_back((path.to_owned(), fault));
     }
 
+    /// The position of the last sync, which the client had committed before it.
+    pub fn position(&self) -> String {
+        self.inner.position.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets the next sync begin at an earlier position, so that all events after it are delivered again.
+    pub fn rewind(&self, to: &str) {
+        *self.inner.rewinds.lock().unwrap_or_else(PoisonError::into_inner) = Some(to.to_owned());
+    }
+
+    /// The contents of the events that the homeserver accepted, each once, without the first `count`.
+    pub fn sent_after(&self, count: usize) -> Vec<Value> {
+        let sent = self.inner.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.iter().skip(count).map(|(_, content)| content.clone()).collect()
+    }
+
     /// How many requests had this in their paths.
     pub fn asked(&self, path: &str) -> usize {
         let paths = self.inner.paths.lock().unwrap_or_else(PoisonError::into_inner);
@@ -275,7 +308,9 @@ impl Network {
 
 impl Inner {
     fn forward(&self, request: &Request) -> Result<Reply, ureq::Error> {
-        let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
+        let query =
+            if request.path.ends_with("/sync") { self.synced(request) } else { request.query.clone() };
+        let query = if query.is_empty() { query } else { format!("?{query}") };
         let mut asked = ureq::http::Request::builder()
             .method(request.method.as_str())
             .uri(format!("{}{}{query}", self.to, request.path));
@@ -294,7 +329,30 @@ impl Inner {
             Some(((*name).to_owned(), answer.headers().get(*name)?.to_str().ok()?.to_owned()))
         });
         let headers = headers.collect();
-        Ok(Reply::Is(status, headers, answer.into_body().with_config().limit(1 << 30).read_to_vec()?))
+        let body = answer.into_body().with_config().limit(1 << 30).read_to_vec()?;
+        if request.path.contains("/send/") && status == 200 {
+            let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let id = answer["event_id"].as_str().unwrap_or_default().to_owned();
+            let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+            if sent.iter().rev().all(|(known, _)| *known != id) {
+                sent.push((id, request.json()));
+            }
+        }
+        Ok(Reply::Is(status, headers, body))
+    }
+
+    /// Records the position of a sync; returns its query, from which an earlier position may be asked.
+    fn synced(&self, request: &Request) -> String {
+        let Some(since) = request.query("since") else { return request.query.clone() };
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = since;
+        match self.rewinds.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(to) => {
+                let others = request.query.split('&').filter(|pair| !pair.starts_with("since="));
+                let since = format!("since={to}");
+                others.chain([since.as_str()]).collect::<Vec<_>>().join("&")
+            }
+            None => request.query.clone(),
+        }
     }
 }
 
@@ -314,6 +372,10 @@ impl Service for Inner {
             Some(Fault::DoneAndCut) => {
                 let _ = self.forward(request);
                 Reply::Cut
+            }
+            Some(Fault::DoneAndSilent) => {
+                let _ = self.forward(request);
+                Reply::Silent
             }
             // If the homeserver is unreachable, the connection ends.
             None => self.forward(request).unwrap_or(Reply::Cut),

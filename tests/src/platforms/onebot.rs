@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tungstenite::Message;
 use tungstenite::client::IntoClientRequest;
 
-use super::lines::{self, Fault, Line, Order, Talk, Trick};
+use super::lines::{self, Fault, Line, Order, Pings, Talk, Trick};
 use super::serve::{Reply, Request, Service, Serving, Socket};
 
 /// The account's number.
@@ -45,6 +45,9 @@ pub struct Said {
 #[derive(Default)]
 struct State {
     lines: Vec<(u64, Line, bool)>,
+    /// The messages of people so far.
+    events: Vec<Value>,
+    pings: Pings,
     said: Vec<Said>,
     faults: VecDeque<Fault>,
     refusals: Vec<String>,
@@ -135,8 +138,32 @@ impl OneBot {
     /// Delivers a text. Without a connection it is lost: nothing is replayed.
     pub fn say(&self, user: i64, group: Option<i64>, text: &str) -> Value {
         let event = self.event(user, group, json!([{"type": "text", "data": {"text": text}}]));
+        self.state().events.push(event.clone());
         self.deliver(&event);
         event
+    }
+
+    /// Sends the last messages of people again: nothing else of OneBot's is ever sent twice.
+    pub fn repeat(&self, last: usize) {
+        let events = self.state().events.clone();
+        events[events.len().saturating_sub(last)..].iter().for_each(|event| self.deliver(event));
+    }
+
+    /// Sends a ping on each connection for events; returns its number.
+    pub fn ping(&self) -> u64 {
+        let mut state = self.state();
+        let (number, ping) = state.pings.begin();
+        for (_, line, gets_events) in &state.lines {
+            if *gets_events {
+                let _ = line.send(Order::Send(ping.clone()));
+            }
+        }
+        number
+    }
+
+    /// True if a ping was answered, so that all events before it were handled.
+    pub fn is_answered(&self, ping: u64) -> bool {
+        self.state().pings.is_answered(ping)
     }
 
     /// Sends an event on each connection for events.
@@ -157,6 +184,11 @@ impl OneBot {
     /// The actions by which the account sent something.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
+    }
+
+    /// [`Self::said`] without the first `count`.
+    pub fn said_after(&self, count: usize) -> Vec<Said> {
+        self.state().said.iter().skip(count).cloned().collect()
     }
 
     /// The refused actions so far.
@@ -361,6 +393,10 @@ impl Talk for Connection<'_> {
             reply["echo"] = call["echo"].clone();
         }
         let _ = line.send(Order::Send(Message::text(reply.to_string())));
+    }
+
+    fn ponged(&self, payload: &[u8]) {
+        self.account.state().pings.answered(payload);
     }
 
     fn ended(&self, number: u64) {

@@ -113,6 +113,15 @@ impl Qq {
         }
     }
 
+    /// Dispatches the last events again: the same message may come twice.
+    pub fn repeat(&self, last: usize) {
+        let state = self.state();
+        let from = state.events.len().saturating_sub(last);
+        let again = state.events[from..].to_vec();
+        drop(state);
+        again.into_iter().for_each(|event| self.dispatch(&event.kind, event.body));
+    }
+
     /// An event as a webhook's body.
     pub fn delivery(&self, user: &str, text: &str) -> Value {
         let (kind, body) = self.event(user, None, text);
@@ -122,6 +131,11 @@ impl Qq {
     /// The messages that the bot sent.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
+    }
+
+    /// [`Self::said`] without the first `count`.
+    pub fn said_after(&self, count: usize) -> Vec<Said> {
+        self.state().said.iter().skip(count).cloned().collect()
     }
 
     /// The presses that were acknowledged.
@@ -148,6 +162,11 @@ impl Qq {
     /// The numbers in heartbeats so far.
     pub fn beats(&self) -> Vec<Value> {
         self.state().beats.clone()
+    }
+
+    /// Sets the time between heartbeats on new connections.
+    pub fn set_heartbeat(&self, every: Duration) {
+        self.state().heartbeat = Some(every);
     }
 
     /// Stops answering heartbeats, or resumes.

@@ -27,6 +27,8 @@ pub enum Fault {
     TooFast(Option<u64>),
     /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
+    /// The request is carried out, and no answer is sent.
+    DoneAndSilent,
     /// The connection ends before anything is done.
     Cut,
     /// This error, with 200 as Slack does.
@@ -56,6 +58,8 @@ struct Envelope {
 struct State {
     next: u64,
     waiting: VecDeque<Envelope>,
+    /// The events so far.
+    events: Vec<Envelope>,
     acknowledged: usize,
     delivered: usize,
     tickets: HashSet<String>,
@@ -134,7 +138,9 @@ impl Slack {
         let id = format!("Ev{:08}", state.unique());
         let payload = json!({"token": "t", "team_id": "T1", "api_app_id": "A111", "type": "event_callback", "event_id": id,
             "event_time": 1_780_000_000, "event": event, "authorizations": []});
-        state.waiting.push_back(Envelope { kind: "events_api", payload, attempt: 0 });
+        let envelope = Envelope { kind: "events_api", payload, attempt: 0 };
+        state.events.push(envelope.clone());
+        state.waiting.push_back(envelope);
     }
 
     /// Delivers a direct message of a person; returns its id.
@@ -193,6 +199,15 @@ impl Slack {
         self.inner.state().repeats = true;
     }
 
+    /// Delivers the last events again, even those that were acknowledged.
+    pub fn redeliver_last(&self, last: usize) {
+        let mut state = self.inner.state();
+        let from = state.events.len().saturating_sub(last);
+        let again = state.events[from..].iter().cloned();
+        let again: Vec<Envelope> = again.map(|envelope| Envelope { attempt: 1, ..envelope }).collect();
+        state.waiting.extend(again);
+    }
+
     /// Turns Socket Mode off.
     pub fn turn_off(&self) {
         self.inner.state().is_off = true;
@@ -216,6 +231,11 @@ impl Slack {
     /// The bot's messages in their current state.
     pub fn messages(&self) -> Vec<Message> {
         self.inner.state().messages.clone()
+    }
+
+    /// [`Self::messages`] without the first `count`.
+    pub fn messages_after(&self, count: usize) -> Vec<Message> {
+        self.inner.state().messages.iter().skip(count).cloned().collect()
     }
 
     /// The files that the bot sent: channel, title, bytes.

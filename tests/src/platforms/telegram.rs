@@ -28,6 +28,8 @@ pub enum Fault {
     Cut,
     /// The request is carried out, and the connection ends before the answer.
     DoneAndCut,
+    /// The request is carried out, and no answer is sent.
+    DoneAndSilent,
     /// No answer is sent.
     Silent,
     /// A gateway's page with this status.
@@ -61,6 +63,8 @@ enum File {
 struct State {
     /// Updates that were not confirmed.
     queue: VecDeque<Value>,
+    /// All updates so far.
+    updates: Vec<Value>,
     next_update: i64,
     next_message: i64,
     /// The number of the poll that is served; an older one is terminated.
@@ -143,9 +147,20 @@ impl Telegram {
         let mut state = self.inner.state();
         let id = state.next_update;
         state.next_update += 1;
-        state.queue.push_back(json!({"update_id": id, kind: value}));
+        let update = json!({"update_id": id, kind: value});
+        state.updates.push(update.clone());
+        state.queue.push_back(update);
         self.inner.changed.notify_all();
         id
+    }
+
+    /// Delivers the last updates again, as if their confirmation had been lost.
+    pub fn repeat(&self, last: usize) {
+        let mut state = self.inner.state();
+        let from = state.updates.len().saturating_sub(last);
+        let again = state.updates[from..].to_vec();
+        state.queue.extend(again);
+        self.inner.changed.notify_all();
     }
 
     /// Lets a person press a button of a message that the bot sent. Returns the update's id.
@@ -240,6 +255,11 @@ impl Telegram {
     /// The bot's messages in their current state.
     pub fn messages(&self) -> Vec<Message> {
         self.inner.state().messages.clone()
+    }
+
+    /// [`Self::messages`] without the first `count`.
+    pub fn messages_after(&self, count: usize) -> Vec<Message> {
+        self.inner.state().messages.iter().skip(count).cloned().collect()
     }
 
     /// The refused requests, with the reasons.

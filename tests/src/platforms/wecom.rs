@@ -7,7 +7,7 @@ use base64::prelude::*;
 use serde_json::{Value, json};
 use tungstenite::Message;
 
-use super::lines::{self, Fault, Line, Order, Pace, Talk, Trick};
+use super::lines::{self, Fault, Line, Order, Pace, Pings, Talk, Trick};
 use super::serve::{Reply, Request, Service, Serving, Socket};
 
 /// The bot's id.
@@ -50,6 +50,9 @@ type Chunks = Vec<Option<Vec<u8>>>;
 struct State {
     /// The connections, each with true if the bot has subscribed on it.
     lines: Vec<(u64, Line, bool)>,
+    /// The messages of people so far.
+    events: Vec<Value>,
+    checks: Pings,
     said: Vec<Said>,
     /// Requests that may be replied to.
     asked: HashSet<String>,
@@ -111,8 +114,34 @@ impl WeCom {
     /// Delivers a text; returns its id. Without a connection it is lost.
     pub fn say(&self, user: &str, group: Option<&str>, text: &str) -> String {
         let event = self.event(user, group, text);
+        self.state().events.push(event.clone());
         self.deliver(&event);
         event["msgid"].as_str().unwrap().to_owned()
+    }
+
+    /// Delivers the last messages of people again, with the same ids.
+    pub fn repeat(&self, last: usize) {
+        let events = self.state().events.clone();
+        for event in &events[events.len().saturating_sub(last)..] {
+            self.deliver(event);
+        }
+    }
+
+    /// Sends a ping on each connection of the bot; returns its number.
+    pub fn ping(&self) -> u64 {
+        let mut state = self.state();
+        let (number, ping) = state.checks.begin();
+        for (_, line, is_bots) in &state.lines {
+            if *is_bots {
+                let _ = line.send(Order::Send(ping.clone()));
+            }
+        }
+        number
+    }
+
+    /// True if a ping was answered, so that all messages before it were handled.
+    pub fn is_answered(&self, ping: u64) -> bool {
+        self.state().checks.is_answered(ping)
     }
 
     /// Delivers a message; returns the id of the request, by which it is replied to.
@@ -148,6 +177,11 @@ impl WeCom {
     /// The messages that the bot sent.
     pub fn said(&self) -> Vec<Said> {
         self.state().said.clone()
+    }
+
+    /// [`Self::said`] without the first `count`.
+    pub fn said_after(&self, count: usize) -> Vec<Said> {
+        self.state().said.iter().skip(count).cloned().collect()
     }
 
     /// The cards that were changed.
@@ -447,6 +481,10 @@ impl Talk for Gateway {
                 }
             }
         }
+    }
+
+    fn ponged(&self, payload: &[u8]) {
+        self.state().checks.answered(payload);
     }
 
     fn ended(&self, number: u64) {

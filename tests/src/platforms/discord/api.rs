@@ -162,7 +162,7 @@ impl Inner {
             Some(Fault::TooFast(seconds)) => return too_fast(seconds),
             Some(Fault::Cut) => return Reply::Cut,
             Some(Fault::Error(status, code, message)) => return error(status, code, message),
-            Some(Fault::DoneAndCut) | None => {}
+            Some(Fault::DoneAndCut | Fault::DoneAndSilent) | None => {}
         }
         let mut file = None;
         let mut parameters = request.json();
@@ -206,8 +206,10 @@ impl Inner {
                 state.nonces.insert(key, id.clone());
             }
         }
-        if matches!(fault, Some(Fault::DoneAndCut)) {
-            return Reply::Cut;
+        match fault {
+            Some(Fault::DoneAndCut) => return Reply::Cut,
+            Some(Fault::DoneAndSilent) => return Reply::Silent,
+            _ => {}
         }
         Reply::json(
             200,

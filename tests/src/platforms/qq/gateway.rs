@@ -21,6 +21,9 @@ const REPLIES_MAX: usize = 5;
 /// The intents that the bot may have: groups and direct messages, presses, mentions, direct messages of channels.
 const INTENTS: u64 = 1 << 25 | 1 << 26 | 1 << 30 | 1 << 12;
 
+/// The time between heartbeats; the documented 41 s would slow the tests.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+
 /// A dispatched event.
 #[derive(Clone, Debug)]
 pub(super) struct Dispatch {
@@ -50,6 +53,7 @@ pub(super) struct State {
     pub(super) identified: Vec<u64>,
     pub(super) resumed: Vec<u64>,
     pub(super) beats: Vec<Value>,
+    pub(super) heartbeat: Option<Duration>,
     pub(super) is_mute: bool,
     pub(super) next: u64,
 }
@@ -290,7 +294,9 @@ impl Service for Gateway {
 
 impl Talk for Gateway {
     fn opened(&self, _: u64, line: &Line) {
-        let hello = json!({"op": 10, "d": {"heartbeat_interval": 200}});
+        let every = self.state().heartbeat.unwrap_or(HEARTBEAT);
+        let every = u64::try_from(every.as_millis()).unwrap();
+        let hello = json!({"op": 10, "d": {"heartbeat_interval": every}});
         let _ = line.send(Order::Send(Message::text(hello.to_string())));
     }
 

@@ -55,7 +55,7 @@ impl Service for Inner {
             Some(Fault::TooFast(seconds)) => return too_fast(seconds),
             Some(Fault::Cut) => return Reply::Cut,
             Some(Fault::Error(why)) => return error(why),
-            Some(Fault::DoneAndCut) | None => {}
+            Some(Fault::DoneAndCut | Fault::DoneAndSilent) | None => {}
         }
         let reply = self.call(method, &arguments);
         if let Reply::Is(_, _, body) = &reply
@@ -63,7 +63,11 @@ impl Service for Inner {
         {
             self.state().refused.push(format!("{method}: {}", String::from_utf8_lossy(body)));
         }
-        if fault.is_some() { Reply::Cut } else { reply }
+        match fault {
+            Some(Fault::DoneAndSilent) => Reply::Silent,
+            Some(_) => Reply::Cut,
+            None => reply,
+        }
     }
 
     fn upgrades(&self, request: &Request) -> bool {

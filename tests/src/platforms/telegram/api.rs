@@ -66,13 +66,17 @@ impl Service for Inner {
             Some(Fault::Gateway(status)) => {
                 return Reply::Is(status, Vec::new(), b"<html>Bad Gateway</html>".to_vec());
             }
-            Some(Fault::DoneAndCut) | None => {}
+            Some(Fault::DoneAndCut | Fault::DoneAndSilent) | None => {}
         }
         let reply = self.call(method, request);
         if let Reply::Is(400.., _, body) = &reply {
             self.state().refused.push(format!("{method}: {}", String::from_utf8_lossy(body)));
         }
-        if matches!(fault, Some(Fault::DoneAndCut)) { Reply::Cut } else { reply }
+        match fault {
+            Some(Fault::DoneAndCut) => Reply::Cut,
+            Some(Fault::DoneAndSilent) => Reply::Silent,
+            _ => reply,
+        }
     }
 }
 

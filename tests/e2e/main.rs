@@ -93,6 +93,7 @@ mod third_party;
 mod tidy;
 mod trust_question;
 mod tui;
+mod tui_control;
 mod update;
 mod web_terminal;
 mod workspace_trust;

@@ -34,6 +34,9 @@ pub(super) fn chats(hub: Arc<Hub>) -> Subscriber {
             ChatEvent::Chat(chat) => Event::Chat { chat: chat_view(chat) },
             ChatEvent::Removed(chat) => Event::ChatRemoved { id: chat.to_string() },
             ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
+            ChatEvent::Control { chat, client, call, action } => {
+                Event::TuiControl { client_id: client, call_id: call, chat_id: chat.to_string(), action }
+            }
             ChatEvent::ServerSettings(settings) => Event::ServerSettings { settings },
         };
         hub.publish(user, &event);

@@ -1,7 +1,8 @@
-//! Answers in text to a model's questions, and answers to cards.
+//! Answers in text to a model's questions, answers to cards, and terminals' answers.
 
 use agent::ask::Reply;
 use api::card::CardAnswerRequest;
+use api::tui::TuiAnswer;
 use api::turn::QuestionAnswer;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -17,7 +18,10 @@ use crate::web::state::AppState;
 
 /// The routes of answers to a model's questions and cards.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, route!(answer)).add(Access::Full, route!(answer_card))
+    Routes::new()
+        .add(Access::Full, route!(answer))
+        .add(Access::Full, route!(answer_card))
+        .add(Access::Full, route!(answer_tui))
 }
 
 /// Answer a model's question.
@@ -47,5 +51,20 @@ pub async fn answer_card(
 ) -> Result<StatusCode, ApiError> {
     let (chat, message) = (chat_id(&id)?, MessageId(message_id));
     state.chats.answer_card(&caller.user, &chat, message, &reply, caller.surface()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Answer, as a terminal UI, the action that an agent asks it for in a `tui_control` event: take it, then report its end.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/tui", tag = "chats", request_body = TuiAnswer,
+    params(("id" = String, Path)), responses((status = 204), (status = 400),
+    (status = 404, description = "no action waits for an answer of this terminal"),
+    (status = 409, description = "it was taken already, or not yet")))]
+pub async fn answer_tui(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(answer): extract::Json<TuiAnswer>,
+) -> Result<StatusCode, ApiError> {
+    state.chats.answer_tui(caller.user.id, &chat_id(&id)?, &answer)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -161,8 +161,9 @@ pub async fn post(
     Path(id): Path<String>,
     extract::Json(message): extract::Json<NewMessage>,
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
-    let NewMessage { text, send_id, attachments } = &message;
-    let saying = Saying { text, send_id: send_id.as_deref(), attachments, author: Author::Owner };
+    let NewMessage { text, send_id, attachments, client_id } = &message;
+    let (send_id, client) = (send_id.as_deref(), *client_id);
+    let saying = Saying { text, send_id, attachments, author: Author::Owner, client };
     let answered = state.chats.say(&caller.user, &chat_id(&id)?, saying).await?;
     let (error, input) = (answered.error, answered.input);
     let messages = answered.messages.into_iter().map(message_view).collect();

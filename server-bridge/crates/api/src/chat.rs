@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::document::{AgentDocument, ExecDocument};
+use crate::tui::ClientId;
 use crate::usage::Sum;
 use crate::words::{Approval, Channel, Role, TurnStatus};
 
@@ -149,6 +150,9 @@ pub struct NewMessage {
     /// upload returned, so that the message contains the file's place; the text may be empty then.
     #[serde(default)]
     pub attachments: Vec<String>,
+    /// The id of the terminal UI in which it was written: the agent that answers it can operate that terminal. Other clients send none.
+    #[serde(default)]
+    pub client_id: Option<ClientId>,
 }
 
 /// The result of a cancellation.

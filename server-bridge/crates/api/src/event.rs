@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use crate::chat::{ChatView, MessageView};
 use crate::runner::RunnerView;
 use crate::server_settings::ServerSettings;
+use crate::tui::{ClientId, TuiAction};
 use crate::words::{Channel, Level};
 
 /// A frame of the events socket.
@@ -99,6 +100,17 @@ pub enum Event {
     Group {
         /// The group's id.
         id: i64,
+    },
+    /// An agent asks a terminal UI for an action. Every other client ignores it.
+    TuiControl {
+        /// The id of the terminal that is asked.
+        client_id: ClientId,
+        /// The id of the call, for the terminal's answers.
+        call_id: String,
+        /// The id of the chat whose agent asks.
+        chat_id: String,
+        /// The action.
+        action: TuiAction,
     },
     /// Something the user should know.
     Notice {

@@ -15,6 +15,7 @@
 //! | [`card`] | cards that an agent shows, and people's answers to them |
 //! | [`model`] | models and subscriptions |
 //! | [`turn`] | answers to a model's questions, and undo |
+//! | [`tui`] | the terminal UI as an agent operates it |
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
 //! | [`plugin`] | plugins |
@@ -75,6 +76,7 @@ pub mod session;
 pub mod settings;
 pub mod task;
 pub mod trust;
+pub mod tui;
 pub mod turn;
 pub mod usage;
 pub mod words;

@@ -107,6 +107,7 @@ mod channel;
 mod extension;
 mod group;
 mod memory;
+mod tui;
 
 pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
@@ -119,6 +120,7 @@ pub use extension::{
 };
 pub use group::{CallState, EntryAuthor, GrantMode, GroupAccess};
 pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
+pub use tui::{TuiState, TuiView};
 
 words! {
     /// The state of a node.

@@ -158,8 +158,13 @@ impl Inner {
         };
         let chat = self.store.run_chat(job, run.run_id, chat).await?;
         let send_id = run_send_id(run.run_id);
-        let saying =
-            Saying { text: &run.text, send_id: Some(&send_id), attachments: &[], author: Author::Others };
+        let saying = Saying {
+            text: &run.text,
+            send_id: Some(&send_id),
+            attachments: &[],
+            author: Author::Others,
+            client: None,
+        };
         match self.chats.say(user, &chat, saying).await {
             Ok(answered) => {
                 let mut messages = answered.messages.iter().map(|message| message.id);

@@ -115,6 +115,7 @@ impl Inner {
             send_id: Some(&send_id),
             attachments: &post.attachments,
             author: Author::Owner,
+            client: None,
         };
         let said = match &post.card {
             Some((message, reply)) => {

@@ -86,6 +86,7 @@ impl Inner {
             send_id: Some(&send_id),
             attachments: &[],
             author: Author::Owner,
+            client: None,
         };
         let text = match self.chats.say(user, &chat, saying).await {
             Ok(answered) => {

@@ -1,6 +1,7 @@
-//! Answers to questions in messages; an answer may come from any surface.
+//! Answers to questions in messages, which may come from any surface, and terminals' answers to agents.
 
 use agent::ask::{Kind, Reply};
+use api::tui::TuiAnswer;
 use store::{AskAnswered, AuditEntry, ChatId, GivenAnswer, MessageId, User, UserId};
 
 use crate::house::ChatService;
@@ -70,6 +71,15 @@ impl ChatService {
 }
 
 impl ChatService {
+    /// Takes the answer of a user's terminal to an action that the agent of a chat asked it for with `tui_control`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: `not_found` if no action of this chat waits for an answer of this terminal, `conflict` if the terminal took it
+    /// before, or did not take it before it reports the end, and `invalid` for a text that is too long or an unknown state.
+    pub fn answer_tui(&self, user: UserId, chat: &ChatId, answer: &TuiAnswer) -> Result<()> {
+        self.0.terminals.answer(user, chat, answer)
+    }
+
     /// True if a question is on record and nothing waits for its answer yet: the server was restarted, and is about to resume the turn
     /// that asks. The turn may then ask about something that has changed, so an earlier answer does not count.
     ///

@@ -51,6 +51,7 @@ impl Bus {
             ChatEvent::Chat(_)
             | ChatEvent::Removed(_)
             | ChatEvent::ActiveRunner(_)
+            | ChatEvent::Control { .. }
             | ChatEvent::ServerSettings(_) => {}
         }
         for subscriber in &*self.0.subscribers.read().unwrap_or_else(PoisonError::into_inner) {

@@ -92,7 +92,13 @@ impl ChatService {
             .say(
                 user,
                 chat,
-                Saying { text: &text, send_id: Some(&send_id), attachments: &[], author: Author::Owner },
+                Saying {
+                    text: &text,
+                    send_id: Some(&send_id),
+                    attachments: &[],
+                    author: Author::Owner,
+                    client: None,
+                },
             )
             .await;
         let answered = match said {

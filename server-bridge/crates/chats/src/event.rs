@@ -1,6 +1,7 @@
 //! The events that a chat sends to its user's clients.
 
 use api::server_settings::ServerSettings;
+use api::tui::{ClientId, TuiAction};
 use store::{Chat, ChatId, Message, MessageId};
 
 /// The stream that a command wrote to.
@@ -78,6 +79,17 @@ pub enum ChatEvent {
     Removed(ChatId),
     /// The user's active place was changed: a runner's name, `__docker__` or `none`; with `None` the router chooses.
     ActiveRunner(Option<String>),
+    /// A chat's agent asks the terminal in which its message was written for an action.
+    Control {
+        /// The conversation's id.
+        chat: ChatId,
+        /// The terminal that is asked.
+        client: ClientId,
+        /// The id of the call, for the terminal's answers.
+        call: String,
+        /// The action.
+        action: TuiAction,
+    },
     /// Settings of the whole server were changed; sent to administrators.
     ServerSettings(ServerSettings),
 }

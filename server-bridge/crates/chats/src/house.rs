@@ -25,6 +25,7 @@ use crate::rule_book::RuleBook;
 use crate::running::Running;
 use crate::sending::Sending;
 use crate::server_settings::LiveSettings;
+use crate::terminals::Terminals;
 use crate::{ChatEvent, Result, exec_document};
 
 /// Answers the messages that users write in chats. Cheap to clone; all clones share the same state.
@@ -42,6 +43,8 @@ pub(crate) struct House {
     pub(crate) asks: Waiters,
     /// The running sub-agents.
     pub(crate) at_work: AtWork,
+    /// The terminals in which the messages of turns were written.
+    pub(crate) terminals: Terminals,
     /// The services that tools get, which the rest of the crate uses too: the store, the machines, the execs.
     pub(crate) services: Services,
     pub(crate) tools: Registry,

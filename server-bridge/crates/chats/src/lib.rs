@@ -38,8 +38,9 @@
 //! | `running` | the running commands of each chat, their limit and their cancellation |
 //! | `sending`, `sends` | handling a repeated message only once |
 //! | `exec_document` | the document of a message that shows a command |
-//! | `asks` | answers to questions in messages, from any surface |
+//! | `asks` | answers to questions in messages, from any surface; terminals' answers |
 //! | `cards` | answers to cards, from any surface |
+//! | `terminals` | the terminals in which messages were written, and what agents ask them for |
 //! | `bus` | [`Bus`]: sends the chats' events to every subscriber |
 //! | `transcript` | the beginning and the end of a command's output |
 //! | `told` | the live text of messages in progress, for clients that connect later |
@@ -92,6 +93,7 @@ mod shell;
 mod stored;
 pub mod subscriptions;
 mod tasks;
+mod terminals;
 mod titles;
 mod told;
 mod transcript;

@@ -54,6 +54,14 @@ pub const TURNS_BY_THEMSELVES: u64 = 8;
 pub const SUB_AGENTS_IN_BACKGROUND: u64 = 3;
 /// How long to wait for a stopped sub-agent to end, in milliseconds.
 pub const SUB_AGENT_END_PATIENCE_MS: u64 = 30_000;
+/// How long a terminal may take to take an action that an agent asks it for.
+pub const TUI_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a terminal that has taken an action may take to report its end, after that.
+pub const TUI_END_PATIENCE: Duration = Duration::from_secs(5);
+/// Limit on the actions that one turn may ask its terminal for.
+pub const TUI_CALLS_PER_TURN: usize = 20;
+/// The longest text of a terminal's answer, in characters.
+pub const TUI_ANSWER_CHARS: usize = 300;
 /// Limit on the messages that can be queued in one chat while an answer is in progress.
 pub const TURNS_QUEUED: usize = 32;
 /// The maximum number of tokens of one answer, unless the model's settings say otherwise.

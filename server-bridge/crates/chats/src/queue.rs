@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use api::tui::ClientId;
 use store::{ChatId, MessageId, TurnId, UserId};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +19,8 @@ pub(crate) struct Waiting {
     pub(crate) goes_on: bool,
     /// True for the turn of a sub-agent in the background, which is queued in its own chat.
     pub(crate) is_background: bool,
+    /// The terminal in which the turn's message was written; it is not on record.
+    pub(crate) client: Option<ClientId>,
 }
 
 /// A job for a chat's worker.
@@ -311,7 +314,13 @@ mod tests {
     }
 
     fn waiting(number: i64) -> Waiting {
-        Waiting { turn: TurnId(number), message: MessageId(number), goes_on: false, is_background: false }
+        Waiting {
+            turn: TurnId(number),
+            message: MessageId(number),
+            goes_on: false,
+            is_background: false,
+            client: None,
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A client that got no answer cannot know whether its message arrived. It sends the message again under the same id and gets the answer
 //! to the first one, even after a restart of the server, because the id and the message are recorded in one step.
 
+use api::tui::ClientId;
 use serde::{Deserialize, Serialize};
 use store::{Author, Chat, ChatId, KnownSend, Message, MessageId, User};
 
@@ -21,6 +22,8 @@ pub struct Saying<'a> {
     pub attachments: &'a [String],
     /// The author of the text. A text that is not the user's own needs a `send_id`.
     pub author: Author,
+    /// The terminal in which the text was written, if it was.
+    pub client: Option<ClientId>,
 }
 
 /// The immediate result of a message; everything else follows as [`crate::ChatEvent`]s. It is the part of [`Posted`] that a repetition gets, too.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use api::language::Language;
+use api::tui::ClientId;
 use execs::{Ledger, Recorded, Stops};
 use sandbox::SandboxRouter;
 use store::{Author, ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
@@ -22,6 +23,7 @@ use crate::rule_book::RuleBook;
 use crate::running::Running;
 use crate::sending::Sending;
 use crate::sends;
+use crate::terminals::Terminals;
 use crate::told::Told;
 use crate::transcript::LeftOut;
 use crate::turns;
@@ -52,6 +54,7 @@ impl ChatService {
         let prompt = prompt::parts(&store, &meaning, &settings, &library);
         let (bus, tools) = (Bus::default(), Registry::default());
         let (clients, chosen) = (Arc::new(bus.clone()), Arc::default());
+        let terminals = Terminals::new(bus.clone());
         let meaning_of_memories = meaning.clone();
         let services = Services {
             store,
@@ -60,6 +63,7 @@ impl ChatService {
             internet,
             library,
             clients,
+            terminals: Arc::new(terminals.clone()),
             models: chosen,
             meaning: meaning_of_memories,
         };
@@ -72,6 +76,7 @@ impl ChatService {
             queue,
             asks,
             at_work,
+            terminals,
             tools,
             commands: CommandSources::default(),
             hooks: Hooks::default(),
@@ -203,6 +208,17 @@ impl ChatService {
     /// [`Error::Invalid`] for an empty text; [`Error::Store`] for a chat that was deleted or belongs to another user, and for a text
     /// longer than 1 MiB; [`Error::Refused`] if too many messages are queued for the model; [`Error::Stopping`].
     pub async fn post(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<Posted> {
+        self.post_from(user, chat, text, None).await
+    }
+
+    /// Like [`ChatService::post`], for a message that may have been written in a terminal.
+    async fn post_from(
+        &self,
+        user: &store::User,
+        chat: &ChatId,
+        text: &str,
+        client: Option<ClientId>,
+    ) -> Result<Posted> {
         let _tracked = self.check_saying(user, chat, text).await?;
         let expanded = self.0.expanded(user, chat, text).await?;
         let text = expanded.as_deref().unwrap_or(text);
@@ -212,7 +228,7 @@ impl ChatService {
         if expanded.is_some() {
             self.0.store.mark_expanded(user.id, said.id).await?;
         }
-        self.0.answer(user, chat, said, input).await
+        self.0.answer(user, chat, (said, client), input).await
     }
 
     /// Like [`ChatService::post`], for a client that may have sent the message before and got no answer: each id is processed once, and a
@@ -221,12 +237,14 @@ impl ChatService {
     /// # Errors
     /// As for [`ChatService::post`]; [`Error::Refused`] for a different text under the same id.
     pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
-        let Saying { text, send_id, attachments, author } = saying;
+        let Saying { text, send_id, attachments, author, client } = saying;
         let text = with_attachments(text, attachments)?;
         let text = text.as_str();
         let send_id = match (send_id, author) {
             (Some(send_id), _) => send_id,
-            (None, Author::Owner) => return Ok(self.post(user, chat, text).await?.into()),
+            (None, Author::Owner) => {
+                return Ok(self.post_from(user, chat, text, client).await?.into());
+            }
             (None, Author::Others) => {
                 return Err(Error::Invalid { rule: "was not written by the user, and needs a send_id" });
             }
@@ -273,7 +291,7 @@ impl ChatService {
         if is_of_extension && stood_for != text.trim_end() {
             input = Input::Plain(&stood_for);
         }
-        let posted = self.0.answer(user, chat, said, input).await?;
+        let posted = self.0.answer(user, chat, (said, client), input).await?;
         sends::remember(&self.0, user, chat, send_id, &posted).await;
         Ok(posted.into())
     }
@@ -389,12 +407,12 @@ impl House {
         self: &Arc<Self>,
         user: &store::User,
         chat: &ChatId,
-        said: Message,
+        (said, client): (Message, Option<ClientId>),
         input: Input<'_>,
     ) -> Result<Posted> {
         let chat = self.store.chat(user.id, chat).await?;
         self.tell(user.id, ChatEvent::Chat(chat.clone()));
-        let context = Context { service: self, user, chat, said: said.id };
+        let context = Context { service: self, user, chat, said: said.id, client };
         let mut posted = commands::dispatch(context, input).await?;
         posted.messages.insert(0, said);
         Ok(posted)

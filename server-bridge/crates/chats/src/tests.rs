@@ -17,6 +17,7 @@ mod shell;
 mod stale;
 mod sub_agents;
 mod talk;
+mod terminals;
 mod turns;
 
 use std::sync::Arc;
@@ -170,7 +171,7 @@ impl Bench {
                 }
                 ChatEvent::Output { .. } | ChatEvent::Said { .. } => {}
                 ChatEvent::Message(_) | ChatEvent::Chat(_) | ChatEvent::Removed(_) => {}
-                ChatEvent::ActiveRunner(_) | ChatEvent::ServerSettings(_) => {}
+                ChatEvent::ActiveRunner(_) | ChatEvent::Control { .. } | ChatEvent::ServerSettings(_) => {}
             }
         }
     }

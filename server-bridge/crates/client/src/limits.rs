@@ -139,6 +139,8 @@ pub(super) const HISTORY_ENTRIES: usize = 500;
 pub(super) const APPROVAL_GUARD_MS: u64 = 500;
 /// How long after a key press nothing may cover the text being written, in milliseconds.
 pub(super) const TYPING_MS: u64 = 1500;
+/// The longest text of this terminal's answer to an agent, in cells; the server accepts no more characters.
+pub(super) const TUI_ANSWER_CHARS: usize = 300;
 /// How long a note stays on the screen, in milliseconds.
 pub(super) const NOTE_MS: u64 = 8_000;
 /// How many notes are shown at once.

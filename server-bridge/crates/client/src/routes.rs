@@ -23,6 +23,7 @@ use api::runner::{NewRunner, RunnerView, TokenView, UpdateStarted};
 use api::server_settings::{ServerSettings, ServerSettingsChange};
 use api::session::{LoggedIn, Login, Me, SignInView};
 use api::settings::{SettingsChange, SettingsChanged, SettingsView};
+use api::tui::TuiAnswer;
 use api::turn::{ApprovalAnswer, ApprovalMode, QuestionAnswer, TakenBackView, Undo};
 use api::usage::UsageView;
 use api::words::Approval;
@@ -250,6 +251,11 @@ impl Client {
     pub(crate) async fn answer(&mut self, chat: &str, answer: &QuestionAnswer) -> Answer<()> {
         let path = of_chat(chat, "/answers");
         self.send_document(Method::POST, &path, answer, ANSWER_TIMEOUT).await.map(drop)
+    }
+
+    /// `POST /api/v1/chats/{id}/tui`.
+    pub(crate) async fn answer_tui(&mut self, chat: &str, answer: &TuiAnswer) -> Answer<()> {
+        self.send_document(Method::POST, &of_chat(chat, "/tui"), answer, ANSWER_TIMEOUT).await.map(drop)
     }
 
     /// `PUT /api/v1/chats/{id}/approval`.

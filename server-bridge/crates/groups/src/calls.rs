@@ -147,7 +147,8 @@ impl Inner {
         let agent = self.store.group_agent(call.agent_id).await?;
         let Some(owner) = self.store.user_by_id(agent.owner).await? else { return Ok(Progress::None) };
         let send_id = send_id(call);
-        let saying = Saying { text, send_id: Some(&send_id), attachments: &[], author: Author::Others };
+        let saying =
+            Saying { text, send_id: Some(&send_id), attachments: &[], author: Author::Others, client: None };
         let answered = match self.chats.say(&owner, chat, saying).await {
             Ok(answered) => answered,
             // Too many messages wait in the chat, or the server is stopping: the call is posted later.

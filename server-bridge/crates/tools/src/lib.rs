@@ -16,6 +16,7 @@
 //! | `fetch`, `web_search` | the internet |
 //! | `todo`, `remember`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
 //! | `card` | cards with buttons and fields |
+//! | `tui_control` | the terminal in which the turn's message was written |
 //! | `recall`, `recall_masked`, `context_edit` | parts of the conversation that were put aside |
 //! | [`worktree`] | worktrees of git repositories, for agents and sub-agents |
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
@@ -56,6 +57,7 @@ mod skill;
 mod sub_agent;
 pub mod tasks;
 mod todo;
+mod tui_control;
 mod utc;
 mod web_search;
 pub mod worktree;
@@ -64,7 +66,7 @@ use agent::tool::{Failure, FileSeen, Outcome, Registry, Typed, visible};
 
 pub use change::{hash, hash_of_hex};
 pub use read::whole;
-pub use services::{Clients, ModelChoices, Ported, Services, ported};
+pub use services::{Clients, Controlled, ModelChoices, Ported, Services, Terminals, ported};
 pub use shell::NAME as COMMANDS;
 pub use utc::utc_day;
 
@@ -113,6 +115,7 @@ pub fn add_all(tools: &Registry, services: &Services) {
     tools.add_source(remember::LettaTools(services.clone()));
     tools.put(Typed::<recall_masked::Arguments>::new(services.clone()));
     tools.put(Typed::<context_edit::Arguments>::new(services.clone()));
+    tools.put(Typed::<tui_control::Arguments>::new(services.clone()));
 }
 
 #[cfg(test)]

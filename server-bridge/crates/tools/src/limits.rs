@@ -99,6 +99,12 @@ pub const HISTORY_RESULTS: u32 = 20;
 pub const HISTORY_SNIPPET_CHARS: usize = 150;
 /// The longest value that a model may set, in characters.
 pub const CONFIG_VALUE_CHARS: usize = 200;
+/// The longest text that a model may put into the input of a terminal, in characters.
+pub const TUI_TEXT_CHARS: usize = 4_000;
+/// Limit on the number of chats, the most recently active first, among which a model can name one by its title.
+pub const TUI_CHATS_SEARCHED: u32 = 1_000;
+/// Limit on the number of chats that a model is shown if several have the title that it named.
+pub const TUI_CHATS_LISTED: usize = 10;
 /// How long a git command may run that the server itself uses to manage worktrees: a checkout of a large repository takes minutes.
 pub const GIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(600);
 /// How much of the output of a git command for worktrees is kept, in bytes.

@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 use agent::library::Library;
 use agent::tool::{Failure, ToolCaller, ToolContext, path, visible};
 use agent::{PortError, PortResult};
+use api::tui::TuiAction;
 use execs::{Ledger, Recorded};
 use futures_util::future::BoxFuture;
 use memory::Meaning;
 use sandbox::{Present, Sandbox, SandboxError, SandboxRouter};
-use store::{ChatId, Store, User, UserId};
+use store::{ChatId, Store, TurnId, User, UserId};
 
 use crate::internet::Internet;
 
@@ -29,6 +30,8 @@ pub struct Services {
     pub library: Library,
     /// The users' connected clients.
     pub clients: Arc<dyn Clients>,
+    /// The terminals in which users write.
+    pub terminals: Arc<dyn Terminals>,
     /// The models of chats; set once, when the service that has them is made.
     pub models: Arc<OnceLock<Arc<dyn ModelChoices>>>,
     /// Finds memories by their meaning.
@@ -61,6 +64,32 @@ pub trait Clients: Send + Sync {
 
     /// Sends a user's clients the message that shows an exec, if recording the exec's end changed one.
     fn exec_ended(&self, user: UserId, recorded: &Recorded);
+}
+
+/// The terminals in which users write their messages.
+pub trait Terminals: Send + Sync {
+    /// Asks the terminal in which the message of a turn was written for an action, and waits for its answer for a limited time.
+    fn control(&self, turn: TurnId, action: TuiAction) -> BoxFuture<'_, Controlled>;
+}
+
+/// The result of asking a terminal for an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Controlled {
+    /// The terminal carried it out; its words.
+    Done(String),
+    /// The terminal did not; the reason in its words.
+    Refused(String),
+    /// The turn's message was not written in a terminal, or the server was restarted since.
+    NoTerminal,
+    /// The turn has asked its terminal too often.
+    TooOften,
+    /// The terminal did not take the action in time, and can no longer take it.
+    NoAnswer {
+        /// How long the server waited, in seconds.
+        after_s: u64,
+    },
+    /// The terminal took the action, and did not report its end in time.
+    Unknown,
 }
 
 /// Converts a store's result to a port's: a missing object is distinguished from other failures.

@@ -1,16 +1,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use api::tui::TuiAction;
 use execs::Ledger;
 use futures_util::future::BoxFuture;
 use llm::{Assistant, ToolCall};
 use sandbox::{RouterConfig, SandboxRouter};
 use serde_json::{Value, json};
-use store::{Store, UserId};
+use store::{Store, TurnId, UserId};
 use tokio_util::sync::CancellationToken;
 
 use crate::internet::{Fetcher, Internet, Searcher};
-use crate::{Clients, Services, add_all};
+use crate::{Clients, Controlled, Services, Terminals, add_all};
 use agent::approval::Access;
 use agent::library::{Library, Role};
 use agent::limits::ARGUMENTS_BYTES;
@@ -24,6 +25,11 @@ fn registry(internet: Internet) -> Registry {
     impl Clients for Nobody {
         fn active_runner_changed(&self, _: UserId, _: Option<&str>) {}
         fn exec_ended(&self, _: UserId, _: &execs::Recorded) {}
+    }
+    impl Terminals for Nobody {
+        fn control(&self, _: TurnId, _: TuiAction) -> BoxFuture<'_, Controlled> {
+            Box::pin(async { Controlled::NoTerminal })
+        }
     }
     // Some tests already run in a runtime, which does not allow waiting for another one.
     let opened = std::thread::spawn(|| {
@@ -44,6 +50,7 @@ fn registry(internet: Internet) -> Registry {
             internet,
             library: Library::default(),
             clients: Arc::new(Nobody),
+            terminals: Arc::new(Nobody),
             models: Arc::default(),
         },
     );
@@ -153,6 +160,7 @@ async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
     let (all, mut live) = (registry(Internet::default()).snapshot(), |_: &str| {});
     for (name, arguments) in [
         ("todo_list", json!({})),
+        ("tui_control", json!({"action": "new_chat"})),
         ("ChatHistory", json!({"query": "a", "this_chat": true})),
         ("offload_recall", json!({"id": "a"})),
     ] {
@@ -290,6 +298,7 @@ fn parameters_have_the_names_that_models_know() {
         ("Fetch", &["url", "max_chars", "format"]),
         ("WebSearch", &["query", "max_results"]),
         ("config", &["action", "key", "value"]),
+        ("tui_control", &["action", "chat", "view", "text"]),
         ("SubAgent", &["task", "role", "tools", "model", "instance", "on", "worktree", "background"]),
         ("Worktree", &["action", "name"]),
         ("Skill", &["name"]),

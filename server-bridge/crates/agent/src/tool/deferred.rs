@@ -12,11 +12,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use llm::Message;
 
-use super::Toolbox;
+use super::{Offered, Toolbox};
 use crate::limits::{DEFERRED_ANSWERS, GONE_TOOLS, TOOL_NAME_CHARS};
 
 /// The description of a removed tool for the model.
 const GONE: &str = "This tool is no longer available; calls to it fail.";
+
+/// The description of a tool that a turn does not offer.
+const WITHHELD: &str = "This tool is not available in this turn; calls to it fail.";
 
 /// The line that names a found tool in a result.
 pub fn found_line(name: &str, description: &str) -> String {
@@ -97,10 +100,14 @@ pub fn stubs<'a>(
         }
     }
     let finder = tools.iter().find(|tool| tool.rules().finds_tools).map(|tool| tool.name());
+    let rules = |name: &str| tools.iter().find(|tool| tool.name() == name).map(|tool| tool.rules());
     let declare = |name: &str| llm::Tool {
         name: name.to_owned(),
-        description: match finder {
-            Some(finder) if tools.holds(name) => format!("Find this tool with {finder} before you call it."),
+        description: match (rules(name), finder) {
+            (Some(rules), Some(finder)) if rules.is_deferred => {
+                format!("Find this tool with {finder} before you call it.")
+            }
+            (Some(rules), _) if rules.offered == Offered::ToNobody => WITHHELD.to_owned(),
             _ => GONE.to_owned(),
         },
         parameters: serde_json::json!({"type": "object", "properties": {}}),
@@ -188,6 +195,24 @@ mod tests {
         let declared = stubs(messages.iter(), &Toolbox::default(), &[]);
         assert_eq!(names(&declared), ["alpha", "zeta"]);
         assert!(declared.iter().all(|tool| tool.parameters["type"] == "object"));
+    }
+
+    #[test]
+    fn a_tool_for_terminals_is_declared_only_in_turns_that_have_one_and_can_be_called_in_all() {
+        let rules = Rules::of(Access::Read);
+        let with: [Arc<dyn Tool>; 2] =
+            [Arc::new(Named("Read", rules)), Arc::new(Named("screen", rules.needs_terminal()))];
+        let with = Toolbox::from(with.to_vec());
+        let without = with.without_terminal();
+        assert_eq!(names(&with.catalogue()), ["Read", "screen"]);
+        assert_eq!((names(&without.catalogue()), without.names().as_str()), (vec!["Read"], "Read"));
+        let call = ToolCall { id: String::new(), name: "screen".to_owned(), arguments: "{}".to_owned() };
+        assert_eq!(without.understand(&call).err().unwrap(), "it can do nothing", "the tool itself answers");
+        assert_eq!(names(&without.for_models().catalogue()), ["Read"]);
+        let messages = [Message::user("go"), said(&[("1", "screen")]), result("1", "x", false)];
+        let stub = stubs(messages.iter(), &without, &without.catalogue());
+        assert_eq!((names(&stub), stub[0].description.as_str()), (vec!["screen"], WITHHELD));
+        assert!(stubs(messages.iter(), &with, &with.catalogue()).is_empty());
     }
 
     #[test]

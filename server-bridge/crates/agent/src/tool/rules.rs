@@ -52,6 +52,9 @@ pub struct Rules {
     /// True if the tool only runs one command, which is on record under the call's key before it is sent: such a call continues after a
     /// restart of the server.
     pub takes_up: bool,
+    /// True if the tool operates the terminal in which the turn's message was written, so that it is declared only in turns that have
+    /// one.
+    pub needs_terminal: bool,
 }
 
 /// The clients that are offered a tool.
@@ -63,6 +66,8 @@ pub enum Offered {
     ToPrograms,
     /// Both; programs call it by this name, which may differ from the models' name.
     ToBoth(&'static str),
+    /// Nobody, in this turn: the tool is not declared, and a call of it gets the tool's own reason.
+    ToNobody,
 }
 
 impl Rules {
@@ -81,6 +86,7 @@ impl Rules {
             is_deferred: false,
             finds_tools: false,
             takes_up: false,
+            needs_terminal: false,
         }
     }
 
@@ -137,6 +143,11 @@ impl Rules {
     /// The same rules for a tool that continues a call after a restart of the server.
     pub const fn takes_up(self) -> Self {
         Self { takes_up: true, ..self }
+    }
+
+    /// The same rules for a tool that operates the terminal in which the turn's message was written.
+    pub const fn needs_terminal(self) -> Self {
+        Self { needs_terminal: true, ..self }
     }
 
     /// The same rules for a tool that edits the conversation.

@@ -5,8 +5,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use llm::{Assistant, ToolCall};
+use serde_json::{Map, Value};
 
-use super::{ForSubAgents, Offered, Tool, Understood};
+use super::{Call, ForSubAgents, Offered, Rules, Tool, Understood};
 use crate::library::Role;
 use crate::limits::ARGUMENTS_BYTES;
 
@@ -42,7 +43,7 @@ impl Toolbox {
     /// The tools offered to programs, each with the name that programs use.
     pub fn for_programs(&self) -> impl Iterator<Item = (&str, &Arc<dyn Tool>)> {
         self.iter().filter_map(|tool| match tool.rules().offered {
-            Offered::ToModels => None,
+            Offered::ToModels | Offered::ToNobody => None,
             Offered::ToPrograms => Some((tool.name(), tool)),
             Offered::ToBoth(name) => Some((name, tool)),
         })
@@ -62,6 +63,15 @@ impl Toolbox {
     /// The same tools without those that edit the conversation.
     pub fn without_edits(&self) -> Self {
         self.those(|tool| !tool.rules().edits_conversation)
+    }
+
+    /// The same tools for a turn whose message was not written in a terminal: those that operate one are not declared.
+    pub fn without_terminal(&self) -> Self {
+        let withheld = |tool: &Arc<dyn Tool>| match tool.rules().needs_terminal {
+            true => Arc::new(Withheld(Arc::clone(tool))) as Arc<dyn Tool>,
+            false => Arc::clone(tool),
+        };
+        Self(self.iter().map(withheld).collect())
     }
 
     /// The tools whose names are in a list of [`Toolbox::to_json`]; empty if the list cannot be read.
@@ -101,9 +111,9 @@ impl Toolbox {
         Ok(own)
     }
 
-    /// The declarations of the tools for a model, without deferred ones. Always the same bytes.
+    /// The declarations of the tools for a model, without deferred and withheld ones. Always the same bytes.
     pub fn catalogue(&self) -> Vec<llm::Tool> {
-        self.iter().filter(|tool| !tool.rules().is_deferred).map(|tool| declaration(tool.as_ref())).collect()
+        self.declared().map(declaration).collect()
     }
 
     /// The declarations of the named deferred tools, in this order.
@@ -129,16 +139,20 @@ impl Toolbox {
         Ok(Understood { rules: tool.rules(), call: tool.understand(arguments)? })
     }
 
-    /// The names of the tools, in the order in which the model sees them, without deferred ones.
+    /// The names of the tools that [`Toolbox::catalogue`] declares, in the same order.
     pub fn names(&self) -> String {
-        let declared = self.iter().filter(|tool| !tool.rules().is_deferred);
-        declared.map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
+        self.declared().map(|tool| tool.name()).collect::<Vec<_>>().join(", ")
     }
 
     /// The names of the tools as they are stored: in alphabetical order.
     pub fn to_json(&self) -> String {
         let names: BTreeSet<&str> = self.iter().map(|tool| tool.name()).collect();
         serde_json::to_string(&names).expect("names are always JSON")
+    }
+
+    fn declared(&self) -> impl Iterator<Item = &dyn Tool> {
+        let is_declared = |rules: Rules| !rules.is_deferred && rules.offered != Offered::ToNobody;
+        self.iter().map(AsRef::as_ref).filter(move |tool| is_declared(tool.rules()))
     }
 
     fn those(&self, are_wanted: impl Fn(&dyn Tool) -> bool) -> Self {
@@ -159,6 +173,31 @@ impl Toolbox {
                 .map(|(tool, changed)| changed.unwrap_or_else(|| Arc::clone(tool)))
                 .collect(),
         )
+    }
+}
+
+/// A tool that is offered to nobody.
+struct Withheld(Arc<dyn Tool>);
+
+impl Tool for Withheld {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn description(&self) -> &str {
+        self.0.description()
+    }
+
+    fn parameters(&self) -> Value {
+        self.0.parameters()
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { offered: Offered::ToNobody, ..self.0.rules() }
+    }
+
+    fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
+        self.0.understand(arguments)
     }
 }
 

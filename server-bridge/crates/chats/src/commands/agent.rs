@@ -26,7 +26,7 @@ pub(super) const COMMAND: Command = Command {
 const TOOL: &str = "SubAgent";
 
 async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
-    let Context { service, user, chat, said } = context;
+    let Context { service, user, chat, said, .. } = context;
     let mut agents = service.store.sub_agents(user.id, &chat.id).await?;
     agents.retain(|agent| agent.instance.is_some());
     let Some(argument) = argument else { return list(context, &agents).await };

@@ -22,6 +22,7 @@ mod usage;
 
 use std::sync::Arc;
 
+use api::tui::ClientId;
 use futures_util::future::BoxFuture;
 use store::{Chat, MessageId, MessageRole};
 
@@ -35,6 +36,8 @@ pub(crate) struct Context<'a> {
     pub(crate) chat: Chat,
     /// The user's message.
     pub(crate) said: MessageId,
+    /// The terminal in which it was written, if it was.
+    pub(crate) client: Option<ClientId>,
 }
 
 /// All slash commands, in the order of `/help`.

@@ -16,11 +16,11 @@ SANDBRIDGE_LLM_MODEL      the name of the model
 and restart the server. Commands work without a model: try !pwd, or /help.";
 
 pub(super) async fn run(context: &Context<'_>, text: &str) -> Result<Posted> {
-    let Context { service, user, chat, said } = context;
+    let Context { service, user, chat, said, client } = context;
     if !service.models.has_any(service, user).await? {
         return context.notice(NO_MODEL).await;
     }
-    match turns::post(service, user, &chat.id, (*said, text)).await? {
+    match turns::post(service, user, &chat.id, (*said, text), *client).await? {
         Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),
         // Messages beyond the limit are normally refused before they are stored; only messages that arrived at the same moment get here.
         None => {

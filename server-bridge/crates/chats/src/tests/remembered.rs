@@ -162,6 +162,7 @@ async fn none_becomes_a_memory(mode: Mode) {
                     send_id: Some("theirs"),
                     attachments: &[],
                     author: crate::Author::Others,
+                    client: None,
                 };
                 talk.service.say(&talk.user, &talk.id, saying).await.unwrap();
                 let answer = |messages: &[Value]| messages.get(1).and_then(|answer| answer["id"].as_i64());

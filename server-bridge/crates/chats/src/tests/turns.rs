@@ -37,6 +37,7 @@ async fn a_cancel_leaves_the_messages_that_wait_and_a_full_queue_takes_no_more()
             send_id: Some("33"),
             attachments: &[],
             author: crate::Author::Owner,
+            client: None,
         };
         talk.service.say(&talk.user, &talk.id, saying)
     };

@@ -78,7 +78,7 @@ pub(super) fn start(service: &Arc<House>, user: &User, turn: BackgroundTurn) {
     // A turn without a message has ended on record, and only its result is missing.
     let message = turn.message.unwrap_or(MessageId(0));
     let goes_on = turn.status == TurnStatus::Running;
-    let waiting = Waiting { turn: turn.id, message, goes_on, is_background: true };
+    let waiting = Waiting { turn: turn.id, message, goes_on, is_background: true, client: None };
     service.queue.restore(user.id, &turn.chat).fill(waiting);
     work(service, user, &turn.chat);
 }
@@ -218,7 +218,7 @@ async fn tell(service: &Arc<House>, user: &User, chat: &ChatId) -> store::Result
     let message = shown.id;
     service.tell(user.id, ChatEvent::Message(said));
     service.tell(user.id, ChatEvent::Message(shown));
-    let waiting = Waiting { turn, message, goes_on: false, is_background: false };
+    let waiting = Waiting { turn, message, goes_on: false, is_background: false, client: None };
     service.queue.restore(user.id, chat).fill(waiting);
     Ok(())
 }

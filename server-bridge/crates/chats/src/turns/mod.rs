@@ -15,6 +15,7 @@ mod rest;
 
 use std::sync::Arc;
 
+use api::tui::ClientId;
 use llm::{Assistant, Content, Message, ToolCall};
 use store::{ChatId, MessageId, MessageRole, TurnId, TurnStatus, User};
 
@@ -32,14 +33,16 @@ pub(crate) use background::begin_soon;
 pub(crate) use recover::recover;
 pub(crate) use rest::rest;
 
-/// Queues a message for the model; returns the message that will show the answer, which follows as events. `None` if too many messages are queued.
+/// Queues a message for the model, which may have been written in a terminal; returns the message that will show the answer, which follows
+/// as events. `None` if too many messages are queued.
 pub(crate) async fn post(
     house: &Arc<House>,
     user: &User,
     chat: &ChatId,
     said: (MessageId, &str),
+    client: Option<ClientId>,
 ) -> Result<Option<store::Message>> {
-    post_with(house, user, chat, said, None).await
+    post_with(house, user, chat, said, (None, client)).await
 }
 
 /// Like [`post`], for a message that `call` answers in place of the chat's model.
@@ -52,7 +55,7 @@ pub(crate) async fn post_call(
 ) -> Result<Option<store::Message>> {
     let answer = Assistant { tool_calls: vec![call], ..Assistant::default() };
     let item = history::to_json(&Message::Assistant(answer));
-    post_with(house, user, chat, said, Some(&item)).await
+    post_with(house, user, chat, said, (Some(&item), None)).await
 }
 
 async fn post_with(
@@ -60,7 +63,7 @@ async fn post_with(
     user: &User,
     chat: &ChatId,
     (said, text): (MessageId, &str),
-    more: Option<&str>,
+    (more, client): (Option<&str>, Option<ClientId>),
 ) -> Result<Option<store::Message>> {
     let Some(place) = house.queue.reserve(user.id, chat) else { return Ok(None) };
     let images = pictures::of_message(house, user, chat, text).await;
@@ -70,7 +73,8 @@ async fn post_with(
     // This is one change, so a server that dies here has posted either nothing or a turn that its next run begins.
     let (shown, turn) = house.store.queue_shown_turn(user.id, chat, said, &document, (&item, more)).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
-    place.fill(Waiting { turn, message: shown.id, goes_on: false, is_background: false });
+    let waiting = Waiting { turn, message: shown.id, goes_on: false, is_background: false, client };
+    place.fill(waiting);
     work(house, user, chat);
     Ok(Some(shown))
 }
@@ -101,7 +105,9 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
             }
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
-                Job::Turn(Waiting { turn, message, goes_on, is_background }) => {
+                Job::Turn(Waiting { turn, message, goes_on, is_background, client }) => {
+                    let _seated =
+                        client.map(|client| service.terminals.seat(turn, (user.id, chat), client));
                     // Until the turn takes them up, no other code ends the commands that its calls began.
                     let _attended = match goes_on {
                         true => attend_all(service, user, chat, turn).await,
@@ -164,6 +170,7 @@ fn top(
     let display = Arc::clone(&ports.display);
     let tools = tools.for_models();
     let tools = if service.settings.context_mode().edits() { tools } else { tools.without_edits() };
+    let tools = if service.terminals.has(turn) { tools } else { tools.without_terminal() };
     (ports, TurnAncestry::top(chat, turn, tools, display))
 }
 

@@ -69,7 +69,8 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
         }
         if turn.parent.is_none() {
             let goes_on = turn.status == TurnStatus::Running;
-            begin.push((user, turn.chat, Waiting { turn: turn.id, message, goes_on, is_background: false }));
+            let waiting = Waiting { turn: turn.id, message, goes_on, is_background: false, client: None };
+            begin.push((user, turn.chat, waiting));
         }
     }
     let mut begun = HashSet::new();

@@ -6,14 +6,16 @@ use api::group::{GroupCall, GroupEntries, GroupPost, GroupPosted, GroupView};
 use api::model::ModelList;
 use api::runner::RunnerView;
 use api::settings::{SettingsChanged, SettingsView};
+use api::tui::{ClientId, TuiAnswer};
 use api::turn::{ApprovalAnswer, QuestionAnswer};
-use api::words::{Approval, GateReply};
+use api::words::{Approval, GateReply, TuiState};
 use ratatui::crossterm::event::KeyEvent;
 
-use super::wire::Told;
+use super::text::{cut, one_line};
+use super::wire::{Control, Told};
 use crate::failure::Failure;
 use crate::http::Client;
-use crate::limits::{OLDER_MESSAGES, SHOWN_MESSAGES};
+use crate::limits::{OLDER_MESSAGES, SHOWN_MESSAGES, TUI_ANSWER_CHARS};
 use crate::routes::Page;
 
 /// An event that the screen handles.
@@ -65,8 +67,12 @@ pub(super) enum Effect {
     LoadFrom { chat: String, first: i64, asked: u64 },
     /// Read messages before the given one.
     LoadOlder { chat: String, before: i64 },
-    /// Send a message; a repetition with the same `send_id` counts once.
-    Post { chat: String, text: String, send_id: String },
+    /// Send a message, written in this terminal; a repetition with the same `send_id` counts once.
+    Post { chat: String, text: String, send_id: String, client: ClientId },
+    /// Take an action that an agent asks for; it is carried out only if that succeeds.
+    TakeControl(Box<Control>),
+    /// Report how an action that was taken ended, in words for the agent.
+    EndControl { control: Box<Control>, state: TuiState, text: String },
     /// Allow or deny a tool.
     Approve { chat: String, message: i64, allow: bool, always: bool },
     /// Answer a question; `None` means that there is no answer.
@@ -161,10 +167,18 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
         Effect::LoadOlder { chat, before } => {
             Answer::Messages(client.messages(chat, Page::Before(*before), OLDER_MESSAGES).await?)
         }
-        Effect::Post { chat, text, send_id } => {
+        Effect::Post { chat, text, send_id, client: own } => {
             let (text, send_id) = (text.clone(), Some(send_id.clone()));
-            let message = NewMessage { text, send_id, ..NewMessage::default() };
+            let message = NewMessage { text, send_id, client_id: Some(*own), ..NewMessage::default() };
             Answer::Posted(client.say(chat, &message).await?)
+        }
+        Effect::TakeControl(control) => {
+            client.answer_tui(&control.chat, &answer_to(control, TuiState::Taken, "")).await?;
+            Answer::Done
+        }
+        Effect::EndControl { control, state, text } => {
+            client.answer_tui(&control.chat, &answer_to(control, state.clone(), text)).await?;
+            Answer::Done
         }
         &Effect::Approve { ref chat, message, allow, always } => {
             let answer = ApprovalAnswer { message_id: message, allow, always, nobody: false };
@@ -214,6 +228,11 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
         // These requests are handled here, not on the server.
         Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => Answer::Done,
     })
+}
+
+fn answer_to(control: &Control, state: TuiState, text: &str) -> TuiAnswer {
+    let text = cut(&one_line(text), TUI_ANSWER_CHARS);
+    TuiAnswer { client_id: control.client, call_id: control.call.clone(), state, text }
 }
 
 async fn group_news(client: &mut Client, group: i64) -> Result<GroupNews, Failure> {

@@ -48,6 +48,7 @@ mod words;
 
 use std::process::ExitCode;
 
+use api::tui::ClientId;
 use api::words::Approval;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -73,8 +74,8 @@ pub(super) async fn run(session: Session, chat: &str, mode: Option<Approval>) ->
     let theme = if output::has_colour(true) { Theme::coloured() } else { Theme::plain() };
     let theme = Theme { language, ..theme };
     let session = session.with_language(language);
-    let own = format!("{:032x}", rand::random::<u128>());
-    let mut state = State::new(theme, &session.server, &user, chat, own);
+    let client = ClientId::of(rand::random());
+    let mut state = State::new(theme, &session.server, &user, chat, client);
     if let Some(mode) = mode {
         state.modes.insert(chat.to_owned(), mode.to_string());
     }

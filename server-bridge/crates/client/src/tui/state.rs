@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use api::chat::CommandView;
+use api::tui::ClientId;
 use api::words::Approval;
 use ratatui::text::Line;
 
@@ -14,7 +15,7 @@ use super::places::{Places, Where};
 use super::text::one_line;
 use super::transcript::Transcript;
 use super::view::theme::Theme;
-use super::wire::{Chat, Role};
+use super::wire::{Chat, Control, Role};
 use crate::limits::{APPROVAL_GUARD_MS, NOTE_MS, NOTES, TYPING_MS};
 
 /// Where keys go while nothing covers the screen.
@@ -116,13 +117,24 @@ pub(super) struct Unanswered {
     pub(super) send_id: String,
 }
 
+/// The changes that agents made to the screen.
+#[derive(Debug, Default)]
+pub(super) struct Led {
+    /// The chat whose agent opened the chat that is open, if one did.
+    pub(super) by: Option<String>,
+    /// When an agent last changed what a key acts on, in milliseconds of this program.
+    pub(super) at_ms: Option<u64>,
+    /// The action that waits for the result of a request.
+    pub(super) waits: Option<(Box<Control>, Effect)>,
+}
+
 /// The state of the screen.
 pub(super) struct State {
     pub(super) theme: Theme,
     pub(super) server: String,
     pub(super) user: String,
-    /// A prefix that makes the `send_id`s of this program unique.
-    own: String,
+    /// The id of this program, which no other one has; its `send_id`s begin with it.
+    pub(super) client: ClientId,
     /// The number of `send_id`s so far.
     sends: u64,
     pub(super) unanswered: Option<Unanswered>,
@@ -164,6 +176,8 @@ pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) drawn: Drawn,
     pub(super) notes: VecDeque<Note>,
+    /// What agents did to this screen.
+    pub(super) led: Led,
     /// The time of the last key press.
     pub(super) typed_ms: u64,
     /// The time at which missed parts of messages were last read.
@@ -173,13 +187,13 @@ pub(super) struct State {
 impl State {
     /// The state at startup: the server and user, and the open chat.
     ///
-    /// `own` is a word that no other program of the user has.
-    pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str, own: String) -> Self {
+    /// `client` is an id that no other program has.
+    pub(super) fn new(theme: Theme, server: &str, user: &str, chat: &str, client: ClientId) -> Self {
         Self {
             theme,
             server: one_line(server),
             user: one_line(user),
-            own,
+            client,
             sends: 0,
             unanswered: None,
             now_ms: 0,
@@ -208,6 +222,7 @@ impl State {
             layout: Layout::default(),
             drawn: Drawn::default(),
             notes: VecDeque::new(),
+            led: Led::default(),
             typed_ms: 0,
             refreshed_ms: 0,
         }
@@ -262,7 +277,7 @@ impl State {
     /// A `send_id` that no other message of this program has.
     pub(super) fn new_send_id(&mut self) -> String {
         self.sends += 1;
-        format!("{}-{}", self.own, self.sends)
+        format!("{}-{}", self.client, self.sends)
     }
 
     /// True if there is unsent text, here or in another chat.
@@ -290,7 +305,7 @@ impl State {
         self.drawn = Drawn::default();
         (self.scroll, self.card, self.focus) = Default::default();
         (self.overlay, self.is_loading_older, self.is_cancelling) = (None, false, false);
-        (self.asking, self.model) = (Asking::default(), None);
+        (self.asking, self.model, self.led.by) = (Asking::default(), None, None);
         let chat = self.chat.clone();
         vec![
             Effect::LoadMessages { chat: chat.clone(), asked: 0 },
@@ -320,6 +335,11 @@ impl State {
     /// True if something that appeared at `since_ms` was on the screen long enough for a key to be meant for it.
     pub(super) fn may_answer(&self, since_ms: u64) -> bool {
         self.now_ms >= since_ms + APPROVAL_GUARD_MS
+    }
+
+    /// True if an agent changed the screen so shortly before that a key was meant for what was there.
+    pub(super) fn was_just_led(&self) -> bool {
+        self.led.at_ms.is_some_and(|at_ms| !self.may_answer(at_ms))
     }
 
     /// The completions of the text.

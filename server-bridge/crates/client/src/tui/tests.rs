@@ -1,7 +1,9 @@
 //! The screen without a server.
 
+mod control_tests;
 mod group_tests;
 
+use api::tui::ClientId;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
@@ -17,6 +19,9 @@ use super::view::theme::Theme;
 use super::{text, view, wire};
 use crate::failure::Failure;
 
+/// The id of the terminal.
+const OWN: ClientId = ClientId::of(0xa11ce);
+
 /// A simulated person in front of the screen.
 struct Person {
     state: State,
@@ -28,7 +33,7 @@ struct Person {
 impl Person {
     /// A connected screen, without chats and with one runner.
     fn new(width: u16, height: u16) -> Self {
-        let state = State::new(Theme::plain(), "http://127.0.0.1:1", "alice", "c1", "own".to_owned());
+        let state = State::new(Theme::plain(), "http://127.0.0.1:1", "alice", "c1", OWN);
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut person = Self { state, terminal, now_ms: 10_000, effects: Vec::new() };
         person.happens(Event::Connected { is_whole: false });
@@ -177,7 +182,8 @@ fn post(text: &str) -> Effect {
 }
 
 fn nth_post(count: u64, text: &str) -> Effect {
-    Effect::Post { chat: "c1".to_owned(), text: text.to_owned(), send_id: format!("own-{count}") }
+    let send_id = format!("{OWN}-{count}");
+    Effect::Post { chat: "c1".to_owned(), text: text.to_owned(), send_id, client: OWN }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use api::document::{AgentDocument, ExecDocument};
 use api::event::Event;
 use api::runner::RunnerView;
 use api::settings::ChoiceView;
+use api::tui::{ClientId, TuiAction};
 use api::words::{self, Level};
 
 use super::text::{one_line, visible};
@@ -52,6 +53,18 @@ pub(super) struct Runner {
     pub(super) profile: Option<String>,
 }
 
+/// An action that an agent asks a terminal for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Control {
+    /// The terminal that is asked.
+    pub(super) client: ClientId,
+    /// The id of the call.
+    pub(super) call: String,
+    /// The chat whose agent asks.
+    pub(super) chat: String,
+    pub(super) action: TuiAction,
+}
+
 /// One event.
 #[derive(Debug, PartialEq)]
 pub(super) enum Told {
@@ -67,6 +80,8 @@ pub(super) enum Told {
     Places,
     /// Something the user should know.
     Notice { is_warning: bool, text: String },
+    /// An agent asks a terminal for an action.
+    Control(Box<Control>),
     /// Something in this group changed.
     Group(i64),
     /// The client was too slow, and missed some events.
@@ -85,6 +100,14 @@ pub(super) fn told(event: Event) -> Option<Told> {
         Event::Runner { .. } | Event::RunnerRemoved { .. } | Event::Settings { .. } => Told::Places,
         Event::Notice { level, text } => {
             Told::Notice { is_warning: level == Level::Warning, text: visible(&text) }
+        }
+        Event::TuiControl { client_id: client, call_id: call, chat_id: chat, action } => {
+            let action = match action {
+                TuiAction::OpenChat { chat_id } => TuiAction::OpenChat { chat_id: one_line(&chat_id) },
+                TuiAction::Write { text } => TuiAction::Write { text: visible(&text) },
+                action => action,
+            };
+            Told::Control(Box::new(Control { client, call, chat, action }))
         }
         Event::Group { id } => Told::Group(id),
         Event::Lagged => Told::Lagged,

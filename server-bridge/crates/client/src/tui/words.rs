@@ -128,6 +128,24 @@ const CHINESE: &[Row] = &[
     ),
     ("that was too long; only its beginning was kept", "内容过长，只保留了开头"),
     ("Ctrl+K, “Undo by force” undoes it anyway", "如仍要撤回，请按 Ctrl+K 并选择“强制撤回”"),
+    // What agents did to the screen.
+    ("the agent opened the chat “{}”", "智能体打开了会话“{0}”"),
+    ("the agent opened another chat", "智能体打开了另一个会话"),
+    ("the agent opened a new chat", "智能体新建并打开了一个会话"),
+    ("the agent opened the list of chats", "智能体打开了会话列表"),
+    ("the agent opened the list of runners", "智能体打开了运行器列表"),
+    ("the agent opened the list of models", "智能体打开了模型列表"),
+    ("the agent opened the list of groups", "智能体打开了群组列表"),
+    ("the agent opened the list of commands", "智能体打开了命令列表"),
+    ("the agent opened the list of keys", "智能体打开了快捷键列表"),
+    ("the agent folded all cards", "智能体折叠了所有卡片"),
+    ("the agent unfolded all cards", "智能体展开了所有卡片"),
+    ("the agent scrolled to the beginning", "智能体滚动到了开头"),
+    ("the agent scrolled to the end", "智能体滚动到了末尾"),
+    (
+        "the agent wrote into the input; nothing is sent before you press Enter",
+        "智能体在输入框中写入了文字；按 Enter 前不会发送",
+    ),
     // The server.
     (
         "{}; log in again with `sandbridge login` in another terminal, and this one goes on",
@@ -368,6 +386,7 @@ mod tests {
             include_str!("update/mod.rs"),
             include_str!("update/overlay.rs"),
             include_str!("update/keys.rs"),
+            include_str!("update/control.rs"),
             include_str!("update/asking.rs"),
             include_str!("update/done.rs"),
             include_str!("places.rs"),

@@ -1,6 +1,6 @@
 /** The icon and the texts of a tool's card, by the tool's name. Pure. */
 import type { TFunction } from "i18next";
-import { Bot, FilePen, FilePlus, FileText, FolderSearch, GitBranch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
+import { Bot, FilePen, FilePlus, FileText, FolderSearch, GitBranch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, SquareTerminal, Terminal, Wrench } from "lucide-react";
 import { chat as english } from "../../i18n/en/chat";
 import { COMPACT_LINES_COUNT } from "../../limits";
 
@@ -20,6 +20,7 @@ const ICONS: Record<string, LucideIcon> = {
   card_send: LayoutList,
   todo_list: ListTodo,
   todo_write: ListTodo,
+  tui_control: SquareTerminal,
 };
 
 const COMPACT = ["Read", "Glob", "Grep"];

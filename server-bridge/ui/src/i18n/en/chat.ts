@@ -127,6 +127,7 @@ export const chat = {
     task_status: "State of tasks",
     todo_list: "Read the to-do list",
     todo_write: "Write the to-do list",
+    tui_control: "Your terminal",
   },
   toolAct: {
     SubAgent: "calling a sub-agent",
@@ -162,6 +163,7 @@ export const chat = {
     recall_masked: "looking up earlier output",
     todo_list: "reading the to-do list",
     todo_write: "writing the to-do list",
+    tui_control: "operating your terminal",
     card_create: "beginning a card",
     card_add_content: "adding to the card",
     card_add_interactive: "adding buttons or fields to the card",

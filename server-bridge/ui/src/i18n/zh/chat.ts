@@ -129,6 +129,7 @@ export const chat: Room<"chat"> = {
     task_status: "任务状态",
     todo_list: "读取待办事项",
     todo_write: "更新待办事项",
+    tui_control: "你的终端",
   },
   toolAct: {
     SubAgent: "调用子智能体",
@@ -164,6 +165,7 @@ export const chat: Room<"chat"> = {
     recall_masked: "查看先前的输出",
     todo_list: "读取待办事项",
     todo_write: "更新待办事项",
+    tui_control: "操作你的终端",
     card_create: "新建卡片",
     card_add_content: "添加卡片内容",
     card_add_interactive: "添加卡片按钮或输入项",

@@ -15,7 +15,7 @@ const OTHERS: &[&str] = &[
     "PluginPart.about", "PostedView.error", "ServerFrame.message", "action", "active_runner", "added",
     "address", "agent", "agents", "allow", "answer", "api_key", "api_key_end", "arch", "archive", "args", "arguments",
     "asked_by", "asks", "at", "attachments", "author", "base_prompt", "base_url", "begun_by", "body", "bound_by",
-    "by_agent", "category", "chain", "changed", "changes", "channel", "chat_id", "chat_title", "chosen",
+    "by_agent", "call_id", "category", "chain", "changed", "changes", "channel", "chat_id", "chat_title", "chosen",
     "citation", "client", "client_id", "client_secret", "code", "collection", "command", "connected_as",
     "content", "context", "conversation", "cron", "current", "cwd", "day", "default", "definition", "delivery_path",
     "description", "directory", "document", "dropped_secrets", "embedder", "epoch", "equals", "errors",

@@ -75,7 +75,7 @@ fn the_log_shows_authors_and_machines_and_a_message_mentions_by_completion() {
     assert!(person.sees().contains("@coder gpu-box  @critic laptop"), "{}", person.sees());
     person.key(KeyCode::Down).key(KeyCode::Tab).types("look").key(KeyCode::Enter);
     let post =
-        Effect::PostToGroup { group: 3, text: "hi @critic look".to_owned(), send_id: "own-1".to_owned() };
+        Effect::PostToGroup { group: 3, text: "hi @critic look".to_owned(), send_id: format!("{OWN}-1") };
     assert_eq!(person.wanted(), std::slice::from_ref(&post));
     // The message may have arrived: if it is unchanged, it is sent as the same message.
     let lost = Failure { kind: "lost".to_owned(), ..Failure::other("lost", "no answer") };

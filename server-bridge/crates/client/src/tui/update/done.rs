@@ -7,11 +7,14 @@ use super::super::event::{Answer, Effect};
 use super::super::state::{Overlay, State, Unanswered};
 use super::super::text::{one_line, visible};
 use super::super::wire;
-use super::{follow_chats, group};
+use super::{control, follow_chats, group};
 use crate::failure::Failure;
 
 /// Processes an answer, or shows the error.
 pub(super) fn done(state: &mut State, effect: Effect, result: Result<Answer, Failure>) -> Vec<Effect> {
+    if let Some(control) = control::waits(state, &effect) {
+        return control::arrived(state, control, result);
+    }
     match result {
         Ok(answer) => answered(state, effect, answer),
         Err(failure) => failed(state, effect, &failure),
@@ -60,6 +63,7 @@ fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
         (Effect::NewChat | Effect::Fork { .. }, Answer::Chat(view)) => {
             return begun(state, wire::chat(view));
         }
+        (Effect::TakeControl(control), Answer::Done) => return control::taken(state, control),
         (Effect::Use { .. }, Answer::Place(changed)) => {
             if let Some(warning) = &changed.warning {
                 state.note(visible(warning), true);
@@ -90,7 +94,7 @@ fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
 }
 
 /// Opens the chat that was created.
-fn begun(state: &mut State, chat: wire::Chat) -> Vec<Effect> {
+pub(super) fn begun(state: &mut State, chat: wire::Chat) -> Vec<Effect> {
     let id = chat.id.clone();
     state.chats.retain(|known| known.id != id);
     state.chats.insert(0, chat);
@@ -143,7 +147,7 @@ fn take_models(state: &mut State, list: &ModelList) {
 fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
     let why = visible(&failure.message);
     match effect {
-        Effect::Post { chat, text, send_id } => {
+        Effect::Post { chat, text, send_id, .. } => {
             state.is_posting = false;
             let may_have_come = ["unreachable", "lost"].contains(&failure.kind.as_str());
             let hint = if may_have_come { "; send it again unchanged: it cannot arrive twice" } else { "" };
@@ -177,6 +181,8 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
         | Effect::LoadOlderEntries { .. }
         | Effect::PostToGroup { .. }
         | Effect::AnswerGate { .. }) => return group::failed(state, effect, failure),
+        // The agent did not wait longer, or learns of nothing any more: neither is the person's concern.
+        Effect::TakeControl(_) | Effect::EndControl { .. } => {}
         // The banner shows that the server cannot be reached; missed data is read after reconnecting.
         Effect::LoadChats
         | Effect::LoadPlaces

@@ -176,6 +176,9 @@ fn complete(state: &mut State) {
 }
 
 fn enter(state: &mut State) -> Vec<Effect> {
+    if state.was_just_led() {
+        return Vec::new();
+    }
     let text = state.input.text();
     // An incomplete command is completed first; a complete one is sent.
     let begun = state.completions();
@@ -196,12 +199,14 @@ fn enter(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     state.is_posting = true;
+    // From now on the person is at work in this chat, whoever opened it.
+    state.led.by = None;
     state.scroll = Scroll::End;
     // After sending, the user waits for the effect.
     state.typed_ms = 0;
     let text = state.input.take();
     let (chat, send_id) = (state.chat.clone(), state.send_id(&text));
-    vec![Effect::Post { chat, text, send_id }]
+    vec![Effect::Post { chat, text, send_id, client: state.client }]
 }
 
 /// Inserts a text where the keys go.

@@ -5,10 +5,12 @@
 //! | `keys` | keys while nothing covers the screen |
 //! | `asking` | keys that answer a model's question |
 //! | `overlay` | keys of windows over the screen; the effects of choices |
+//! | `control` | what agents ask this terminal for |
 //! | `group` | the window of a group |
 //! | `done` | results of requests |
 
 mod asking;
+mod control;
 mod done;
 mod group;
 mod keys;
@@ -108,6 +110,7 @@ fn take(state: &mut State, told: Told) -> Vec<Effect> {
             }
         }
         Told::Places => return vec![Effect::LoadPlaces],
+        Told::Control(control) => return control::asked(state, control),
         Told::Group(id) => return group::changed(state, id),
         Told::Notice { is_warning, text } => state.note(text, is_warning),
         Told::Lagged => {

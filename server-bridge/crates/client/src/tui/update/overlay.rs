@@ -9,6 +9,7 @@ use super::super::picker::{Action, Item, Picker};
 use super::super::places::{is_ready, shown};
 use super::super::state::{Focus, Overlay, State};
 use super::super::text::one_line;
+use super::super::transcript::Entry;
 use super::{group, scroll};
 use crate::output::ago;
 
@@ -175,15 +176,22 @@ fn choose_last_card(state: &mut State) {
 
 /// Unfolds all cards, or folds them if none is folded.
 fn unfold_all(state: &mut State) {
-    let cards = || state.transcript.entries().filter(|entry| entry.is_card());
-    let has_folded = cards().any(|entry| entry.is_unfolded != Some(true));
-    let ids: Vec<i64> = cards().map(|entry| entry.message.id).collect();
-    for id in ids {
-        if let Some(entry) = state.transcript.entry_mut(id) {
-            entry.is_unfolded = Some(has_folded);
+    let is_folded = |entry: &Entry| entry.is_card() && entry.is_unfolded != Some(true);
+    let has_folded = state.transcript.entries().any(is_folded);
+    fold_all(state, has_folded);
+}
+
+/// Folds or unfolds all cards; true if any card was not that way.
+pub(super) fn fold_all(state: &mut State, is_unfolded: bool) -> bool {
+    let is_other = |entry: &&Entry| entry.is_card() && entry.is_unfolded.unwrap_or(false) != is_unfolded;
+    let ids: Vec<i64> = state.transcript.entries().filter(is_other).map(|entry| entry.message.id).collect();
+    for id in &ids {
+        if let Some(entry) = state.transcript.entry_mut(*id) {
+            entry.is_unfolded = Some(is_unfolded);
             entry.revision += 1;
         }
     }
+    !ids.is_empty()
 }
 
 fn title(state: &State, chat: &str) -> String {
@@ -209,6 +217,9 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     if matches!(state.overlay, Some(Overlay::Group)) {
         return group::key(state, key);
+    }
+    if key.code == KeyCode::Enter && state.was_just_led() {
+        return Vec::new();
     }
     let Some(overlay) = state.overlay.take() else { return Vec::new() };
     if key.code == KeyCode::Esc || is_control && key.code == KeyCode::Char('k') {

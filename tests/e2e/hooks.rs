@@ -1,5 +1,6 @@
 //! Hooks run on the user's machine, get the tool names that they expect, and have their decisions enforced.
 
+mod answers;
 mod callbacks;
 mod changed_input;
 mod events;

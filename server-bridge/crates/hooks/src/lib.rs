@@ -53,5 +53,5 @@ pub use condition::{Call, Condition};
 pub use event::Event;
 pub use happening::{Happening, Session};
 pub use layers::{Hooks, Layer, Loaded, load};
-pub use outcome::{Raw, Said};
+pub use outcome::{Raw, Said, result_text};
 pub use round::{Round, Setting, Step};

@@ -135,7 +135,10 @@ mod tests {
             "has_delivery": false, "due_at": 0, "ended_at": 0}]"#;
         let words = runs("review", &serde_json::from_str::<Vec<AutomationRun>>(run).unwrap());
         assert!(words.contains("refused (7 times)") && words.contains("signature"), "{words}");
-        let words = runs("review", &serde_json::from_str::<Vec<AutomationRun>>(&run.replace("refused", "done")).unwrap());
+        let words = runs(
+            "review",
+            &serde_json::from_str::<Vec<AutomationRun>>(&run.replace("refused", "done")).unwrap(),
+        );
         assert!(words.contains("done (arrived 7 times)"), "{words}");
         assert!(runs("review", &[]).contains("not run yet"));
     }

@@ -2,8 +2,7 @@
 
 use agent::hooks::Words;
 use hooks::event::Effect;
-use hooks::{Combined, Happening, Verdict};
-use serde_json::Value;
+use hooks::{Combined, Happening, Verdict, result_text};
 
 use super::turns::TurnHooks;
 
@@ -40,9 +39,6 @@ pub(super) fn of(combined: Combined, happening: &Happening, hooks: &TurnHooks) -
     if let (Some(call), Happening::PreToolUse(_)) = (combined.updated, happening) {
         words.arguments = Some(call.input);
     }
-    words.result = combined.updated_output.map(|output| match output {
-        Value::String(text) => text,
-        other => other.to_string(),
-    });
+    words.result = combined.updated_output.as_ref().map(result_text);
     words
 }

@@ -21,6 +21,7 @@ use crate::event::Event;
 use crate::limits::{BACKGROUND_PATIENCE, MAX_BACKGROUND_PATIENCE, OUTPUT_BYTES, REASON_BYTES};
 
 pub(crate) use output::bounded;
+pub use output::result_text;
 
 /// The exit status with which a command blocks.
 const BLOCKS: i32 = 2;

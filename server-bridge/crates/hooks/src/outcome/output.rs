@@ -36,6 +36,33 @@ pub(crate) fn bounded(text: &str, bytes: usize) -> String {
     format!("{}… ({} bytes in all)", &text[..text.floor_char_boundary(bytes)], text.len())
 }
 
+/// A result of a call as the text that its model gets. Handlers write a text, the parts of an MCP result, the output of a
+/// command, or something else, which becomes JSON.
+pub fn result_text(output: &Value) -> String {
+    let text = match output {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => parts_text(parts),
+        Value::Object(fields) => match (fields.get("content"), fields.get("stdout")) {
+            (Some(Value::String(text)), _) => Some(text.clone()),
+            (Some(Value::Array(parts)), _) => parts_text(parts),
+            (_, Some(Value::String(stdout))) => {
+                let stderr = fields.get("stderr").and_then(Value::as_str).unwrap_or_default();
+                Some([stdout.as_str(), stderr].concat())
+            }
+            _ => fields.get("text").and_then(Value::as_str).map(str::to_owned),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    };
+    text.unwrap_or_else(|| output.to_string())
+}
+
+/// The texts of an MCP result; `None` if any part is not a text.
+fn parts_text(parts: &[Value]) -> Option<String> {
+    let texts: Option<Vec<&str>> =
+        parts.iter().map(|part| part.get("text").and_then(Value::as_str)).collect();
+    texts.map(|texts| texts.join("\n"))
+}
+
 struct Reader {
     event: Event,
     said: Said,

@@ -194,6 +194,24 @@ fn long_texts_are_bounded() {
     assert!(found.context.unwrap().len() < CONTEXT_BYTES + 40);
 }
 
+#[test]
+fn a_new_result_becomes_the_text_that_it_contains() {
+    let texts = [
+        (json!("plain"), "plain"),
+        (json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "a\nb"),
+        (json!({"content": [{"type": "text", "text": "a"}]}), "a"),
+        (json!({"content": "a"}), "a"),
+        (json!({"type": "text", "text": "a"}), "a"),
+        (json!({"stdout": "out\n", "stderr": "err", "interrupted": false}), "out\nerr"),
+        (json!([{"type": "image", "data": "x"}]), r#"[{"data":"x","type":"image"}]"#),
+        (json!({"lines": 3}), r#"{"lines":3}"#),
+        (json!(3), "3"),
+    ];
+    for (output, text) in texts {
+        assert_eq!(result_text(&output), text, "{output}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_output_panics(value in any_json(), bytes in prop::collection::vec(any::<u8>(), 0..200), status in -1_i32..4) {

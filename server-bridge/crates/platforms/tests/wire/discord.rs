@@ -227,7 +227,10 @@ async fn servers_mentions_edits_bots_and_answers() {
     discord.dispatch("MESSAGE_UPDATE", &edited);
     discord.dispatch("MESSAGE_UPDATE", &answer);
     in_server(json!({"content": "joined", "type": 7}));
-    discord.dispatch("MESSAGE_DELETE", &json!({"id": answer["id"], "channel_id": answer["channel_id"], "guild_id": "77"}));
+    discord.dispatch(
+        "MESSAGE_DELETE",
+        &json!({"id": answer["id"], "channel_id": answer["channel_id"], "guild_id": "77"}),
+    );
     discord.dispatch("CHANNEL_DELETE", &json!({"id": "55", "guild_id": "77"}));
     discord.dispatch("SOMETHING_NEW", &json!([1, 2]));
     let running = Running::start(&bot, &inbox);

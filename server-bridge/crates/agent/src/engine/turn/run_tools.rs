@@ -392,7 +392,10 @@ impl Turn<'_> {
             None => Words::default(),
         };
         if let Some(result) = words.result {
+            // The card's data stays, since it shows what the call did.
             outcome.text = format!("{result}\n\nA hook changed the result of this call.");
+            outcome.images.clear();
+            outcome.may_be_offloaded = true;
         }
         for note in begun.notes.iter().chain(&words.notes) {
             outcome.text.push_str("\n\n");

@@ -96,6 +96,10 @@ impl Messenger for Feishu {
     fn has_keys(&self) -> bool {
         true
     }
+
+    fn forget_keys(&self) {
+        Feishu::forget_keys(self);
+    }
 }
 
 impl Messenger for OneBot {

@@ -83,7 +83,7 @@ fn killed(name: &str, start: Start, numbers: Numbers) {
         fleet.waits("earlier messages are answered, and some of the new ones", |heard| {
             heard.all_before(batch.start) && heard.some_of(&batch) >= part
         });
-        // Every other restart is at once.
+        // Some messengers keep keys for less than seven hours, so every other restart is at once.
         fleet.kill(kill % 2 == 0);
         fleet.repeat(batch.len());
     }

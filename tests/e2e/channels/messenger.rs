@@ -70,6 +70,9 @@ pub(super) trait Messenger: Sync {
     /// True if the messenger refuses a second message with the same key.
     fn has_keys(&self) -> bool;
 
+    /// Forgets the keys of earlier messages, if the messenger keeps them for less than seven hours.
+    fn forget_keys(&self) {}
+
     /// False if messages that are sent while the bot is disconnected are lost.
     fn replays(&self) -> bool {
         true

@@ -240,6 +240,10 @@ impl Messenger for Discords {
     fn has_keys(&self) -> bool {
         true
     }
+
+    fn forget_keys(&self) {
+        self.stand_in.forget_nonces();
+    }
 }
 
 /// A homeserver, the bot's account on it, and people with their rooms.

@@ -171,7 +171,7 @@ impl Platform for Unusable {
             edits: false,
             edit_every_ms: 1_000,
             send_every_ms: 1_000,
-            idempotent: false,
+            key_lifetime_ms: None,
             reply_window_ms: None,
             replies_max: None,
             replays: false,

@@ -5,14 +5,15 @@
 //! | accepted the message | the next message, after the messenger's pause |
 //! | could not be reached, or requires a pause | the same message again, later; this does not count as a try |
 //! | did not confirm | the same message again with the same key, at most 20 tries; without keys, once more with a mark |
+//! | did not confirm, and may have forgotten the key since | the same message again, with a mark |
 //! | refuses the message | it is not sent, and the reason is recorded. An answer that cannot replace its draft is sent as a new message |
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use platforms::{Conversation, Failure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::{ChannelLane, ChatId, OutState, Outgoing};
+use store::{ChannelLane, ChatId, Outgoing};
 use tokio::time::timeout;
 
 use crate::error::Result;
@@ -99,6 +100,8 @@ impl Inner {
     pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
         let mut pace = Pace::default();
         let mut is_of_log = false;
+        // The current row, and when its first try began, if that was in this task.
+        let mut first: Option<(i64, Instant)> = None;
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
             // A server process that was killed may have sent something just before this one started.
@@ -112,7 +115,11 @@ impl Inner {
                 return Ok(());
             };
             is_of_log |= mark_of(&row).is_some();
-            let pause = match self.send_row(&live, &row).await? {
+            if first.is_none_or(|(id, _)| id != row.id) {
+                first = (row.tries == 0).then(|| (row.id, Instant::now()));
+            }
+            let tried_for = first.map(|(_, begun)| begun.elapsed());
+            let pause = match self.send_row(&live, &row, tried_for).await? {
                 Next::GoOn => {
                     pace.reset();
                     distance
@@ -127,11 +134,13 @@ impl Inner {
         }
     }
 
-    async fn send_row(&self, live: &Live, row: &Outgoing) -> Result<Next> {
-        // An earlier try has no known outcome: the messenger did not confirm it, or the server died.
-        let is_unknown = row.state == OutState::Sending;
+    /// Tries once to send a row; `tried_for` is the time since its first try, if that is known.
+    async fn send_row(&self, live: &Live, row: &Outgoing, tried_for: Option<Duration>) -> Result<Next> {
+        // An earlier try has no known outcome: the messenger did not confirm it, or the server died. Other tries do not count.
+        let is_unknown = row.tries > 0;
         let is_edit = row.edit_of.is_some();
-        let is_keyed = live.platform.caps().idempotent;
+        let key_lifetime_ms = live.platform.caps().key_lifetime_ms;
+        let is_keyed = key_lifetime_ms.is_some();
         // A retry could show the draft twice, and only one copy would be edited later.
         let is_lost_draft = is_unknown && !is_keyed && row.source.starts_with(DRAFT);
         if is_lost_draft || (is_unknown && row.tries >= tries_max(is_edit, is_keyed)) {
@@ -177,7 +186,11 @@ impl Inner {
         if is_edit && row.edited_id.is_none() {
             return self.give_up(live, row, "the message that it was to replace was never sent").await;
         }
-        let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_keyed);
+        // The time of an earlier process's first try is not on record; it was after the row was made.
+        let age = || Duration::from_millis(self.store.now_ms().abs_diff(row.created_at_ms));
+        let tried_for = tried_for.unwrap_or_else(age);
+        let is_remembered = key_lifetime_ms.is_some_and(|ms| tried_for < Duration::from_millis(ms));
+        let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_remembered);
         if !self.store.begin_send(row.id, is_unsure).await? {
             return Ok(Next::GoOn);
         }

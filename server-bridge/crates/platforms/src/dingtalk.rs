@@ -242,7 +242,7 @@ impl Platform for DingTalk {
             edit_every_ms: 0,
             // DingTalk allows 20 messages a minute.
             send_every_ms: 3000,
-            idempotent: false,
+            key_lifetime_ms: None,
             reply_window_ms: None,
             replies_max: None,
             replays: true,

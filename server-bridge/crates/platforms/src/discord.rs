@@ -33,6 +33,8 @@ use crate::styled::Styled;
 
 /// The longest text of a message, in characters.
 const TEXT_MAX: usize = 2000;
+/// How long Discord remembers a nonce, in milliseconds; its documentation says a few minutes.
+const KEY_LIFETIME_MS: u64 = 2 * 60 * 1000;
 /// The longest nonce, in characters.
 const NONCE_MAX_CHARS: usize = 25;
 /// The largest file that a bot may send, in bytes.
@@ -151,7 +153,7 @@ impl Platform for Discord {
             // Discord allows five messages, and also five changes, in 5 s in a channel.
             edit_every_ms: 1200,
             send_every_ms: 1050,
-            idempotent: true,
+            key_lifetime_ms: Some(KEY_LIFETIME_MS),
             reply_window_ms: None,
             replies_max: None,
             // The gateway replays events of the last few minutes; older messages are looked up in the known conversations.

@@ -45,6 +45,9 @@ use guard::Reach;
 /// How long the acknowledgement of a press waits for the outcome; the platform waits 3 s for the acknowledgement.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2000);
 
+/// How long Feishu remembers a `uuid`, in milliseconds, according to the API documentation.
+const KEY_LIFETIME_MS: u64 = 60 * 60 * 1000;
+
 /// The longest `uuid`, in characters, according to the API documentation. A message's key is longer, but its first half is random enough.
 const UUID_MAX_CHARS: usize = 50;
 
@@ -319,7 +322,7 @@ impl Platform for Feishu {
             edits: true,
             edit_every_ms: 250,
             send_every_ms: 250,
-            idempotent: true,
+            key_lifetime_ms: Some(KEY_LIFETIME_MS),
             reply_window_ms: None,
             replies_max: None,
             replays: true,

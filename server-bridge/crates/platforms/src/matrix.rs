@@ -31,6 +31,8 @@ use crate::platform::{
 use crate::styled::Styled;
 use events::Us;
 
+/// How long a homeserver remembers a transaction's id, in milliseconds: Synapse keeps them for a day.
+const KEY_LIFETIME_MS: u64 = 24 * 60 * 60 * 1000;
 /// The largest file that is sent, in bytes: Synapse's default limit.
 const FILE_MAX_BYTES: u64 = 50 << 20;
 /// The largest response that is read from the homeserver, in bytes; a larger sync is requested again with fewer events.
@@ -210,7 +212,7 @@ impl Platform for Matrix {
             // Synapse's default is one message every 5 s after the first ten.
             edit_every_ms: 5000,
             send_every_ms: 500,
-            idempotent: true,
+            key_lifetime_ms: Some(KEY_LIFETIME_MS),
             reply_window_ms: None,
             replies_max: None,
             replays: true,

@@ -341,7 +341,7 @@ impl Platform for OneBot {
             edits: false,
             edit_every_ms: 0,
             send_every_ms: 500,
-            idempotent: false,
+            key_lifetime_ms: None,
             reply_window_ms: None,
             replies_max: None,
             replays: false,

@@ -36,8 +36,8 @@ pub struct Caps {
     pub edit_every_ms: u64,
     /// The shortest time between two messages to one conversation, in milliseconds.
     pub send_every_ms: u64,
-    /// True if the platform itself refuses a second message with the same key.
-    pub idempotent: bool,
+    /// How long the platform itself refuses a second message with the same key, in milliseconds; `None` if it does not support keys.
+    pub key_lifetime_ms: Option<u64>,
     /// How long an event can be answered, in milliseconds; `None` if there is no limit.
     pub reply_window_ms: Option<u64>,
     /// The maximum number of messages that can answer one event; `None` if there is no limit.

@@ -45,6 +45,9 @@ const BUTTONS_MAX: usize = 5;
 /// The longest label of a button, in characters.
 const LABEL_MAX_CHARS: usize = 30;
 
+/// How long a direct message can be replied to, in milliseconds.
+const REPLY_WINDOW_MS: u64 = 60 * 60 * 1000;
+
 /// The largest file, in bytes; a file is sent as text within one request.
 const FILE_MAX_BYTES: u64 = 10 * 1024 * 1024;
 
@@ -220,9 +223,10 @@ impl Platform for Qq {
             edits: false,
             edit_every_ms: 0,
             send_every_ms: 1000,
-            idempotent: true,
+            // As long as the message can be replied to.
+            key_lifetime_ms: Some(REPLY_WINDOW_MS),
             // In a group the window is shorter; each event's `reply` contains its end.
-            reply_window_ms: Some(60 * 60 * 1000),
+            reply_window_ms: Some(REPLY_WINDOW_MS),
             replies_max: Some(5),
             replays: true,
             file_max_bytes: FILE_MAX_BYTES,

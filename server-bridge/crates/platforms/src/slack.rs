@@ -214,7 +214,7 @@ impl Platform for Slack {
             // Slack's tier 3 allows 50 requests a minute.
             edit_every_ms: 1500,
             send_every_ms: 1050,
-            idempotent: false,
+            key_lifetime_ms: None,
             reply_window_ms: None,
             replies_max: None,
             replays: true,

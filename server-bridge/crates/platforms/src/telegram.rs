@@ -261,7 +261,7 @@ impl Platform for Telegram {
             // Edits count as messages.
             edit_every_ms: 3000,
             send_every_ms: 1100,
-            idempotent: false,
+            key_lifetime_ms: None,
             reply_window_ms: None,
             replies_max: None,
             replays: true,

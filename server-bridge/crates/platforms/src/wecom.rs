@@ -332,7 +332,7 @@ impl Platform for WeCom {
             edit_every_ms: 0,
             // WeCom allows 30 messages a minute to one conversation.
             send_every_ms: 2000,
-            idempotent: false,
+            key_lifetime_ms: None,
             reply_window_ms: None,
             replies_max: None,
             replays: false,

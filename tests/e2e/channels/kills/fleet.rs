@@ -60,8 +60,9 @@ pub(super) struct Fleet<'a> {
     sent: Vec<Vec<usize>>,
     /// The numbers that were sent while the bot was not connected to a messenger that redelivers nothing.
     dropped: BTreeSet<usize>,
-    /// The answers that were in progress at a kill.
+    /// The answers that were in progress at a kill, and those of them that were resumed seven hours later.
     torn: BTreeSet<usize>,
+    torn_late: BTreeSet<usize>,
     marked: BTreeSet<usize>,
     failed: BTreeMap<usize, String>,
     cuts: usize,
@@ -106,6 +107,7 @@ impl<'a> Fleet<'a> {
             sent: vec![Vec::new(); messengers.len()],
             dropped: BTreeSet::new(),
             torn: BTreeSet::new(),
+            torn_late: BTreeSet::new(),
             marked: BTreeSet::new(),
             failed: BTreeMap::new(),
             cuts: 0,
@@ -214,7 +216,13 @@ impl<'a> Fleet<'a> {
     pub(super) fn kill(&mut self, is_late: bool) {
         self.world.server.kill();
         self.kills += 1;
+        if is_late {
+            self.messengers.iter().for_each(|messenger| messenger.forget_keys());
+        }
         let record = Record::read(&self.world.server, if is_late { LATE_MS } else { 0 });
+        if is_late {
+            self.torn_late.extend(&record.sending);
+        }
         self.note(record);
         self.world.restart(OPEN);
     }
@@ -292,7 +300,10 @@ impl<'a> Fleet<'a> {
             self.failed.iter().filter(|(number, _)| !self.marked.contains(number)).collect();
         assert!(unmarked.is_empty(), "given up without a mark: {unmarked:?}");
         if self.messengers[0].has_keys() {
-            assert!(self.marked.is_empty(), "marked, in spite of keys: {:?}", self.marked);
+            let is_twice = |(number, copies): (&usize, &usize)| (*copies > 1).then_some(*number);
+            let twice: BTreeSet<usize> = copies.iter().filter_map(is_twice).collect();
+            assert!(twice.is_subset(&self.torn_late), "{twice:?} of {:?}", self.torn_late);
+            assert!(self.marked.is_subset(&self.torn), "{:?} of {:?}", self.marked, self.torn);
         } else {
             // When a connection ends, each conversation may be waiting for the answer to a message.
             let most = self.torn.len() + self.lost_answers + self.cuts * self.people;

@@ -8,7 +8,7 @@ use serde_json::json;
 use store::MessageRole;
 use tests::{Gate, Reply, ScriptedModel};
 
-use super::messenger::{Fault, Messenger};
+use super::messenger::{Fault, KEY_LIFETIME_MS, Messenger};
 use super::{World, echo, until};
 
 /// Counts how many times each number occurs in texts such as `echo: 7`.
@@ -82,6 +82,28 @@ async fn a_message_of_unknown_fate_is_sent_once_more_at_most_where_there_are_no_
     world.reads("ann", "echo: 3").await;
     world.rests().await;
     assert_eq!(counted(&world.messenger.texts("ann")), BTreeMap::from([(1, 2), (3, 1)]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_unknown_fate_is_marked_if_its_key_may_be_forgotten() {
+    let mut world = World::new(echo(), Messenger::new()).await;
+    world.link(&world.ada, "ann").await;
+    let unsure = async |world: &World| world.channels.list(&world.root).await.unwrap().channels[0].unsure;
+    for (number, is_late) in [(1, false), (2, true)] {
+        world.messenger.fails([Fault::TakenUnsaid, Fault::Away]);
+        world.messenger.says("ann", "ann", &number.to_string());
+        world.reads("ann", &format!("echo: {number}")).await;
+        world.messenger.goes_away(true);
+        if is_late {
+            world.sets_clock(i64::try_from(KEY_LIFETIME_MS).unwrap());
+            world.messenger.forgets_keys();
+        }
+        world.restart().await;
+        world.messenger.goes_away(false);
+        world.rests().await;
+        assert_eq!(unsure(&world).await, i64::from(is_late), "{number}");
+    }
+    assert_eq!(counted(&world.messenger.texts("ann")), BTreeMap::from([(1, 1), (2, 2)]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,9 @@ const SETUP: &[Setup] = &[
 const SEND_EVERY_MS: u64 = 40;
 const EDIT_EVERY_MS: u64 = 120;
 
+/// How long the messenger remembers a key, in milliseconds.
+pub(super) const KEY_LIFETIME_MS: u64 = 60_000;
+
 /// The longest text of a message, in characters.
 const TEXT_MAX: usize = 400;
 
@@ -190,6 +193,11 @@ impl Messenger {
         self.state().faults.extend(faults);
     }
 
+    /// Forgets the keys of all earlier messages.
+    pub(super) fn forgets_keys(&self) {
+        self.state().keys.clear();
+    }
+
     /// Refuses all requests from now on, or accepts them again.
     pub(super) fn goes_away(&self, is_away: bool) {
         self.state().is_away = is_away;
@@ -326,7 +334,7 @@ impl Platform for Messenger {
             edits: self.has_edits,
             edit_every_ms: if self.is_paced { EDIT_EVERY_MS } else { 1 },
             send_every_ms: if self.is_paced { SEND_EVERY_MS } else { 0 },
-            idempotent: self.is_keyed,
+            key_lifetime_ms: self.is_keyed.then_some(KEY_LIFETIME_MS),
             reply_window_ms: None,
             replies_max: None,
             replays: true,

@@ -92,6 +92,8 @@ pub struct Outgoing {
     pub edited_id: Option<String>,
     /// The messenger's id of this message, once it was sent.
     pub platform_id: Option<String>,
+    /// When the message was recorded, in Unix milliseconds.
+    pub created_at_ms: i64,
 }
 
 /// The counts of an account's messages, by state.
@@ -108,7 +110,7 @@ pub struct OutboxCounts {
 macro_rules! outgoing {
     () => {
         "SELECT o.id, o.account_id, o.conversation, o.is_group, o.reply_json, o.user_id, o.source, o.send_key, o.payload_json, o.state, o.tries,
-            o.is_unsure, o.edit_of, o.platform_id, e.platform_id AS edited_id
+            o.is_unsure, o.edit_of, o.platform_id, o.created_at_ms, e.platform_id AS edited_id
          FROM channel_outbox o LEFT JOIN channel_outbox e ON e.id = o.edit_of"
     };
 }

@@ -154,7 +154,8 @@ impl Hook {
     pub fn asks_for(&self, tool: &str) -> Option<Asked> {
         let mut names = dialect::names(tool);
         if self.dialect == Dialect::Peer {
-            names.reverse();
+            // Of several names of peers, the main one stays first.
+            names.sort_by_key(|name| name.dialect == Dialect::Own);
         }
         let found = names.into_iter().find(|name| self.matcher.fits(&name.text))?;
         let dialect = if self.dialect == Dialect::Peer { Dialect::Peer } else { found.dialect };

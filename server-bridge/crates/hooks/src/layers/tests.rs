@@ -202,6 +202,8 @@ fn a_hook_gets_the_name_that_it_asks_for() {
     assert_eq!(asked(Format::Settings, "Bash", "Shell"), some("Bash", Dialect::Peer));
     assert_eq!(asked(Format::Settings, "", "FileReplace"), some("Edit", Dialect::Peer));
     assert_eq!(asked(Format::Settings, "Edit|MultiEdit|Write", "FileCreate"), some("Write", Dialect::Peer));
+    assert_eq!(asked(Format::Settings, "Edit|MultiEdit|Write", "FileReplace"), some("Edit", Dialect::Peer));
+    assert_eq!(asked(Format::Settings, "MultiEdit|Write", "FileReplace"), some("MultiEdit", Dialect::Peer));
     assert_eq!(asked(Format::Settings, "Task", "SubAgent"), some("Task", Dialect::Peer));
     assert_eq!(asked(Format::Settings, "Shell", "Shell"), some("Shell", Dialect::Peer));
     assert_eq!(

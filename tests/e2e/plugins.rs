@@ -50,11 +50,11 @@ impl World {
         self.run(&["plugin", "install", source, "--yes"]);
     }
 
-    /// The directory of the installed copy on the machine.
+    /// The directories of the installed copies on the machine, without those of their data.
     fn copies(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path(".sandbridge/plugins")) else { return Vec::new() };
-        let mut found: Vec<PathBuf> =
-            entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+        let is_copy = |path: &PathBuf| path.is_dir() && !path.to_string_lossy().ends_with("-data");
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(is_copy).collect();
         found.sort();
         found
     }
@@ -270,6 +270,43 @@ fn a_new_copy_is_a_new_installation_that_lists_the_changes() {
     let refused = client.send("POST", "/plugins", body.to_string().as_bytes());
     assert_eq!(refused.kind(), "conflict");
     assert_eq!(world.alice.json(&["plugin", "list", "--json"])["plugins"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn hooks_of_many_plugins_run_at_once_and_their_data_outlives_a_copy() {
+    // Together they have more files than a machine writes at the same time.
+    const PLUGINS: usize = 6;
+    const FILES: usize = 40;
+    let world = World::new(|_: &Asked| Reply::Say("that is all".to_owned()));
+    let mut expected = String::new();
+    for version in ["1.0", "2.0"] {
+        for number in 0..PLUGINS {
+            let root = world.alice.home().join(format!("many-{number}"));
+            put(
+                &root.join(".claude-plugin/plugin.json"),
+                &json!({"name": format!("many-{number}"), "version": version}).to_string(),
+            );
+            let note = format!("echo {version} >> \"$CLAUDE_PLUGIN_DATA/seen\"");
+            let words = json!(["-c", "test -e \"$1\" && touch \"$1/words\"", "sh", "${CLAUDE_PLUGIN_DATA}"]);
+            let hooks = json!({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": note, "async": true}]}],
+                "UserPromptSubmit": [{"hooks": [{"type": "command", "command": "sh", "args": words}]}]}});
+            put(&root.join("hooks/hooks.json"), &hooks.to_string());
+            for file in 0..FILES {
+                put(&root.join(format!("files/{file}.txt")), version);
+            }
+            world.install(root.to_str().unwrap());
+        }
+        expected.push_str(&format!("{version}\n"));
+        let said = world.chat("full");
+        assert!(!said.iter().any(|line| line.to_string().contains("A hook failed")), "{said:?}");
+        for number in 0..PLUGINS {
+            let data = world.path(&format!(".sandbridge/plugins/many-{number}-data"));
+            eventually("its hook wrote", PATIENCE, || {
+                fs::read_to_string(data.join("seen")).is_ok_and(|seen| seen == expected).then_some(())
+            });
+            assert!(data.join("words").exists());
+        }
+    }
 }
 
 #[test]

@@ -278,6 +278,8 @@ pub const PLUGIN_ARCHIVE_BYTES: usize = plugins::limits::ARCHIVE_BYTES;
 pub const PLUGINS_READ: usize = 1_000;
 /// The number of a plugin's files that are compared or written on a machine at the same time.
 pub const PLUGIN_FILES_AT_ONCE: usize = 32;
+/// The number of plugins that are compared or copied on a machine at the same time.
+pub const PLUGINS_COPIED_AT_ONCE: usize = 2;
 /// The largest number of changed files that are named.
 pub const PLUGIN_CHANGES_SHOWN: usize = 50;
 /// How long a server that is reached through a runner may take to begin a response; a runner waits no longer than this. A server that reports

@@ -3,6 +3,7 @@
 //! The command runs in a separate task. Its caller may stop waiting at any time, because the turn was cancelled or the time
 //! is up: then the task ends the command and records its end.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use hooks::command::{Line, line, variables};
 use hooks::layers::Hook;
 use hooks::limits::OUTPUT_BYTES;
 use hooks::payload::Payload;
+use plugins::Variables;
 use sandbox::{AckMode, ExecRequest, Profile, Sandbox};
 use tokio_util::sync::CancellationToken;
 
@@ -42,9 +44,10 @@ impl Inner {
             Ok(sandbox) => sandbox,
             Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
         };
-        if let Err(why) = self.bring_plugin(owner, hook, &sandbox).await {
-            return Raw::Failed(why);
-        }
+        let plugin = match self.bring_plugin(owner, hook, &sandbox).await {
+            Ok(plugin) => plugin,
+            Err(why) => return Raw::Failed(why),
+        };
         if let Some(changed) = changed_file(&sandbox, hook).await {
             return Raw::Failed(format!(
                 "{changed} has changed since you approved the hook; approve it again"
@@ -62,15 +65,20 @@ impl Inner {
                 return Raw::Failed("the server could not read the chat's mode; its log says why".to_owned());
             }
         };
-        let mut request = match line(command, args, hook, &hooks.session) {
+        // A line is left alone, because its shell replaces variables.
+        let filled = |word: &str| plugin.as_ref().map_or(word.to_owned(), |plugin| plugin.fill(word));
+        let args = args.map(|args| args.iter().map(|word| filled(word)).collect::<Vec<_>>());
+        let command = if args.is_some() { filled(command) } else { command.to_owned() };
+        let mut request = match line(&command, args.as_deref(), hook, &hooks.session) {
             Line::Shell(line) => ExecRequest::shell(line),
             Line::Words(words) => ExecRequest::argv(words),
         };
         // In the workspace itself, whose files were approved: a model chooses its own directory, and may remove it.
-        request.env = variables(hook, &hooks.session)
-            .into_iter()
-            .map(|(name, value)| (name.as_bytes().to_vec(), value.into_bytes()))
-            .collect();
+        let mut variables: BTreeMap<_, _> = variables(hook, &hooks.session).into_iter().collect();
+        let of_plugin = plugin.iter().flat_map(Variables::pairs);
+        variables.extend(of_plugin.map(|(name, value)| (name, value.to_owned())));
+        let pair = |(name, value): (&str, String)| (name.as_bytes().to_vec(), value.into_bytes());
+        request.env = variables.into_iter().map(pair).collect();
         request.stdin = true;
         request.timeout = Some(patience);
         request.acks = AckMode::Manual;
@@ -100,13 +108,21 @@ impl Inner {
         task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
     }
 
-    /// Copies the files of a hook's plugin to the machine, as they were installed.
-    async fn bring_plugin(&self, owner: &Owner, hook: &Hook, sandbox: &Sandbox) -> Result<(), String> {
-        let Some(root) = &hook.plugin_root else { return Ok(()) };
+    /// Copies the files of a hook's plugin to the machine, as they were installed; returns the plugin's variables there, if the hook is
+    /// one of a plugin.
+    async fn bring_plugin(
+        &self,
+        owner: &Owner,
+        hook: &Hook,
+        sandbox: &Sandbox,
+    ) -> Result<Option<Variables>, String> {
+        let Some(root) = &hook.plugin_root else { return Ok(None) };
         let (user, workspace) = (owner.user.id, &sandbox.facts().workspace);
         for plugin in self.plugins.of(user).await.map_err(|error| error.shown())? {
-            if plugin.variables(workspace).root == *root {
-                return self.plugins.bring(user, &plugin, sandbox).await;
+            let variables = plugin.variables(workspace);
+            if variables.root == *root {
+                self.plugins.bring(user, &plugin, sandbox).await?;
+                return Ok(Some(variables));
             }
         }
         Err("its plugin was removed, or another copy of it was installed".to_owned())

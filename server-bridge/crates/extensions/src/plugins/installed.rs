@@ -24,6 +24,8 @@ pub(crate) struct Installed {
     pub(crate) plugin: Plugin,
     /// The directory of its files in a workspace.
     pub(crate) root: String,
+    /// The directory of its own data in a workspace, which its next copies use too.
+    pub(super) data: String,
     /// The plugin's files: their paths in the plugin, and the SHA-256 of their content.
     pub(super) files: Vec<(String, String)>,
     /// The plugin's skills and roles, by the names that they have here.
@@ -43,8 +45,10 @@ impl Installed {
             .files()
             .map(|(path, file)| (path.as_str().to_owned(), store::hex(&Sha256::digest(&file.content))))
             .collect();
-        let shelved = Arc::new(shelved(&plugin, &name, &root)?);
-        Ok(Self { name, hash, plugin, root, files, shelved })
+        let data = format!("{DIRECTORY}/{name}-data");
+        let variables = Variables { root: root.clone(), data: data.clone() };
+        let shelved = Arc::new(shelved(&plugin, &name, &variables)?);
+        Ok(Self { name, hash, plugin, root, data, files, shelved })
     }
 
     /// The plugin's skills, by the names that they have here.
@@ -54,16 +58,15 @@ impl Installed {
 
     /// The plugin's variables on a machine with this workspace.
     pub(crate) fn variables(&self, workspace: &str) -> Variables {
-        let root = format!("{}/{}", workspace.trim_end_matches('/'), self.root);
-        Variables { data: format!("{root}-data"), root }
+        let within = |place: &str| format!("{}/{place}", workspace.trim_end_matches('/'));
+        Variables { root: within(&self.root), data: within(&self.data) }
     }
 }
 
 /// The plugin's skills and roles as `PLUGIN:NAME`, with the paths that their files will have in a workspace.
-fn shelved(plugin: &Plugin, name: &str, root: &str) -> Result<Shelved, String> {
-    let variables = Variables { root: root.to_owned(), data: format!("{root}-data") };
+fn shelved(plugin: &Plugin, name: &str, variables: &Variables) -> Result<Shelved, String> {
     let placed = |path: &PluginPath| {
-        PluginPath::parse(&format!("{root}/{}", path.as_str())).map_err(|error| error.to_string())
+        PluginPath::parse(&format!("{}/{}", variables.root, path.as_str())).map_err(|error| error.to_string())
     };
     let mut shelved = Shelved::default();
     for skill in &plugin.skills {

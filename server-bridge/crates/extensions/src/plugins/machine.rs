@@ -1,18 +1,39 @@
 //! The files of a plugin on a machine. They are compared before each use, and rewritten where they differ.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::future::try_join_all;
 use sandbox::{DirEntry, FileKind, Metadata, Resolved, Sandbox, SandboxError, WriteOptions};
 use store::UserId;
+use tokio::sync::Semaphore;
 
 use super::Plugins;
 use super::installed::{DIRECTORY, Installed};
 use crate::documents::{AtPath, look_at};
-use crate::limits::PLUGIN_FILES_AT_ONCE;
+use crate::limits::{PLUGIN_FILES_AT_ONCE, PLUGINS_COPIED_AT_ONCE};
 
 /// The permission bits of files, and of programs.
 const MODES: (u32, u32) = (0o644, 0o755);
+
+/// The places on machines where plugins are compared and copied.
+#[derive(Default)]
+pub(super) struct Copies(Mutex<HashMap<(UserId, String), Weak<Semaphore>>>);
+
+impl Copies {
+    /// One permit for each plugin that may be compared or copied at the same time at a user's place.
+    fn of(&self, user: UserId, place: &str) -> Arc<Semaphore> {
+        // Each change is a single step, so the data stays consistent if another thread panics.
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, turns| turns.strong_count() > 0);
+        let key = (user, place.to_owned());
+        all.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let turns = Arc::new(Semaphore::new(PLUGINS_COPIED_AT_ONCE));
+            all.insert(key, Arc::downgrade(&turns));
+            turns
+        })
+    }
+}
 
 impl Plugins {
     /// Copies the files of a plugin to a machine where they are missing or differ.
@@ -25,6 +46,9 @@ impl Plugins {
         sandbox: &Sandbox,
     ) -> Result<(), String> {
         let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
+        // A machine refuses requests beyond a number, which hooks of several plugins in the background would reach.
+        let turns = self.0.copies.of(user, sandbox.place());
+        let Ok(_turn) = turns.acquire().await else { return Err("the server is stopping".to_owned()) };
         tidy(plugin, sandbox).await.map_err(failed)?;
         let mut missing = Vec::new();
         for files in plugin.files.chunks(PLUGIN_FILES_AT_ONCE) {
@@ -45,6 +69,7 @@ impl Plugins {
         if files.len() < missing.len() {
             return Err(format!("the plugin {} was removed or replaced in the meantime", plugin.name));
         }
+        sandbox.mkdir_all(plugin.data.as_bytes(), MODES.1).await.map_err(failed)?;
         // These copies are not part of the user's work.
         write(sandbox, &format!("{DIRECTORY}/.gitignore"), b"*\n", MODES.0).await.map_err(failed)?;
         for files in files.chunks(PLUGIN_FILES_AT_ONCE) {

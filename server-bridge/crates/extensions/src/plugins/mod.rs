@@ -42,6 +42,7 @@ use store::{PluginRow, Store, UserId};
 use crate::limits::{PLUGIN_ARCHIVE_BYTES, PLUGIN_FETCH_PATIENCE, PLUGINS_READ};
 
 pub(crate) use installed::Installed;
+use machine::Copies;
 
 /// The plugins of all users. Cheap to clone; all clones share their state.
 #[derive(Clone)]
@@ -55,6 +56,8 @@ struct Inner {
     getter: Getter,
     /// Called when a plugin is removed, replaced or disabled.
     ends: RwLock<Vec<Ends>>,
+    /// The copies in progress on machines.
+    copies: Copies,
     /// The plugins that were parsed, without the content of their files.
     read: Mutex<HashMap<(UserId, String), Arc<Installed>>>,
 }
@@ -66,7 +69,8 @@ impl Plugins {
         let getter = Getter::new(Reach::public(reachable))
             .with_patience(PLUGIN_FETCH_PATIENCE)
             .with_most_bytes(PLUGIN_ARCHIVE_BYTES);
-        Self(Arc::new(Inner { store, ledger, getter, ends: RwLock::default(), read: Mutex::default() }))
+        let (ends, copies, read) = (RwLock::default(), Copies::default(), Mutex::default());
+        Self(Arc::new(Inner { store, ledger, getter, ends, copies, read }))
     }
 
     /// Registers a function that is called with a user and a plugin's name when that plugin is removed, replaced or disabled.

@@ -75,6 +75,7 @@ mod peers;
 mod plugin_offers;
 mod plugins;
 mod postgres;
+mod published_plugins;
 mod python;
 mod reach;
 mod readme;

@@ -62,6 +62,7 @@ mod mcp_conformance;
 mod mcp_everywhere;
 mod mcp_features;
 mod mcp_over_http;
+mod mcp_questions;
 mod mcp_server;
 mod mcp_server_conformance;
 mod mcp_servers;

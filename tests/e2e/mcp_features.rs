@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl World {
     /// Adds the server `everything` from npm, which runs where it is installed.
-    fn add_everything(&self) {
+    pub(crate) fn add_everything(&self) {
         self.npm();
         let program = "mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
         self.run(&["mcp-server", "add", "everything", "--", "node", program, "stdio"]);

@@ -428,7 +428,7 @@ fn published_servers_from_npm_work_on_the_users_machine() {
 }
 
 #[test]
-fn a_servers_questions_are_asked_in_the_chat_in_both_eras() {
+fn a_question_of_a_server_of_the_newer_era_is_asked_in_the_chat() {
     let world = World::new(calls(vec![("mcp__modern__paint", json!({}))]));
     world.npm();
     world.run(&["mcp-server", "add", "modern", "--", "node", "mcp/modern.mjs"]);

@@ -20,6 +20,14 @@ function server() {
     }
     return { content: [{ type: "text", text: `the door is ${said.colour}` }] };
   });
+  const page = { type: "object", properties: { url: { type: "string" } }, required: ["url"] };
+  server.registerTool("visit", { description: "Visits a page.", inputSchema: fromJsonSchema(page) }, async ({ url }, context) => {
+    const visit = context.mcpReq.inputResponses?.visit;
+    if (visit === undefined) {
+      return inputRequired({ inputRequests: { visit: inputRequired.elicitUrl({ message: "Please log in.", url }) } });
+    }
+    return { content: [{ type: "text", text: `the visit: ${visit.action}` }] };
+  });
   server.registerTool("recite", { description: "Recites a poem." }, async (context) => {
     const poem = context.mcpReq.inputResponses?.poem;
     if (poem === undefined) {

@@ -24,7 +24,8 @@ pub(super) async fn ask(asker: &impl Asker, server: &str, request: &ElicitReques
     let answer = match request {
         ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
             let schema = serde_json::to_value(requested_schema).unwrap_or_default();
-            form(asker, server, message, &schema).await
+            let order = requested_schema.property_order.as_deref().unwrap_or_default();
+            form(asker, server, message, &schema, order).await
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
             address(asker, server, message, url).await
@@ -65,6 +66,7 @@ async fn form(
     server: &str,
     message: &str,
     schema: &Value,
+    order: &[String],
 ) -> Result<Option<Value>, ElicitationAction> {
     let empty = Map::new();
     let fields = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
@@ -93,6 +95,9 @@ async fn form(
             None => Err(ElicitationAction::Cancel),
         };
     }
+    // In the server's own order, which the schema's map loses.
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_by_key(|(name, _)| order.iter().position(|known| known == *name));
     for (name, schema) in fields {
         let field = Field::of(name, schema, required.contains(&name.as_str()));
         if let Some(value) = field.asked(asker, &head).await? {
@@ -345,6 +350,18 @@ mod tests {
             questions[1].contains("whole number") && questions[2].contains("at most 150"),
             "{questions:?}"
         );
+    }
+
+    #[tokio::test]
+    async fn fields_are_asked_in_the_order_of_their_server() {
+        let text = r#"{"mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties":
+            {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}}"#;
+        let request: ElicitRequestParams = serde_json::from_str(text).unwrap();
+        let script = script(&["Ada", "36"]);
+        let result = ask(&script, "s", &request).await;
+        assert_eq!(serde_json::to_value(result).unwrap()["content"], json!({"age": 36, "name": "Ada"}));
+        let asked = script.1.into_inner();
+        assert!(asked[0].contains("name") && asked[1].contains("age (integer)"), "{asked:?}");
     }
 
     #[tokio::test]

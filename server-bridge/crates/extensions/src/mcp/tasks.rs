@@ -1,19 +1,30 @@
 //! Calls in several rounds, and tasks: a server may need input before it answers, or answer with a task that is polled until
-//! it ends.
+//! it ends. A server of the older era may refuse a call until its user has opened pages.
 
 use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ErrorData, GetTaskParams,
-    InputRequest, InputRequests, InputResponses, Task, TaskPayload, UpdateTaskParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ElicitRequestParams,
+    ElicitationAction, ErrorCode, ErrorData, GetTaskParams, InputRequest, InputRequests, InputResponses,
+    Task, TaskPayload, UpdateTaskParams,
 };
 use rmcp::service::{Peer, ServiceError};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::connection::Connection;
 use crate::limits::{MCP_ROUNDS, MCP_SEND_PATIENCE, MCP_TASK_POLL, MCP_TASK_POLL_LIMITS};
+
+/// The error of a call that is refused until its user has opened pages (revision 2025-11-25).
+const PAGES_WANTED: ErrorCode = ErrorCode(-32042);
+
+/// The data of [`PAGES_WANTED`].
+#[derive(Deserialize)]
+struct PagesWanted {
+    elicitations: Vec<ElicitRequestParams>,
+}
 
 /// A running task; its server is asked to end it if this is dropped.
 struct Going<'a> {
@@ -48,11 +59,16 @@ impl Connection {
         mut params: CallToolRequestParams,
     ) -> Result<CallToolResult, ServiceError> {
         for _ in 0..MCP_ROUNDS {
-            let needed = match self.service.call_tool_once(params.clone()).await? {
-                CallToolResponse::Complete(result) => return Ok(result),
-                CallToolResponse::Task(created) => return self.ended(created.task).await,
-                CallToolResponse::InputRequired(needed) => needed,
-                _ => return Err(ServiceError::UnexpectedResponse),
+            let needed = match self.service.call_tool_once(params.clone()).await {
+                Ok(CallToolResponse::Complete(result)) => return Ok(result),
+                Ok(CallToolResponse::Task(created)) => return self.ended(created.task).await,
+                Ok(CallToolResponse::InputRequired(needed)) => needed,
+                Ok(_) => return Err(ServiceError::UnexpectedResponse),
+                Err(ServiceError::McpError(error)) if error.code == PAGES_WANTED => {
+                    self.pages_opened(error).await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
             };
             let requests = needed.input_requests.unwrap_or_default();
             if requests.is_empty() {
@@ -108,6 +124,25 @@ impl Connection {
                 _ => return Err(ServiceError::UnexpectedResponse),
             }
         }
+    }
+
+    /// Asks the user to open the pages that a server wants opened before it is called again, one after the other.
+    ///
+    /// Fails if the user does not open one, with the server's reason for it.
+    async fn pages_opened(&self, error: ErrorData) -> Result<(), ServiceError> {
+        let wanted = error.data.clone().and_then(|data| serde_json::from_value::<PagesWanted>(data).ok());
+        let Some(wanted) = wanted.filter(|wanted| !wanted.elicitations.is_empty()) else {
+            return Err(ServiceError::McpError(error));
+        };
+        for page in wanted.elicitations {
+            let elicited = self.service.service().elicited(page).await.map_err(ServiceError::McpError)?;
+            if elicited.action != ElicitationAction::Accept {
+                let reason = error.message.trim_end_matches('.');
+                let why = format!("{reason}; the user did not open the page that it asked for");
+                return Err(ServiceError::McpError(ErrorData::new(PAGES_WANTED, why, None)));
+            }
+        }
+        Ok(())
     }
 
     /// The answers to a server's requests for input, one after the other: a user reads one question at a time.

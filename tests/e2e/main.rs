@@ -66,6 +66,7 @@ mod mcp_questions;
 mod mcp_server;
 mod mcp_server_conformance;
 mod mcp_servers;
+mod mcp_two_hundred;
 mod memory;
 mod messengers;
 mod models;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Page, Pages, Reply};
 
+use crate::workspace_trust::system;
 use crate::world::{World, put};
 
 /// Writes a marketplace with one plugin that it contains, and others that are elsewhere.
@@ -53,7 +54,10 @@ fn a_directory_of_a_runner_is_a_marketplace_and_changes_are_detected_by_hash() {
     let shown = world.run(&["plugin", "marketplace", "list"]).stdout;
     assert!(shown.contains("style@tools") && shown.contains("How we write"), "{shown}");
     let elsewhere = world.alice.run(&["plugin", "install", "git@tools", "--yes"]);
-    assert!(elsewhere.code != 0 && elsewhere.stderr.contains("outside of GitHub"), "{elsewhere:?}");
+    assert!(
+        elsewhere.code != 0 && elsewhere.stderr.contains("outside of GitHub, GitLab and Codeberg"),
+        "{elsewhere:?}"
+    );
     let unknown = world.alice.run(&["plugin", "install", "style@others", "--yes"]);
     assert!(unknown.code != 0 && unknown.stderr.contains("no marketplace"), "{unknown:?}");
     world.run(&["plugin", "install", "style@tools", "--yes"]);
@@ -86,13 +90,7 @@ fn an_archive_is_a_marketplace_and_its_plugin_is_installed_by_name() {
     let world = World::with(|_| Reply::Say("done".to_owned()), &["--fetch-allow", "127.0.0.1"]);
     let root = world.alice.home().join("market-1.0");
     marketplace(&root, FIRST);
-    let tar = Command::new("tar")
-        .args(["-czf", "-", "-C"])
-        .arg(world.alice.home())
-        .arg("market-1.0")
-        .output()
-        .unwrap();
-    *archive.lock().unwrap() = tar.stdout;
+    *archive.lock().unwrap() = packed(&world.alice.home(), "market-1.0");
     let source = format!("http://127.0.0.1:{}/market.tar.gz", pages.port());
     world.run(&["plugin", "marketplace", "add", &source]);
     world.run(&["plugin", "install", "style@tools", "--yes"]);
@@ -110,6 +108,93 @@ fn an_archive_is_a_marketplace_and_its_plugin_is_installed_by_name() {
         world.alice.json(&["plugin", "marketplace", "list", "--json"])["marketplaces"][0]["name"],
         "tools"
     );
+}
+
+/// Packs a directory as git hosts do: all files are below one directory.
+fn packed(above: &Path, name: &str) -> Vec<u8> {
+    let tar = Command::new("tar").args(["-czf", "-", "-C"]).arg(above).arg(name).output().unwrap();
+    assert!(tar.status.success(), "{tar:?}");
+    tar.stdout
+}
+
+#[test]
+fn repositories_of_other_git_hosts_are_marketplaces_and_plugins() {
+    let archive = Arc::new(Mutex::new(Vec::new()));
+    let pages = {
+        let archive = Arc::clone(&archive);
+        Pages::start(move |path| match path {
+            "/api/v1/repos/ada/market" => {
+                Page::Is("application/json", br#"{"default_branch": "trunk"}"#.to_vec())
+            }
+            "/api/v1/repos/ada/nameless" => Page::Is("application/json", b"{}".to_vec()),
+            "/api/v4/projects/team%2Ftools%2Fmarket/repository/archive.tar.gz"
+            | "/api/v4/projects/team%2Ftools%2Fmarket/repository/archive.tar.gz?sha=v1%2F2"
+            | "/api/v1/repos/ada/market/archive/trunk.tar.gz"
+            | "/api/v1/repos/ada/market/archive/v1.tar.gz" => {
+                Page::Is("application/gzip", archive.lock().unwrap().clone())
+            }
+            _ => Page::Status(404),
+        })
+    };
+    let world = World::with(|_| Reply::Say("done".to_owned()), &["--fetch-allow", "127.0.0.1"]);
+    marketplace(&world.alice.home().join("market-abc"), FIRST);
+    *archive.lock().unwrap() = packed(&world.alice.home(), "market-abc");
+    let host = format!("http://127.0.0.1:{}", pages.port());
+    let gitlab = format!("gitlab:{host}/team/tools/market");
+    let forgejo = format!("forgejo:{host}/ada/market");
+    for (source, directory) in [(&gitlab, "@v1/2#plugins/style"), (&forgejo, "@v1#plugins/style")] {
+        world.run(&["plugin", "marketplace", "add", source]);
+        world.run(&["plugin", "install", "style@tools", "--yes"]);
+        assert!(!update_of(&world, "style"));
+        // The next copy in the repository is detected by its hash.
+        marketplace(&world.alice.home().join("market-abc"), &FIRST.replace("short", source));
+        *archive.lock().unwrap() = packed(&world.alice.home(), "market-abc");
+        world.run(&["plugin", "marketplace", "update"]);
+        assert!(update_of(&world, "style"));
+        world.run(&["plugin", "marketplace", "remove", "tools"]);
+        world.run(&["plugin", "remove", "style"]);
+        // A plugin is installed from a directory at a revision, and from a marketplace that was not added.
+        for source in [format!("{source}{directory}"), format!("style@{source}")] {
+            world.run(&["plugin", "install", &source, "--yes"]);
+            let list = world.alice.json(&["plugin", "list", "--json"]);
+            assert_eq!(
+                (&list["plugins"][0]["source"], &list["plugins"][0]["skills"][0]["name"]),
+                (&json!(source), &json!("style:write"))
+            );
+            world.run(&["plugin", "remove", "style"]);
+        }
+    }
+    for (source, reason) in [
+        (format!("forgejo:{host}/ada/nameless"), "does not name the main branch"),
+        (format!("gitlab:{host}/ada/other"), "404"),
+        ("gitlab:http://169.254.169.254/a/b".to_owned(), "address"),
+        ("forgejo:ada/market".to_owned(), "not a source of a marketplace"),
+    ] {
+        let refused = world.alice.run(&["plugin", "marketplace", "add", &source]);
+        assert!(refused.code != 0 && refused.stderr.contains(reason), "{source}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_single_skill_or_role_is_private_until_it_is_shared() {
+    let world = World::new(|_| Reply::Say("done".to_owned()));
+    let bob = world.server.person("bob");
+    put(&bob.home().join("release/SKILL.md"), "---\ndescription: How to release\n---\nTag it.");
+    put(&bob.home().join("reviewer.md"), "---\ndescription: Only reviews\ntools: Read\n---\nYou review.");
+    for (source, name, part) in [("release", "release", "skills"), ("reviewer.md", "reviewer", "roles")] {
+        let path = bob.home().join(source);
+        let installed = bob.run(&["plugin", "install", path.to_str().unwrap(), "--yes"]);
+        assert_eq!(installed.code, 0, "{installed:?}");
+        let shared = format!("shelf:bob/{name}");
+        assert_ne!(world.alice.run(&["plugin", "install", &shared, "--yes"]).code, 0, "{name} is private");
+        assert_eq!(bob.run(&["plugin", "share", name]).code, 0);
+        let copy = world.alice.json(&["plugin", "install", &shared, "--yes", "--json"]);
+        assert_eq!(copy[part][0]["name"], format!("{name}:{name}"), "{copy}");
+    }
+    world.chat("full");
+    let prompt = system(&world.model.asked()[0]);
+    assert!(prompt.contains("release:release: How to release"), "{prompt}");
+    assert!(prompt.contains("reviewer:reviewer: Only reviews"), "{prompt}");
 }
 
 #[test]

@@ -79,6 +79,8 @@ const FILES: &[(&str, &str, Content)] = &[
     ("models", "add.sh", Text("add() { echo $(($1 + $2)); }\n")),
     ("plugins", "my-plugin/.claude-plugin/plugin.json", Text(r#"{"name": "my-plugin", "version": "1.0"}"#)),
     ("plugins", "my-plugin/skills/write/SKILL.md", Text(SKILL)),
+    ("plugins", "skills/release/SKILL.md", Text(SKILL)),
+    ("plugins", "agents/reviewer.md", Text("---\ndescription: Reviews\n---\nYou review.\n")),
     ("plugins", "tools/market/.claude-plugin/marketplace.json", Text(MARKET)),
     ("plugins", "tools/market/review/.claude-plugin/plugin.json", Text(REVIEW)),
     ("plugins", "tools/market/review/skills/write/SKILL.md", Text(SKILL)),

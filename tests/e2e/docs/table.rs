@@ -256,6 +256,14 @@ pub(super) const TABLE: &[Row] = &[
     row("plugins", "install ./my-plugin", ASKED, ASKS),
     row("plugins", "npm:", Ends(1, "https://registry.npmjs.org/some-plugin/1.2.0"), NOWHERE),
     row("plugins", "install github:", Ends(1, "https://codeload.github.com/owner/repo/tar.gz/v2"), NOWHERE),
+    row(
+        "plugins",
+        "install gitlab:",
+        Ends(1, "https://gitlab.com/api/v4/projects/group%2Frepo/repository/archive.tar.gz"),
+        NOWHERE,
+    ),
+    row("plugins", "install ./skills", ASKED, ASKS),
+    row("plugins", "install ./agents", ASKED, ASKS),
     row("plugins", "review@github:", Ends(1, "https://raw.githubusercontent.com/owner/repo/"), NOWHERE),
     row(
         "plugins",

@@ -8,9 +8,10 @@ use crate::problem::Problem;
 /// A plugin to inspect or to install: its files, an archive, or a source to fetch it from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewPlugin {
-    /// A source: `https://…` (a `.tar.gz` or `.zip` archive), `npm:NAME[@VERSION]`, `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`,
-    /// `PLUGIN@MARKETPLACE` or `PLUGIN@github:OWNER/REPOSITORY` (a plugin of a marketplace), or `shelf:OWNER/NAME` (a plugin that a user
-    /// of this server shares).
+    /// A source: `https://…` (a `.tar.gz` or `.zip` archive), `npm:NAME[@VERSION]`, `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`, the
+    /// same with `gitlab:GROUP/REPOSITORY`, `codeberg:OWNER/REPOSITORY`, `gitlab:https://HOST/GROUP/REPOSITORY` or
+    /// `forgejo:https://HOST/OWNER/REPOSITORY`, `PLUGIN@MARKETPLACE` or `PLUGIN@github:OWNER/REPOSITORY` (a plugin of a marketplace), or
+    /// `shelf:OWNER/NAME` (a plugin that a user of this server shares).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The archive itself, in base64.
@@ -159,8 +160,8 @@ pub struct PluginSharing {
 /// A marketplace to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewMarketplace {
-    /// The marketplace's source: `github:OWNER/REPOSITORY[@REVISION]`, `https://…` (a `.tar.gz` or `.zip` archive, or a `marketplace.json`), or
-    /// `runner:NAME[:DIRECTORY]`, a directory of the workspace of one of the user's runners.
+    /// The marketplace's source: `github:OWNER/REPOSITORY[@REVISION]`, the same with another git host as in the source of a plugin, `https://…` (a
+    /// `.tar.gz` or `.zip` archive, or a `marketplace.json`), or `runner:NAME[:DIRECTORY]`, a directory of the workspace of one of the user's runners.
     pub source: String,
 }
 

@@ -31,8 +31,9 @@ pub(crate) enum PluginCommand {
     },
     /// Install a plugin, or another copy of it: shows what is in it, then asks
     Install {
-        /// A directory or an archive on this machine; https://…, npm:NAME[@VERSION], github:OWNER/REPOSITORY[@REVISION][#DIRECTORY];
-        /// PLUGIN@MARKETPLACE or PLUGIN@github:OWNER/REPOSITORY; or shelf:OWNER/NAME, which a user of this server shares
+        /// A directory, an archive or a role (a .md file) on this machine; https://…, npm:NAME[@VERSION],
+        /// github:OWNER/REPOSITORY[@REVISION][#DIRECTORY], or the same with gitlab:, codeberg:, gitlab:https://HOST/… or
+        /// forgejo:https://HOST/…; PLUGIN@MARKETPLACE or PLUGIN@github:OWNER/REPOSITORY; or shelf:OWNER/NAME, which a user of this server shares
         source: String,
         /// Install it without being asked
         #[arg(long)]
@@ -146,6 +147,9 @@ fn of(source: &str) -> Result<NewPlugin, Failure> {
         return files::of_directory(path);
     }
     if path.is_file() {
+        if files::is_role(path) {
+            return files::of_role(path);
+        }
         return files::of_archive(path);
     }
     if source.starts_with(['.', '/', '~']) {

@@ -274,6 +274,8 @@ pub const TRUST_CHATS_KEPT: usize = 10_000;
 pub const PLUGIN_FETCH_PATIENCE: Duration = Duration::from_secs(60);
 /// The largest archive of a plugin, in bytes.
 pub const PLUGIN_ARCHIVE_BYTES: usize = plugins::limits::ARCHIVE_BYTES;
+/// The largest number of names in the path of a repository: its groups, one in another, and its own.
+pub const REPOSITORY_GROUPS: usize = 21;
 /// The largest number of plugins of all users that are kept in parsed form, without the content of their files.
 pub const PLUGINS_READ: usize = 1_000;
 /// The number of a plugin's files that are compared or written on a machine at the same time.

@@ -37,6 +37,22 @@ pub(super) fn of_archive(file: &Path) -> Result<NewPlugin, Failure> {
     Ok(NewPlugin { archive: Some(STANDARD.encode(content)), name: Some(name(file)), ..NewPlugin::default() })
 }
 
+/// True for a file that may be a role: a text in Markdown.
+pub(super) fn is_role(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
+/// A plugin that is a single role, named after its file.
+///
+/// # Errors
+/// `io`; `too_large`.
+pub(super) fn of_role(file: &Path) -> Result<NewPlugin, Failure> {
+    let metadata = fs::metadata(file).map_err(|error| unread(file, &error))?;
+    let (name, mut found) = (name(file), Found::default());
+    found.file(file, format!("agents/{name}.md"), &metadata)?;
+    Ok(NewPlugin { files: Some(found.files), name: Some(name), ..NewPlugin::default() })
+}
+
 #[derive(Default)]
 struct Found {
     files: Vec<PluginUpload>,
@@ -126,6 +142,12 @@ mod tests {
         assert_eq!(STANDARD.decode(&files[0].content).unwrap(), [0xff, 0]);
         symlink("/etc/passwd", plugin.join("link")).unwrap();
         assert_eq!(of_directory(&plugin).unwrap_err().kind, "special_file");
+        let role = plugin.join("reviewer.md");
+        fs::write(&role, "You review.").unwrap();
+        let new = of_role(&role).unwrap();
+        assert_eq!((new.name.as_deref(), is_role(&role)), (Some("reviewer"), true));
+        assert_eq!(new.files.unwrap()[0].path, "agents/reviewer.md");
+        assert!(!is_role(&plugin) && !is_role(&plugin.join("missing.zip")));
         assert_eq!(of_archive(&plugin.join("missing.zip")).unwrap_err().kind, "io");
     }
 }

@@ -14,8 +14,8 @@ use crate::output::{self, Named, both, one_line, short_line};
 pub(crate) enum MarketplaceCommand {
     /// Add a marketplace: a list of plugins
     Add {
-        /// github:OWNER/REPOSITORY[@REVISION]; https://… of a .tar.gz or .zip archive, or of a marketplace.json; or runner:NAME:DIRECTORY, a
-        /// directory of the workspace of one of your runners
+        /// github:OWNER/REPOSITORY[@REVISION], or the same with gitlab:, codeberg:, gitlab:https://HOST/… or forgejo:https://HOST/…; https://… of
+        /// a .tar.gz or .zip archive, or of a marketplace.json; or runner:NAME:DIRECTORY, a directory of the workspace of one of your runners
         source: String,
     },
     /// List your marketplaces, and the plugins that they offer

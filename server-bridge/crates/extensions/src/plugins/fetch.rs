@@ -1,10 +1,10 @@
-//! The sources of plugins: an archive at an address, a package of npm, a repository of GitHub, a marketplace, the server's shelf.
+//! The sources of plugins: an archive at an address, a package of npm, a repository on a git host, a marketplace, the server's shelf.
 //!
 //! | source | is |
 //! |---|---|
 //! | `https://HOST/PATH` | a `.tar.gz` or `.zip` archive |
 //! | `npm:NAME[@VERSION]` | a package of npm's registry |
-//! | `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]` | a repository, or a directory of one |
+//! | `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]`, or one of another host: see `forge` | a repository, or a directory of one |
 //! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace in a repository |
 //! | `PLUGIN@MARKETPLACE` | a plugin of a marketplace that the user added |
 //! | `shelf:OWNER/NAME` | a plugin that a user of this server shares |
@@ -15,19 +15,13 @@ use serde::Deserialize;
 use store::User;
 
 use super::Inner;
+use super::forge::{Repository, is_name, is_revision};
 use super::installed::tree_of;
 use super::market::Market;
 use super::on_runner::tree_on;
 
 /// The registry of npm packages.
 const NPM: &str = "https://registry.npmjs.org/";
-/// The archives of GitHub's repositories.
-pub(super) const GITHUB_ARCHIVES: &str = "https://codeload.github.com/";
-/// The files of GitHub's repositories.
-pub(super) const GITHUB_FILES: &str = "https://raw.githubusercontent.com/";
-/// The newest revision of a repository's main branch.
-pub(super) const NEWEST: &str = "HEAD";
-
 /// The fields of an entry that only describe the plugin or its location.
 const SAID: [&str; 14] = [
     "$schema",
@@ -83,9 +77,14 @@ enum Place {
         runner: String,
         directory: String,
     },
+    /// A directory of a repository.
+    Repository {
+        repository: Repository,
+        directory: String,
+    },
     /// A plugin of a marketplace that was not added.
     Marketplace {
-        repository: String,
+        repository: Repository,
         plugin: String,
     },
     /// A plugin of a marketplace that the user added.
@@ -106,7 +105,8 @@ impl Place {
     fn parse(source: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{source:?} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, PLUGIN@MARKETPLACE, PLUGIN@github:OWNER/REPOSITORY, or shelf:OWNER/NAME"
+                "{source:?} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, gitlab:GROUP/REPOSITORY, codeberg:OWNER/REPOSITORY, \
+                 forgejo:https://HOST/OWNER/REPOSITORY, PLUGIN@MARKETPLACE, PLUGIN@github:OWNER/REPOSITORY, or shelf:OWNER/NAME"
             )
         };
         if let Some(package) = source.strip_prefix("npm:") {
@@ -120,10 +120,9 @@ impl Place {
             }
             return Ok(Self::Npm { package: name.to_owned(), version: version.to_owned() });
         }
-        if let Some(repository) = source.strip_prefix("github:") {
-            let (rest, directory) = repository.split_once('#').unwrap_or((repository, ""));
-            let (repository, revision) = rest.split_once('@').unwrap_or((rest, NEWEST));
-            return github(repository, revision, directory).ok_or_else(wrong);
+        let (repository, directory) = source.split_once('#').unwrap_or((source, ""));
+        if let Some(repository) = Repository::parse(repository) {
+            return in_repository(repository, directory).ok_or_else(wrong);
         }
         if source.starts_with("https://") || source.starts_with("http://") {
             let name = source.rsplit('/').next().unwrap_or_default();
@@ -139,32 +138,22 @@ impl Place {
             };
         }
         match source.split_once('@') {
-            Some((plugin, market)) if is_name(plugin) => match market.strip_prefix("github:") {
-                Some(repository) if is_repository(repository) => {
-                    Ok(Self::Marketplace { repository: repository.to_owned(), plugin: plugin.to_owned() })
-                }
+            Some((plugin, market)) if is_name(plugin) => match Repository::parse(market) {
+                Some(repository) => Ok(Self::Marketplace { repository, plugin: plugin.to_owned() }),
                 None if is_name(market) => {
                     Ok(Self::Known { market: market.to_owned(), plugin: plugin.to_owned() })
                 }
-                _ => Err(wrong()),
+                None => Err(wrong()),
             },
             _ => Err(wrong()),
         }
     }
 }
 
-/// A directory of a GitHub repository.
-fn github(repository: &str, revision: &str, directory: &str) -> Option<Place> {
-    if !is_repository(repository) || !is_revision(revision) {
-        return None;
-    }
-    let directory = PluginPath::parse(directory).ok()?;
-    let name = match directory.is_root() {
-        true => repository.rsplit('/').next().unwrap_or_default().to_owned(),
-        false => directory.as_str().rsplit('/').next().unwrap_or_default().to_owned(),
-    };
-    let url = format!("{GITHUB_ARCHIVES}{repository}/tar.gz/{revision}");
-    Some(Place::Archive { url, directory: directory.as_str().to_owned(), name })
+/// A directory of a repository; `None` if it leads elsewhere.
+fn in_repository(repository: Repository, directory: &str) -> Option<Place> {
+    let directory = PluginPath::parse(directory).ok()?.as_str().to_owned();
+    Some(Place::Repository { repository, directory })
 }
 
 /// True for `NAME` or `@SCOPE/NAME`.
@@ -177,25 +166,6 @@ fn is_package(text: &str) -> bool {
     }
 }
 
-/// True for a valid name of a plugin, a marketplace, an owner or a repository.
-fn is_name(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !text.is_empty() && !text.starts_with('.') && text.chars().all(is_plain)
-}
-
-/// True for `OWNER/REPOSITORY`.
-pub(super) fn is_repository(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(owner, name)| is_name(owner) && is_name(name))
-}
-
-/// True for a valid branch, tag, commit or version.
-pub(super) fn is_revision(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/');
-    !text.is_empty()
-        && text.chars().all(is_plain)
-        && !text.split('/').any(|part| part.starts_with('.') || part.is_empty())
-}
-
 /// The place of a marketplace's plugin.
 fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
     let not_here = |kind: &str| {
@@ -203,7 +173,7 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
     };
     let place = match &entry.source {
         Source::Directory(directory) => match market {
-            Market::GitHub { repository, revision } => github(repository, revision, directory.as_str()),
+            Market::Repository(repository) => in_repository(repository.clone(), directory.as_str()),
             Market::Archive { url } => {
                 let (name, directory) = (entry.manifest.name.clone(), directory.as_str().to_owned());
                 Some(Place::Archive { url: url.clone(), directory, name })
@@ -214,16 +184,13 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
             }
             Market::Document { .. } => return Err(not_here("in a directory next to its document")),
         },
-        Source::GitHub { repository, revision } => {
-            github(repository, at(revision), revision.directory.as_str())
-        }
+        Source::GitHub { repository, revision } => Repository::github(repository, at(revision))
+            .and_then(|repository| in_repository(repository, revision.directory.as_str())),
         Source::Git { url, revision } => {
-            let repository =
-                url.strip_prefix("https://github.com/").map(|rest| rest.trim_end_matches(".git"));
-            let Some(repository) = repository else {
-                return Err(not_here("in a git repository outside of GitHub"));
+            let Some(repository) = Repository::at_address(url, at(revision)) else {
+                return Err(not_here("in a git repository outside of GitHub, GitLab and Codeberg"));
             };
-            github(repository, at(revision), revision.directory.as_str())
+            in_repository(repository, revision.directory.as_str())
         }
         Source::Npm { package, version, registry } if registry.is_empty() => {
             let version = if version.is_empty() { "latest" } else { version };
@@ -235,12 +202,9 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
     place.ok_or_else(|| format!("the marketplace gives an invalid location for {}", entry.manifest.name))
 }
 
-/// The commit of a revision, or else its branch or tag.
+/// The commit of a revision, or else its branch or tag; empty for the newest.
 fn at(revision: &Revision) -> &str {
-    [revision.commit.as_str(), revision.branch.as_str()]
-        .into_iter()
-        .find(|at| !at.is_empty())
-        .unwrap_or(NEWEST)
+    if revision.commit.is_empty() { &revision.branch } else { &revision.commit }
 }
 
 /// The location of a plugin of a marketplace, and the fields of its entry that are not used.
@@ -261,10 +225,8 @@ impl Inner {
     pub(super) async fn fetch(&self, user: &User, source: &str) -> Result<Fetched, String> {
         let (place, said) = match Place::parse(source)? {
             Place::Marketplace { repository, plugin } => {
-                let url = format!("{GITHUB_FILES}{repository}/{NEWEST}/{}", Marketplace::PATH);
-                let document = self.get(&url).await?;
-                let market = Market::GitHub { repository, revision: NEWEST.to_owned() };
-                offered(&market, &document, &plugin)?
+                let document = self.document_in(&repository).await?.0;
+                offered(&Market::Repository(repository), &document, &plugin)?
             }
             Place::Known { market, plugin } => {
                 let rows = self.store.marketplaces(user.id).await.map_err(|error| error.shown())?;
@@ -277,14 +239,21 @@ impl Inner {
             }
             place => (place, Vec::new()),
         };
-        let (url, directory, name) = match place {
-            Place::Archive { url, directory, name } => (url, directory, name),
+        let (archive, directory, name) = match place {
+            Place::Archive { url, directory, name } => (self.get(&url).await?, directory, name),
+            Place::Repository { repository, directory } => {
+                let name = match directory.rsplit('/').next() {
+                    Some("") | None => repository.name().to_owned(),
+                    Some(name) => name.to_owned(),
+                };
+                (repository.archive(self).await?, directory, name)
+            }
             Place::Npm { package, version } => {
                 let about = self.get(&format!("{NPM}{}/{version}", package.replace('/', "%2f"))).await?;
                 let about: Package = serde_json::from_slice(&about)
                     .map_err(|_| format!("npm's registry does not describe {package} {version}"))?;
                 let name = package.rsplit('/').next().unwrap_or_default().to_owned();
-                (about.dist.tarball, String::new(), name)
+                (self.get(&about.dist.tarball).await?, String::new(), name)
             }
             Place::Runner { runner, directory } => {
                 let sandbox =
@@ -298,7 +267,7 @@ impl Inner {
             }
         };
         let directory = PluginPath::parse(&directory).map_err(|error| error.to_string())?;
-        let tree = Tree::of_archive(&self.get(&url).await?, &directory).map_err(|error| error.to_string())?;
+        let tree = Tree::of_archive(&archive, &directory).map_err(|error| error.to_string())?;
         Ok(Fetched { tree, name, said })
     }
 
@@ -335,15 +304,21 @@ mod tests {
         Place::Archive { url: url.to_owned(), directory: directory.to_owned(), name: name.to_owned() }
     }
 
+    fn repository(source: &str) -> Repository {
+        Repository::parse(source).unwrap()
+    }
+
+    fn within(source: &str, directory: &str) -> Place {
+        Place::Repository { repository: repository(source), directory: directory.to_owned() }
+    }
+
     #[test]
     fn sources_are_told_apart() {
         for (source, place) in [
             ("https://x.example/a/lint.tar.gz", archive("https://x.example/a/lint.tar.gz", "", "lint")),
-            ("github:o/r", archive("https://codeload.github.com/o/r/tar.gz/HEAD", "", "r")),
-            (
-                "github:o/r@v1.2#plugins/lint",
-                archive("https://codeload.github.com/o/r/tar.gz/v1.2", "plugins/lint", "lint"),
-            ),
+            ("github:o/r", within("github:o/r", "")),
+            ("github:o/r@v1.2#plugins/lint", within("github:o/r@v1.2", "plugins/lint")),
+            ("gitlab:https://git.example/a/b/r#lint", within("gitlab:https://git.example/a/b/r", "lint")),
             ("npm:lint", Place::Npm { package: "lint".to_owned(), version: "latest".to_owned() }),
             (
                 "npm:@a/lint@1.0.0-x",
@@ -352,8 +327,8 @@ mod tests {
             ("lint@tools", Place::Known { market: "tools".to_owned(), plugin: "lint".to_owned() }),
             ("shelf:ada/lint", Place::Shelf { owner: "ada".to_owned(), name: "lint".to_owned() }),
             (
-                "lint@github:o/r",
-                Place::Marketplace { repository: "o/r".to_owned(), plugin: "lint".to_owned() },
+                "lint@codeberg:o/r@v1",
+                Place::Marketplace { repository: repository("codeberg:o/r@v1"), plugin: "lint".to_owned() },
             ),
         ] {
             assert_eq!(Place::parse(source).unwrap(), place, "{source}");
@@ -372,6 +347,8 @@ mod tests {
             "github:o/r@a b",
             "github:o/r#../x",
             "github:o/r#/etc",
+            "gitlab:o",
+            "forgejo:o/r",
             "file:///etc/passwd",
             "@github:o/r",
             "lint@github:o/r?x",

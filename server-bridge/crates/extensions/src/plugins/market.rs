@@ -2,7 +2,7 @@
 //!
 //! | source | is |
 //! |---|---|
-//! | `github:OWNER/REPOSITORY[@REVISION]` | a repository of GitHub |
+//! | `github:OWNER/REPOSITORY[@REVISION]`, or one of another host: see `forge` | a repository |
 //! | `https://…` ending with `.tar.gz`, `.tgz` or `.zip` | an archive |
 //! | `https://…` ending with `.json` | the document alone |
 //! | `runner:NAME[:DIRECTORY]` | a directory of the workspace of one of the user's runners |
@@ -13,13 +13,13 @@ use plugins::{Marketplace, PluginPath, Source, Tree};
 use store::{MarketplaceRow, User};
 
 use super::Inner;
-use super::fetch::{GITHUB_ARCHIVES, GITHUB_FILES, NEWEST, is_repository, is_revision};
+use super::forge::Repository;
 use super::on_runner::{file_on, tree_on};
 
 /// The source of a marketplace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Market {
-    GitHub { repository: String, revision: String },
+    Repository(Repository),
     Archive { url: String },
     Document { url: String },
     Runner { runner: String, directory: String },
@@ -32,16 +32,12 @@ impl Market {
     pub(super) fn parse(source: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{source:?} is not a source of a marketplace: write github:OWNER/REPOSITORY, the https://… address of a .tar.gz or .zip archive \
-                 or of a marketplace.json, or runner:NAME:DIRECTORY"
+                "{source:?} is not a source of a marketplace: write github:OWNER/REPOSITORY, gitlab:GROUP/REPOSITORY, codeberg:OWNER/REPOSITORY, \
+                 forgejo:https://HOST/OWNER/REPOSITORY, the https://… address of a .tar.gz or .zip archive or of a marketplace.json, or runner:NAME:DIRECTORY"
             )
         };
-        if let Some(repository) = source.strip_prefix("github:") {
-            let (repository, revision) = repository.split_once('@').unwrap_or((repository, NEWEST));
-            if !is_repository(repository) || !is_revision(revision) {
-                return Err(wrong());
-            }
-            return Ok(Self::GitHub { repository: repository.to_owned(), revision: revision.to_owned() });
+        if let Some(repository) = Repository::parse(source) {
+            return Ok(Self::Repository(repository));
         }
         if let Some(place) = source.strip_prefix("runner:") {
             let (runner, directory) = place.split_once(':').unwrap_or((place, ""));
@@ -62,12 +58,7 @@ impl Market {
         if ends(&[".json"]) {
             return Ok(Self::Document { url: source.to_owned() });
         }
-        match path.strip_prefix("https://github.com/").map(|rest| rest.trim_end_matches(".git")) {
-            Some(repository) if is_repository(repository) => {
-                Ok(Self::GitHub { repository: repository.to_owned(), revision: NEWEST.to_owned() })
-            }
-            _ => Err(wrong()),
-        }
+        Repository::at_address(source, "").map(Self::Repository).ok_or_else(wrong)
     }
 
     /// The path of a directory inside the marketplace.
@@ -81,30 +72,36 @@ impl Market {
 }
 
 impl Inner {
+    /// The document of the marketplace in a repository, with all files if its host gives it only with these.
+    ///
+    /// Fails with the reason as text.
+    pub(super) async fn document_in(
+        &self,
+        repository: &Repository,
+    ) -> Result<(Vec<u8>, Option<Tree>), String> {
+        match repository.file(Marketplace::PATH) {
+            Some(url) => Ok((self.get(&url).await?, None)),
+            None => {
+                let tree = tree_in(&repository.archive(self).await?)?;
+                Ok((document_of(&tree)?, Some(tree)))
+            }
+        }
+    }
+
     /// Reads a marketplace at its source.
     ///
     /// Fails with the reason as text.
     pub(super) async fn read_market(&self, user: &User, source: &str) -> Result<MarketplaceRow, String> {
-        let unread = |error: plugins::ArchiveError| error.to_string();
         let (document, tree) = match Market::parse(source)? {
-            Market::GitHub { repository, revision } => {
-                let url = format!("{GITHUB_FILES}{repository}/{revision}/{}", Marketplace::PATH);
-                let document = self.get(&url).await?;
+            Market::Repository(repository) => {
+                let (document, tree) = self.document_in(&repository).await?;
                 // Without the files, updates are detected by version: a repository may be too large.
-                let archive = self.get(&format!("{GITHUB_ARCHIVES}{repository}/tar.gz/{revision}")).await;
-                (
-                    document,
-                    archive.ok().and_then(|archive| Tree::of_archive(&archive, &PluginPath::default()).ok()),
-                )
+                let files = async { tree_in(&repository.archive(self).await?) };
+                (document, if tree.is_some() { tree } else { files.await.ok() })
             }
             Market::Archive { url } => {
-                let archive = self.get(&url).await?;
-                let tree = Tree::of_archive(&archive, &PluginPath::default()).map_err(unread)?;
-                let path = PluginPath::parse(Marketplace::PATH).map_err(|error| error.to_string())?;
-                let document = tree.file(&path).map(|file| file.content.clone());
-                let document =
-                    document.ok_or_else(|| format!("there is no {} in the archive", Marketplace::PATH))?;
-                (document, Some(tree))
+                let tree = tree_in(&self.get(&url).await?)?;
+                (document_of(&tree)?, Some(tree))
             }
             Market::Document { url } => (self.get(&url).await?, None),
             Market::Runner { runner, directory } => {
@@ -126,6 +123,17 @@ impl Inner {
     }
 }
 
+fn tree_in(archive: &[u8]) -> Result<Tree, String> {
+    Tree::of_archive(archive, &PluginPath::default()).map_err(|error| error.to_string())
+}
+
+/// The document of the marketplace that these files are.
+fn document_of(tree: &Tree) -> Result<Vec<u8>, String> {
+    let path = PluginPath::parse(Marketplace::PATH).map_err(|error| error.to_string())?;
+    let document = tree.file(&path).map(|file| file.content.clone());
+    document.ok_or_else(|| format!("there is no {} in the archive", Marketplace::PATH))
+}
+
 /// The hashes of the plugins whose files are part of the marketplace.
 fn hashes<'a>(market: &'a Marketplace, tree: Option<&Tree>) -> BTreeMap<&'a str, String> {
     let Some(tree) = tree else { return BTreeMap::new() };
@@ -142,14 +150,14 @@ mod tests {
 
     #[test]
     fn sources_are_told_apart() {
-        let github =
-            |revision: &str| Market::GitHub { repository: "o/r".to_owned(), revision: revision.to_owned() };
+        let repository = |source: &str| Market::Repository(Repository::parse(source).unwrap());
         let runner =
             |directory: &str| Market::Runner { runner: "laptop".to_owned(), directory: directory.to_owned() };
         for (source, market) in [
-            ("github:o/r", github("HEAD")),
-            ("github:o/r@v1", github("v1")),
-            ("https://github.com/o/r.git", github("HEAD")),
+            ("github:o/r", repository("github:o/r")),
+            ("gitlab:a/b/r@v1", repository("gitlab:a/b/r@v1")),
+            ("https://github.com/o/r.git", repository("github:o/r")),
+            ("https://codeberg.org/o/r", repository("codeberg:o/r")),
             (
                 "https://x.example/m.zip?raw=1",
                 Market::Archive { url: "https://x.example/m.zip?raw=1".to_owned() },

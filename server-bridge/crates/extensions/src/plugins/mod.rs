@@ -17,12 +17,14 @@
 //! | `machine` | its files on a machine |
 //! | `shelf` | its skills and roles |
 //! | `fetch` | the sources of plugins |
+//! | `forge` | repositories on git hosts |
 //! | `manage` | looking at plugins, installing and removing them |
 //! | `market`, `offers` | the sources of marketplaces; what marketplaces and the server's shelf offer |
 //! | `on_runner` | the files of a plugin or marketplace in a workspace |
 //! | `view` | plugins as clients see them |
 
 mod fetch;
+mod forge;
 mod installed;
 mod machine;
 mod manage;

@@ -42,7 +42,7 @@ export const plugins = {
     read: "{{source}} · read {{ago}}",
     source: "Source of a marketplace",
     sourceHint:
-      "github:OWNER/REPOSITORY[@REVISION], https://… (a .tar.gz or .zip archive, or a marketplace.json), or runner:NAME:DIRECTORY for a directory of a runner's workspace.",
+      "github:OWNER/REPOSITORY[@REVISION], the same with gitlab:, codeberg:, gitlab:https://HOST/… or forgejo:https://HOST/…, https://… (a .tar.gz or .zip archive, or a marketplace.json), or runner:NAME:DIRECTORY for a directory of a runner's workspace.",
     add: "Add a marketplace",
     update: "Read it again",
     updateName: "Read it again: {{name}}",
@@ -65,7 +65,7 @@ export const plugins = {
   kindHints: { source: "The Sandbridge server fetches it.", archive: "Your browser sends it." },
   source: "Source",
   sourceHint:
-    "https://… (a .tar.gz or .zip archive), npm:NAME[@VERSION], github:OWNER/REPOSITORY[@REVISION][#DIRECTORY], PLUGIN@MARKETPLACE or PLUGIN@github:OWNER/REPOSITORY for a plugin of a marketplace, or shelf:OWNER/NAME.",
+    "https://… (a .tar.gz or .zip archive), npm:NAME[@VERSION], github:OWNER/REPOSITORY[@REVISION][#DIRECTORY], the same with gitlab:, codeberg:, gitlab:https://HOST/… or forgejo:https://HOST/…, PLUGIN@MARKETPLACE or PLUGIN@github:OWNER/REPOSITORY for a plugin of a marketplace, or shelf:OWNER/NAME.",
   file: "Archive",
   fileHint: "A .tar.gz or .zip archive, at most 32 MiB.",
   fileTooLarge: "The file is larger than 32 MiB. Choose a smaller one, or install the plugin from a source.",

@@ -43,7 +43,7 @@ export const plugins: Room<"settings">["plugins"] = {
     read: "{{source}} · 读取时间：{{ago}}",
     source: "市场来源",
     sourceHint:
-      "github:OWNER/REPOSITORY[@REVISION]、https://…（.tar.gz 或 .zip 归档，或 marketplace.json），或 runner:NAME:DIRECTORY（运行器工作区中的目录）。",
+      "github:OWNER/REPOSITORY[@REVISION]（也可用 gitlab:、codeberg:、gitlab:https://HOST/… 或 forgejo:https://HOST/…）、https://…（.tar.gz 或 .zip 归档，或 marketplace.json），或 runner:NAME:DIRECTORY（运行器工作区中的目录）。",
     add: "添加市场",
     update: "重新读取",
     updateName: "重新读取 {{name}}",
@@ -66,7 +66,7 @@ export const plugins: Room<"settings">["plugins"] = {
   kindHints: { source: "由 Sandbridge 服务器下载。", archive: "由浏览器上传。" },
   source: "来源地址",
   sourceHint:
-    "https://…（.tar.gz 或 .zip 归档）、npm:NAME[@VERSION]、github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]、PLUGIN@MARKETPLACE 或 PLUGIN@github:OWNER/REPOSITORY（市场中的插件），或 shelf:OWNER/NAME（共享的插件）。",
+    "https://…（.tar.gz 或 .zip 归档）、npm:NAME[@VERSION]、github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]（也可用 gitlab:、codeberg:、gitlab:https://HOST/… 或 forgejo:https://HOST/…）、PLUGIN@MARKETPLACE 或 PLUGIN@github:OWNER/REPOSITORY（市场中的插件），或 shelf:OWNER/NAME（共享的插件）。",
   file: "归档文件",
   fileHint: ".tar.gz 或 .zip 归档，最大 32 MiB。",
   fileTooLarge: "文件超过 32 MiB。请选择较小的文件，或从来源安装插件。",

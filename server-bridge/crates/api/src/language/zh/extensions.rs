@@ -385,16 +385,20 @@ pub(super) const TABLE: &[Row] = &[
     ("a hook wants you to decide", "钩子要求由你决定"),
     // Sources and files of plugins.
     (
-        "{} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, PLUGIN@MARKETPLACE, PLUGIN@github:OWNER/REPOSITORY, or shelf:OWNER/NAME",
-        "{0} 不是插件的来源：请写 https://…、npm:NAME、github:OWNER/REPOSITORY、PLUGIN@MARKETPLACE、PLUGIN@github:OWNER/REPOSITORY 或 shelf:OWNER/NAME",
+        "{} is not a source of a plugin: write https://…, npm:NAME, github:OWNER/REPOSITORY, gitlab:GROUP/REPOSITORY, codeberg:OWNER/REPOSITORY, forgejo:https://HOST/OWNER/REPOSITORY, PLUGIN@MARKETPLACE, PLUGIN@github:OWNER/REPOSITORY, or shelf:OWNER/NAME",
+        "{0} 不是插件的来源：请写 https://…、npm:NAME、github:OWNER/REPOSITORY、gitlab:GROUP/REPOSITORY、codeberg:OWNER/REPOSITORY、forgejo:https://HOST/OWNER/REPOSITORY、PLUGIN@MARKETPLACE、PLUGIN@github:OWNER/REPOSITORY 或 shelf:OWNER/NAME",
     ),
     (
-        "{} is not a source of a marketplace: write github:OWNER/REPOSITORY, the https://… address of a .tar.gz or .zip archive or of a marketplace.json, or runner:NAME:DIRECTORY",
-        "{0} 不是插件市场的来源：请写 github:OWNER/REPOSITORY、https://… 地址（指向 .tar.gz 或 .zip 归档，或 marketplace.json），或 runner:NAME:DIRECTORY",
+        "{} is not a source of a marketplace: write github:OWNER/REPOSITORY, gitlab:GROUP/REPOSITORY, codeberg:OWNER/REPOSITORY, forgejo:https://HOST/OWNER/REPOSITORY, the https://… address of a .tar.gz or .zip archive or of a marketplace.json, or runner:NAME:DIRECTORY",
+        "{0} 不是插件市场的来源：请写 github:OWNER/REPOSITORY、gitlab:GROUP/REPOSITORY、codeberg:OWNER/REPOSITORY、forgejo:https://HOST/OWNER/REPOSITORY、https://… 地址（指向 .tar.gz 或 .zip 归档，或 marketplace.json），或 runner:NAME:DIRECTORY",
     ),
     ("{} is not an address: {}", "{0} 不是有效的地址：{1*}"),
     ("{}: it is larger than {} MiB", "{0}：超过 {1} MiB"),
     ("npm's registry does not describe {} {}", "npm 注册表中没有 {0} {1} 的信息"),
+    (
+        "{} does not name the main branch of {}; name a branch: {}@BRANCH",
+        "{0} 没有给出 {1} 的主分支；请写明分支：{2}@分支名",
+    ),
     ("there is no {} in the archive", "归档中没有 {0}"),
     (
         "the marketplace {} calls itself {} now: remove it, and add it again",

@@ -44,7 +44,10 @@ pub(super) const TABLE: &[Row] = &[
         "Sandbridge 无法获取 {0}，因为插件市场给出的位置是：{1*}",
     ),
     ("in a directory next to its document", "其文档旁的目录"),
-    ("in a git repository outside of GitHub", "GitHub 以外的 Git 仓库"),
+    (
+        "in a git repository outside of GitHub, GitLab and Codeberg",
+        "GitHub、GitLab 和 Codeberg 以外的 Git 仓库",
+    ),
     ("in a registry other than npm's", "npm 以外的注册表"),
     ("in a Python package", "Python 包"),
     ("the marketplace gives an invalid location for {}", "插件市场给出的 {0} 的位置无效"),

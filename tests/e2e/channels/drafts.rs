@@ -10,7 +10,7 @@ use tests::{Reply, eventually};
 
 use super::journey::{add, connected, link};
 use super::messenger::Messenger;
-use super::{PATIENCE, Start, channel, on_each};
+use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
@@ -76,7 +76,8 @@ fn an_answer_grows_in_place_and_no_draft_remains_after_a_kill_on_each_messenger(
 /// Tests messengers that refuse requests that come too fast.
 #[test]
 fn growing_answers_stay_within_the_messengers_rate_limits() {
-    let strict: [Start; 2] = [|| Box::new(Telegram::start()), || Box::new(Slack::start())];
+    let strict: [fn() -> Box<dyn Messenger>; 2] =
+        [|| Box::new(Telegram::start()), || Box::new(Slack::start())];
     thread::scope(|scope| {
         for start in strict {
             scope.spawn(move || hurried(&*start()));

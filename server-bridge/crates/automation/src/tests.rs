@@ -4,7 +4,6 @@ mod slots;
 mod zones;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -20,18 +19,12 @@ use tools::internet::Internet;
 
 use crate::Automations;
 
-/// The place of a database that outlives servers: a file, or if `SANDBRIDGE_TEST_DATABASE` is `postgres`, a PostgreSQL database.
-enum Place {
-    File(PathBuf),
-    Postgres(String),
-}
-
 /// Everything that outlives a server, and the clock of all servers.
 struct World {
-    place: Place,
     model: ScriptedModel,
     now_ms: Arc<AtomicI64>,
-    _home: TempDir,
+    /// The directory of the database.
+    home: TempDir,
 }
 
 /// The services of a running server.
@@ -45,14 +38,9 @@ impl World {
     fn new(now_ms: i64) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let home = TempDir::with_prefix("sandbridge-automation-").unwrap();
-        let place = if testkit::postgres::is_wanted() {
-            Place::Postgres(testkit::postgres::database())
-        } else {
-            Place::File(home.path().join("sandbridge.db"))
-        };
         let habits = Habits { remembers: false, counts: false, pauses: false };
         let model = ScriptedModel::start_with(habits, |_| Reply::Say("done".to_owned()));
-        Self { place, model, now_ms: Arc::new(AtomicI64::new(now_ms)), _home: home }
+        Self { model, now_ms: Arc::new(AtomicI64::new(now_ms)), home }
     }
 
     fn now_ms(&self) -> i64 {
@@ -70,10 +58,7 @@ impl World {
 
     /// The database, on the clock of the servers.
     async fn store(&self) -> Store {
-        let store = match &self.place {
-            Place::File(path) => Store::open(path).await,
-            Place::Postgres(url) => Store::connect(url).await,
-        };
+        let store = Store::open(&self.home.path().join("sandbridge.db")).await;
         let now_ms = Arc::clone(&self.now_ms);
         store.unwrap().with_clock(Clock::from_fn(move || now_ms.load(Ordering::SeqCst)))
     }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use api::automation::Schedule;
 use croner::Cron;
+use croner::errors::CronError;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned, civil};
@@ -18,6 +19,11 @@ use crate::limits::{
     MISSED_ROWS, ON_TIME_MS, PATTERN_MAX_BYTES,
 };
 use api::words::MissedSlots;
+
+/// The longest gap between two times of day that the search of a pattern's times crosses, in seconds.
+const SEARCHED_GAP_SECONDS: i32 = 7200;
+/// How many changes of a zone's clocks are searched for a longer gap.
+const CHANGES_SEARCHED: usize = 8;
 
 /// The rule that determines a schedule's slots.
 #[derive(Clone, Debug)]
@@ -96,9 +102,14 @@ impl When {
             }
             Self::Cron { pattern, zone } => {
                 let from = Timestamp::from_millisecond(time_ms).ok()?.to_zoned(zone.clone());
-                let next: Zoned = pattern.find_next_occurrence(&from, false).ok()?;
+                let next: Result<Zoned, CronError> = pattern.find_next_occurrence(&from, false);
+                let next = match next {
+                    Ok(next) => Some(next.timestamp()),
+                    Err(CronError::TimeSearchLimitExceeded) => after_long_gap(zone, from.timestamp()),
+                    Err(_) => None,
+                };
                 // The next slot must be later than this one, or the schedule would never move forward.
-                Some(next.timestamp().as_millisecond()).filter(|next| *next > time_ms)
+                next.map(Timestamp::as_millisecond).filter(|next| *next > time_ms)
             }
         }
     }
@@ -140,6 +151,19 @@ impl When {
         let more = left.len().saturating_sub(MISSED_ROWS);
         Come { runs, earlier: earlier + more, missed: left.split_off(more), next }
     }
+}
+
+/// Returns the end of the next gap that is too long for the search of the pattern's times: a country left out a day, and a time in it is due.
+fn after_long_gap(zone: &TimeZone, from: Timestamp) -> Option<Timestamp> {
+    let mut before = zone.to_offset(from).seconds();
+    for change in zone.following(from).take(CHANGES_SEARCHED) {
+        let after = change.offset().seconds();
+        if after - before > SEARCHED_GAP_SECONDS {
+            return Some(change.timestamp());
+        }
+        before = after;
+    }
+    None
 }
 
 /// Finds a time zone by its name; UTC if there is no name.

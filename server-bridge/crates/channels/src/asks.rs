@@ -383,12 +383,16 @@ impl Inner {
     ) -> Result<String> {
         let Incoming { live, event, .. } = incoming;
         let Some(asking) = ask.ask else { return Ok(NO_LONGER.to_owned()) };
-        let chat = match self.store.message(user.id, asking).await {
-            Ok(shown) => shown.chat,
+        let shown = match self.store.message(user.id, asking).await {
+            Ok(shown) => shown,
             Err(store::Error::NotFound { .. }) => return Ok(NO_LONGER.to_owned()),
             Err(error) => return Err(error.into()),
         };
-        if self.chats.asks_again(user.id, asking, reply.kind()).await? {
+        // A question that expired while no server was running is asked again, too.
+        let kind = reply.kind();
+        let has_expired = question(&shown, Language::English).is_some()
+            && !self.store.is_ask_open(user.id, asking, kind.as_str()).await?;
+        if has_expired || self.chats.asks_again(user.id, asking, kind).await? {
             return Ok(ASKS_AGAIN.to_owned());
         }
         if !self.store.use_presses(ask.outbox_id).await? {
@@ -400,7 +404,7 @@ impl Inner {
             let (conversation, to) = (&event.conversation.id, event.reply.to_string());
             self.store.renew_answers(&live.account, conversation, (user.id, asking), &to).await?;
         }
-        let answered = self.chats.answer(user, &chat, asking, reply, Surface(&live.account.kind)).await;
+        let answered = self.chats.answer(user, &shown.chat, asking, reply, Surface(&live.account.kind)).await;
         let text = match answered {
             Ok(()) => label.to_owned(),
             Err(chats::Error::Store(error)) if !error.is_callers() => return Err(error.into()),

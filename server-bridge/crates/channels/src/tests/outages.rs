@@ -30,7 +30,7 @@ async fn a_messenger_that_is_down_is_shown_as_down_tried_again_and_back_by_itsel
     world.messenger.goes_down(true);
     becomes(&world, ChannelState::Down).await;
     let view = world.channels.list(&world.root).await.unwrap().channels.remove(0);
-    assert_eq!(view.last_error, "the connection ended");
+    assert!(["the connection ended", "nobody answers"].contains(&view.last_error.as_str()), "{view:?}");
     world.messenger.says("ann", "ann", "while you were away");
     until("it is tried again", async || (world.messenger.connections() > connections).then_some(())).await;
     // The first pause has jitter: half of it at least.

@@ -107,10 +107,10 @@ fn cost(world: &World) -> (Asked, usize, usize) {
     let asked = world.model.asked().into_iter().rfind(is_of_agent).unwrap();
     say(&client, &chat, "/context");
     let shown = eventually("the context is shown", PATIENCE, || {
-        let texts = messages(&client, &chat)
+        let mut texts = messages(&client, &chat)
             .into_iter()
             .filter_map(|message| Some(message["text"].as_str()?.to_owned()));
-        texts.last().filter(|text| text.contains("the descriptions of the tools"))
+        texts.next_back().filter(|text| text.contains("the descriptions of the tools"))
     });
     // Lines such as `1,234  the system prompt`; those of its parts are deeper.
     let kinds = shown.lines().filter_map(|line| line.trim_start().split_once("  "));

@@ -10,7 +10,7 @@ use tests::{Reply, eventually};
 
 use super::journey::{add, connected, link};
 use super::messenger::Messenger;
-use super::{PATIENCE, channel, on_each};
+use super::{PATIENCE, Start, channel, on_each, several};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
@@ -76,11 +76,10 @@ fn an_answer_grows_in_place_and_no_draft_remains_after_a_kill_on_each_messenger(
 /// Tests messengers that refuse requests that come too fast.
 #[test]
 fn growing_answers_stay_within_the_messengers_rate_limits() {
-    let strict: [fn() -> Box<dyn Messenger>; 2] =
-        [|| Box::new(Telegram::start()), || Box::new(Slack::start())];
+    let strict: [Start; 2] = [|count| several(count, Telegram::start), |count| several(count, Slack::start)];
     thread::scope(|scope| {
         for start in strict {
-            scope.spawn(move || hurried(&*start()));
+            scope.spawn(move || hurried(&*start(1)[0]));
         }
     });
 }

@@ -84,6 +84,10 @@ impl Messenger for Feishu {
         Feishu::repeat(self, last);
     }
 
+    fn is_connected(&self) -> bool {
+        self.connections().0 > 0
+    }
+
     fn fail(&self) {
         self.fail_next(Fault::TakeAndCut);
         self.fail_next(Fault::TooFast(Some(1)));
@@ -304,6 +308,10 @@ impl Messenger for DingTalk {
 
     fn repeat(&self, last: usize) {
         DingTalk::repeat(self, last);
+    }
+
+    fn is_connected(&self) -> bool {
+        self.connections() > 0
     }
 
     fn fail(&self) {

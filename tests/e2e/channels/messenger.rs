@@ -78,7 +78,7 @@ pub(super) trait Messenger: Sync {
         true
     }
 
-    /// True if the bot is connected; only for messengers that do not redeliver what it missed.
+    /// True if the bot is connected, or if its messenger keeps messages for it until it is.
     fn is_connected(&self) -> bool {
         true
     }

@@ -147,7 +147,7 @@ impl<'a> Fleet<'a> {
                 }
                 self.lost_answers += 1;
             }
-            if is_cut && (self.replays() || self.kills % 2 == 0) {
+            if is_cut && (self.replays() || self.kills.is_multiple_of(2)) {
                 self.store(account);
                 messenger.cut();
             }
@@ -159,7 +159,7 @@ impl<'a> Fleet<'a> {
         let accounts = self.messengers.len();
         let (account, person) = (number % accounts, number / accounts % self.people);
         let messenger = &self.messengers[account];
-        let is_dropped = !messenger.is_connected();
+        let is_dropped = !messenger.replays() && !messenger.is_connected();
         messenger.say(person, &number.to_string());
         if is_dropped {
             self.dropped.insert(number);
@@ -236,14 +236,11 @@ impl<'a> Fleet<'a> {
 
     /// Delivers the last messages again.
     pub(super) fn repeat(&mut self, count: usize) {
-        if !self.replays() {
-            // A message without a connection would be lost.
-            for messenger in self.messengers {
-                eventually("the account is connected", PATIENCE, || messenger.is_connected().then_some(()));
-            }
-        }
         let each = count.div_ceil(self.messengers.len());
-        self.messengers.iter().for_each(|messenger| messenger.repeat(each));
+        for messenger in self.messengers {
+            eventually("the account is connected", PATIENCE, || messenger.is_connected().then_some(()));
+            messenger.repeat(each);
+        }
         self.repeated += count;
     }
 

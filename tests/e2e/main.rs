@@ -75,6 +75,7 @@ mod nodes;
 mod numbers;
 mod peers;
 mod plugin_offers;
+mod plugin_updates;
 mod plugins;
 mod postgres;
 mod published_plugins;

@@ -22,7 +22,7 @@ const GUARD: &str =
 
 impl World {
     /// A plugin in Claude Code's format, in a directory of this test.
-    fn plugin(&self, version: &str) -> PathBuf {
+    pub(crate) fn plugin(&self, version: &str) -> PathBuf {
         let root = self.alice.home().join(format!("plugin-{version}"));
         let manifest = json!({
             "name": "guard", "version": version, "description": "Guards", "lspServers": {"x": {"command": "x"}}
@@ -46,12 +46,12 @@ impl World {
         root
     }
 
-    fn install(&self, source: &str) {
+    pub(crate) fn install(&self, source: &str) {
         self.run(&["plugin", "install", source, "--yes"]);
     }
 
     /// The directories of the installed copies on the machine, without those of their data.
-    fn copies(&self) -> Vec<PathBuf> {
+    pub(crate) fn copies(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path(".sandbridge/plugins")) else { return Vec::new() };
         let is_copy = |path: &PathBuf| path.is_dir() && !path.to_string_lossy().ends_with("-data");
         let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(is_copy).collect();

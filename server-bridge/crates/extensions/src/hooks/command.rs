@@ -44,7 +44,7 @@ impl Inner {
             Ok(sandbox) => sandbox,
             Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
         };
-        let plugin = match self.bring_plugin(owner, hook, &sandbox).await {
+        let plugin = match self.bring_plugin(owner, hooks, hook, &sandbox).await {
             Ok(plugin) => plugin,
             Err(why) => return Raw::Failed(why),
         };
@@ -108,24 +108,26 @@ impl Inner {
         task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
     }
 
-    /// Copies the files of a hook's plugin to the machine, as they were installed; returns the plugin's variables there, if the hook is
-    /// one of a plugin.
+    /// Copies the files of a hook's plugin to the machine, as they were when the turn began; returns the plugin's variables there, if the
+    /// hook is one of a plugin.
     async fn bring_plugin(
         &self,
         owner: &Owner,
+        hooks: &TurnHooks,
         hook: &Hook,
         sandbox: &Sandbox,
     ) -> Result<Option<Variables>, String> {
         let Some(root) = &hook.plugin_root else { return Ok(None) };
-        let (user, workspace) = (owner.user.id, &sandbox.facts().workspace);
-        for plugin in self.plugins.of(user).await.map_err(|error| error.shown())? {
+        let workspace = &sandbox.facts().workspace;
+        for plugin in &hooks.plugins {
             let variables = plugin.variables(workspace);
             if variables.root == *root {
-                self.plugins.bring(user, &plugin, sandbox).await?;
+                self.plugins.bring(owner.user.id, plugin, sandbox).await?;
                 return Ok(Some(variables));
             }
         }
-        Err("its plugin was removed, or another copy of it was installed".to_owned())
+        // The machine has another workspace than when the turn began.
+        Err("its plugin has another directory on this machine now".to_owned())
     }
 
     async fn record(

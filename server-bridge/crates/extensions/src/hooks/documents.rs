@@ -1,6 +1,7 @@
 //! The documents of all layers: the administrator's file, the user's own document, and files of the workspace.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use agent::library::beginning;
 use futures_util::future::join_all;
@@ -19,6 +20,7 @@ use crate::condition::Grammar;
 use crate::covered::covered;
 use crate::documents::managed;
 use crate::limits::HOOK_FILE_BYTES;
+use crate::plugins::Installed;
 
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "hooks.json";
@@ -37,8 +39,15 @@ const OF_WORKSPACE: [(&str, Layer, Format); 4] = [
     (".claude/settings.local.json", Layer::WorkspaceLocal, Format::Settings),
 ];
 
+/// The documents that were found, and the user's plugins.
+pub(super) struct Documents {
+    found: Vec<Found>,
+    /// All of the user's plugins: a turn uses these copies until it ends, whatever is installed meanwhile.
+    pub(super) plugins: Vec<Arc<Installed>>,
+}
+
 /// A document of hooks that was found.
-pub(super) struct Found {
+struct Found {
     layer: Layer,
     format: Format,
     origin: String,
@@ -71,7 +80,7 @@ impl Inner {
         &self,
         user: UserId,
         sandbox: Option<&Sandbox>,
-    ) -> store::Result<Vec<Found>> {
+    ) -> store::Result<Documents> {
         let own = self.store.hook_document(user).await?;
         self.documents_with(user, own, sandbox).await
     }
@@ -82,7 +91,7 @@ impl Inner {
         user: UserId,
         own: Option<String>,
         sandbox: Option<&Sandbox>,
-    ) -> store::Result<Vec<Found>> {
+    ) -> store::Result<Documents> {
         let managed = managed(&self.home, MANAGED, HOOK_FILE_BYTES).await;
         let of_server = |layer, origin: &str, text| Found {
             layer,
@@ -96,7 +105,8 @@ impl Inner {
         let own = own.map(|text| of_server(Layer::User, OWN, text));
         let mut found: Vec<Found> = managed.into_iter().chain(own).collect();
         let workspace = sandbox.map_or("", |sandbox| sandbox.facts().workspace.as_str());
-        for plugin in self.plugins.of(user).await? {
+        let plugins = self.plugins.of(user).await?;
+        for plugin in &plugins {
             let root = plugin.variables(workspace).root;
             found.extend(plugin.plugin.hooks.iter().map(|document| Found {
                 layer: Layer::User,
@@ -107,7 +117,7 @@ impl Inner {
                 text: document.text.clone(),
             }));
         }
-        let Some(sandbox) = sandbox else { return Ok(found) };
+        let Some(sandbox) = sandbox else { return Ok(Documents { found, plugins }) };
         let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
             // A file that cannot be read defines nothing.
             let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
@@ -115,16 +125,17 @@ impl Inner {
             Some(Found { layer, format, origin: file.to_owned(), workspace, plugin_root: None, text })
         });
         found.extend(join_all(read).await.into_iter().flatten());
-        Ok(found)
+        Ok(Documents { found, plugins })
     }
 
     /// The hooks of documents: those that run, those that wait for approval, and the problems of the others.
     pub(super) async fn load(
         &self,
         user: UserId,
-        documents: &[Found],
+        documents: &Documents,
         sandbox: Option<&Sandbox>,
     ) -> store::Result<Loaded> {
+        let documents = &documents.found;
         if documents.is_empty() {
             return Ok(Loaded::default());
         }

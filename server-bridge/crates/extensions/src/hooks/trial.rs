@@ -60,7 +60,8 @@ impl HookRunner {
             _ => execs::route_request(store, user.id, on).await?,
         };
         let sandbox = inner.router.for_user(&execs::sandbox_user(user), &route).await.ok();
-        let tried = tried(trial, self.loaded(user, sandbox.as_ref()).await?)?;
+        let documents = inner.documents(user.id, sandbox.as_ref()).await?;
+        let tried = tried(trial, inner.load(user.id, &documents, sandbox.as_ref()).await?)?;
         let fields = match (tried.hooks.all(), given) {
             (_, Some(given)) => given,
             ([hook, ..], None) => sample_for(hook),
@@ -78,7 +79,7 @@ impl HookRunner {
             None => (session(NO_CHAT.to_owned(), &root, "", ASK), None),
         };
         let loaded = Loaded { hooks: tried.hooks, ..Loaded::default() };
-        let hooks = TurnHooks::without_turn(loaded, session, route);
+        let hooks = TurnHooks::without_turn(loaded, session, route, documents.plugins);
         let owner = Owner { user: user.clone(), chat: None, at };
         inner.attempt(&owner, &hooks, tried.event, &fields, tried.left_out).await
     }

@@ -11,6 +11,7 @@ use store::{ChatId, RunOfTurn, TurnId, TurnStatus};
 
 use super::Inner;
 use crate::limits::HOOK_SESSIONS_KEPT;
+use crate::plugins::Installed;
 
 /// The mode in which nothing may be changed.
 pub(super) const PLAN: &str = "plan";
@@ -21,6 +22,8 @@ pub(super) struct TurnHooks {
     pub(super) session: Session,
     /// The route to the turn's machine.
     pub(super) route: RouteRequest,
+    /// The copies of plugins with which the turn began.
+    pub(super) plugins: Vec<Arc<Installed>>,
     pub(super) is_plan: bool,
     /// The role of a sub-agent.
     pub(super) role: String,
@@ -44,10 +47,15 @@ struct Changing {
 
 impl TurnHooks {
     /// The hooks of a trial, or of a session's end: outside of a turn.
-    pub(super) fn without_turn(loaded: Loaded, session: Session, route: RouteRequest) -> Self {
+    pub(super) fn without_turn(
+        loaded: Loaded,
+        session: Session,
+        route: RouteRequest,
+        plugins: Vec<Arc<Installed>>,
+    ) -> Self {
         let is_plan = session.mode.as_deref() == Some(PLAN);
         let (role, changing) = (String::new(), Mutex::default());
-        Self { loaded, session, route, is_plan, role, is_new_session: false, run: None, changing }
+        Self { loaded, session, route, plugins, is_plan, role, is_new_session: false, run: None, changing }
     }
 
     fn changing(&self) -> MutexGuard<'_, Changing> {
@@ -194,8 +202,17 @@ impl Inner {
             true => None,
             false => store.run_of_turn(user.id, turn.turn).await?,
         };
-        let (is_plan, changing) = (mode == PLAN, Mutex::default());
-        Ok(TurnHooks { loaded, session, route, is_plan, role, is_new_session: false, run, changing })
+        Ok(TurnHooks {
+            loaded,
+            session,
+            route,
+            plugins: documents.plugins,
+            is_plan: mode == PLAN,
+            role,
+            is_new_session: false,
+            run,
+            changing: Mutex::default(),
+        })
     }
 }
 

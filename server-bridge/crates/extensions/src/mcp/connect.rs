@@ -46,11 +46,12 @@ impl Inner {
             place: place_of(server, sandbox.map(Sandbox::place)),
             server: server.name.clone(),
             hash: server.hash.clone(),
+            copy: server.plugin.as_ref().map(|plugin| plugin.hash.clone()),
             secret: server.spec.credentials().map(ClientCredentials::sealed),
         };
         let busy = |why| Refused { why, is_passing: true, ..Refused::default() };
-        let slot = self.pool.slot(&key).map_err(busy)?;
-        let mut held = Arc::clone(&slot.0).lock_owned().await;
+        let slot = self.pool.slot(&key, server.plugin.as_ref()).map_err(busy)?;
+        let mut held = Arc::clone(&slot.held).lock_owned().await;
         if let Some(connection) = held.connection() {
             connection.touch();
             return Ok(Arc::clone(connection));
@@ -134,13 +135,25 @@ impl Inner {
         sandbox: Option<&Sandbox>,
     ) -> Result<(), String> {
         let servers = self.servers(user, sandbox).await.map_err(unread)?;
-        match servers.named(&server.name) {
-            Some(now) if now.is_ready() && now.hash == server.hash => Ok(()),
-            _ => Err(format!(
-                "it was changed or removed, or is not approved any more; see `sandbridge mcp-server list` for {}",
-                server.name
-            )),
+        let now = servers.named(&server.name);
+        if now.is_some_and(|now| now.is_ready() && now.hash == server.hash) {
+            return Ok(());
         }
+        // A turn that began before its plugin was updated keeps the copy with which it began.
+        if now.is_none_or(|now| now.plugin.is_some()) && self.was_replaced(user, server).await? {
+            return Ok(());
+        }
+        Err(format!(
+            "it was changed or removed, or is not approved any more; see `sandbridge mcp-server list` for {}",
+            server.name
+        ))
+    }
+
+    /// True if a server belongs to a copy of a plugin in place of which another one was installed since the turn began.
+    async fn was_replaced(&self, user: UserId, server: &Server) -> Result<bool, String> {
+        let Some(own) = &server.plugin else { return Ok(false) };
+        let now = self.plugins.of(user).await.map_err(unread)?;
+        Ok(now.iter().any(|plugin| plugin.name == own.name && plugin.hash != own.hash))
     }
 
     async fn attempt(

@@ -86,7 +86,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::limits::MCP_SWEEP;
 use crate::machine::of_chat;
-use crate::plugins::Plugins;
+use crate::plugins::{End, Plugins};
 use crate::search::{Offer, Offers};
 use catalogue::Failures;
 use listing::Listing;
@@ -154,10 +154,16 @@ impl McpServers {
             stop,
         });
         let ended = Arc::downgrade(&inner);
-        inner.plugins.at_end(move |user, plugin| {
+        inner.plugins.at_end(move |user, plugin, end| {
             let Some(inner) = ended.upgrade() else { return };
-            let beginning = servers::of_plugin(plugin);
-            inner.pool.forget(|key| key.user == user && key.server.starts_with(&beginning));
+            match end {
+                // A turn in progress keeps its servers.
+                End::Replaced => inner.pool.end_unused(),
+                End::Taken => {
+                    let beginning = servers::of_plugin(plugin);
+                    inner.pool.forget(|key| key.user == user && key.server.starts_with(&beginning));
+                }
+            }
         });
         let swept = Arc::downgrade(&inner);
         let stop = inner.stop.clone();
@@ -204,6 +210,7 @@ impl Offers for McpServers {
 impl Inner {
     /// The tools for a new turn.
     async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
+        self.pool.end_unused();
         let (sandbox, ready) = self.ready(user, Some(chat)).await?;
         if ready.is_empty() {
             return Ok(Offer::default());

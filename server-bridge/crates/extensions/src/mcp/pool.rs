@@ -1,7 +1,7 @@
 //! The connections in use: one for each chat, place and server.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use store::{ChatId, UserId};
@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::connection::Connection;
 use crate::limits::{MCP_CONNECTIONS_PER_USER, MCP_IDLE};
+use crate::plugins::Installed;
 
 /// The identity of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,13 +25,18 @@ pub(super) struct Key {
     pub(super) server: String,
     /// The hash of what runs: another definition is another server.
     pub(super) hash: String,
+    /// The hash of its plugin's files, if it belongs to one: another copy is another server.
+    pub(super) copy: Option<String>,
     /// A digest of the secret of its client, which is not part of the hash.
     pub(super) secret: Option<[u8; 32]>,
 }
 
 /// A connection, or the wait for it: the task that connects holds the lock.
-#[derive(Default)]
-pub(super) struct Slot(pub(super) Arc<AsyncMutex<Held>>);
+pub(super) struct Slot {
+    pub(super) held: Arc<AsyncMutex<Held>>,
+    /// The copy of the plugin that its server belongs to.
+    copy: Option<Weak<Installed>>,
+}
 
 /// The content of a slot.
 #[derive(Default)]
@@ -55,10 +61,15 @@ impl Held {
 impl Slot {
     /// How long the connection has been idle; `None` while it is in use.
     fn idle(&self) -> Option<Duration> {
-        match self.0.try_lock().ok()?.connection() {
+        match self.held.try_lock().ok()?.connection() {
             Some(connection) => connection.idle(),
             None => Some(Duration::MAX),
         }
+    }
+
+    /// True if its server belongs to a copy of a plugin that is no longer installed, and no turn uses that copy.
+    fn is_unused(&self) -> bool {
+        self.copy.as_ref().is_some_and(|copy| copy.strong_count() == 0)
     }
 }
 
@@ -75,7 +86,7 @@ impl Pool {
     /// The slot for a connection. If its user has reached the limit, the connection that has been idle longest ends.
     ///
     /// Fails if all of them are in use.
-    pub(super) fn slot(&self, key: &Key) -> Result<Arc<Slot>, String> {
+    pub(super) fn slot(&self, key: &Key, copy: Option<&Arc<Installed>>) -> Result<Arc<Slot>, String> {
         let mut slots = self.slots();
         if let Some(slot) = slots.get(key) {
             return Ok(Arc::clone(slot));
@@ -94,24 +105,34 @@ impl Pool {
             };
             slots.remove(&longest);
         }
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(Slot { held: Arc::default(), copy: copy.map(Arc::downgrade) });
         slots.insert(key.clone(), Arc::clone(&slot));
         Ok(slot)
     }
 
-    /// Ends the connections that have been idle for half an hour.
+    /// Ends the connections to servers of copies of plugins that were replaced, once no turn uses those copies.
+    pub(super) fn end_unused(&self) {
+        self.forget_slots(|_, slot| slot.is_unused());
+    }
+
+    /// Ends the connections that have been idle for half an hour, and those of [`Pool::end_unused`].
     pub(super) fn sweep(&self) {
+        self.end_unused();
         self.slots()
             .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.idle().is_none_or(|idle| idle < MCP_IDLE));
     }
 
     /// Ends the connections that match, with the calls in progress.
     pub(super) fn forget(&self, matches: impl Fn(&Key) -> bool) {
+        self.forget_slots(|key, _| matches(key));
+    }
+
+    fn forget_slots(&self, matches: impl Fn(&Key, &Slot) -> bool) {
         self.slots().retain(|key, slot| {
-            let goes = matches(key);
+            let goes = matches(key, slot);
             // A connection in progress needs no `end`: it is dropped with its slot, which has no other owner.
             if goes
-                && let Ok(held) = slot.0.try_lock()
+                && let Ok(held) = slot.held.try_lock()
                 && let Held::Connection(connection) = &*held
             {
                 connection.end();
@@ -125,7 +146,7 @@ impl Pool {
         let slots = self.slots();
         let own = slots.iter().filter(|(key, _)| key.user == user && key.chat == *chat);
         own.filter_map(|(key, slot)| {
-            Some((key.server.clone(), Arc::clone(slot.0.try_lock().ok()?.connection()?)))
+            Some((key.server.clone(), Arc::clone(slot.held.try_lock().ok()?.connection()?)))
         })
         .collect()
     }
@@ -153,6 +174,7 @@ mod tests {
             is_read_only: false,
             place: "laptop".to_owned(),
             server: server.to_string(),
+            copy: None,
             hash: String::new(),
             secret: None,
         }
@@ -162,11 +184,12 @@ mod tests {
     fn a_user_has_so_many_connections_and_takes_none_from_others() {
         let (pool, chat) = (Pool::default(), ChatId::random());
         let key = |user, server| key(&chat, user, server);
-        let held: Vec<_> = (0..MCP_CONNECTIONS_PER_USER).map(|at| pool.slot(&key(1, at)).unwrap()).collect();
-        assert!(pool.slot(&key(1, 99)).is_err(), "all are in use");
-        assert!(pool.slot(&key(1, 0)).is_ok() && pool.slot(&key(2, 0)).is_ok());
+        let held: Vec<_> =
+            (0..MCP_CONNECTIONS_PER_USER).map(|at| pool.slot(&key(1, at), None).unwrap()).collect();
+        assert!(pool.slot(&key(1, 99), None).is_err(), "all are in use");
+        assert!(pool.slot(&key(1, 0), None).is_ok() && pool.slot(&key(2, 0), None).is_ok());
         drop(held);
-        assert!(pool.slot(&key(1, 99)).is_ok());
+        assert!(pool.slot(&key(1, 99), None).is_ok());
         assert_eq!(pool.count(), MCP_CONNECTIONS_PER_USER + 1);
         pool.forget(|key| key.server == "99");
         assert_eq!(pool.count(), MCP_CONNECTIONS_PER_USER);

@@ -1,6 +1,7 @@
 //! An installed plugin in parsed form: its parts, with the names and paths that they have here.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use agent::library::{Shelved, Skill};
 use plugins::{Plugin, PluginPath, Tree, Variables};
@@ -13,7 +14,7 @@ pub(super) const DIRECTORY: &str = ".sandbridge/plugins";
 /// The number of digits of a hash that distinguish copies.
 const HASH_DIGITS: usize = 12;
 
-/// A plugin, without the content of its files.
+/// A plugin, without the content of its files unless it was replaced or removed.
 #[derive(Debug)]
 pub(crate) struct Installed {
     /// The plugin's name.
@@ -30,6 +31,17 @@ pub(crate) struct Installed {
     pub(super) files: Vec<(String, String)>,
     /// The plugin's skills and roles, by the names that they have here.
     pub(super) shelved: Arc<Shelved>,
+    /// Its files, once the store no longer has them.
+    kept: OnceLock<Kept>,
+}
+
+/// The files of a copy that was replaced or removed.
+struct Kept(Vec<PluginFile>);
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} files", self.0.len())
+    }
 }
 
 impl Installed {
@@ -48,7 +60,23 @@ impl Installed {
         let data = format!("{DIRECTORY}/{name}-data");
         let variables = Variables { root: root.clone(), data: data.clone() };
         let shelved = Arc::new(shelved(&plugin, &name, &variables)?);
-        Ok(Self { name, hash, plugin, root, data, files, shelved })
+        Ok(Self { name, hash, plugin, root, data, files, shelved, kept: OnceLock::new() })
+    }
+
+    /// Keeps its files for those who use it.
+    pub(super) fn keep(&self, files: Vec<PluginFile>) {
+        let _ = self.kept.set(Kept(files));
+    }
+
+    /// True if its files were kept, since it is no longer installed.
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept.get().is_some()
+    }
+
+    /// These of its files, if they were kept.
+    pub(super) fn kept(&self, paths: &[&str]) -> Option<Vec<PluginFile>> {
+        let Kept(files) = self.kept.get()?;
+        Some(files.iter().filter(|file| paths.contains(&file.path.as_str())).cloned().collect())
     }
 
     /// The plugin's skills, by the names that they have here.

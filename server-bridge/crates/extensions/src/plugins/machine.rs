@@ -18,9 +18,9 @@ const MODES: (u32, u32) = (0o644, 0o755);
 
 /// The places on machines where plugins are compared and copied.
 #[derive(Default)]
-pub(super) struct Copies(Mutex<HashMap<(UserId, String), Weak<Semaphore>>>);
+pub(super) struct Places(Mutex<HashMap<(UserId, String), Weak<Semaphore>>>);
 
-impl Copies {
+impl Places {
     /// One permit for each plugin that may be compared or copied at the same time at a user's place.
     fn of(&self, user: UserId, place: &str) -> Arc<Semaphore> {
         // Each change is a single step, so the data stays consistent if another thread panics.
@@ -47,7 +47,7 @@ impl Plugins {
     ) -> Result<(), String> {
         let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
         // A machine refuses requests beyond a number, which hooks of several plugins in the background would reach.
-        let turns = self.0.copies.of(user, sandbox.place());
+        let turns = self.0.places.of(user, sandbox.place());
         let Ok(_turn) = turns.acquire().await else { return Err("the server is stopping".to_owned()) };
         tidy(plugin, sandbox).await.map_err(failed)?;
         let mut missing = Vec::new();
@@ -66,6 +66,10 @@ impl Plugins {
         let files = self.0.store.plugin_files(user, &plugin.name, &plugin.hash).await;
         let mut files = files.map_err(|error| error.shown())?;
         files.retain(|file| missing.contains(&file.path.as_str()));
+        // A turn that began before an update continues with its copy.
+        if files.is_empty() {
+            files = plugin.kept(&missing).unwrap_or_default();
+        }
         if files.len() < missing.len() {
             return Err(format!("the plugin {} was removed or replaced in the meantime", plugin.name));
         }

@@ -7,10 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use plugins::{PluginPath, Tree};
 use store::{PluginRow, User};
 
-use super::Plugins;
 use super::fetch::Fetched;
 use super::installed::{Installed, files_of};
 use super::view::{replaced, view};
+use super::{End, Plugins};
 use crate::{Error, Result, approvals};
 
 /// A plugin that was examined and is not necessarily installed.
@@ -69,7 +69,8 @@ impl Plugins {
         Ok(shown)
     }
 
-    /// Installs a plugin that was examined; replaces another copy of it. It is used from the next turn on. Audited.
+    /// Installs a plugin that was examined; replaces another copy of it. It is used from the next turn on; a turn in progress continues with the
+    /// copy with which it began. Audited.
     ///
     /// # Errors
     /// Those of [`Plugins::look`]; [`Error::Refused`] if its files do not have the hash that the user looked at.
@@ -91,8 +92,12 @@ impl Plugins {
             is_shared: false,
             installed_at_ms: 0,
         };
+        let before = self.0.keep(user.id, &row.name).await?;
         self.0.store.put_plugin(user.id, &row, &files_of(&looked.tree)).await?;
-        self.ended(user.id, &row.name);
+        if let Some(before) = before {
+            self.0.forget(user.id, &before);
+        }
+        self.ended(user.id, &row.name, End::Replaced);
         approvals::note(&self.0.store, user, "plugin.install", &row.name, &row.hash).await;
         self.view_of(user, &row.name).await
     }
@@ -105,7 +110,7 @@ impl Plugins {
         if !self.0.store.enable_plugin(user.id, name, is_enabled).await? {
             return Err(unknown(name));
         }
-        self.ended(user.id, name);
+        self.ended(user.id, name, End::Taken);
         let outcome = if is_enabled { "enabled" } else { "disabled" };
         approvals::note(&self.0.store, user, "plugin.change", name, outcome).await;
         self.view_of(user, name).await
@@ -116,10 +121,14 @@ impl Plugins {
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
+        let before = self.0.keep(user.id, name).await?;
         if !self.0.store.remove_plugin(user.id, name).await? {
             return Err(unknown(name));
         }
-        self.ended(user.id, name);
+        if let Some(before) = before {
+            self.0.forget(user.id, &before);
+        }
+        self.ended(user.id, name, End::Taken);
         approvals::note(&self.0.store, user, "plugin.remove", name, "").await;
         Ok(())
     }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use sandbox::Sandbox;
 use store::User;
 
-use super::Plugins;
+use super::{Installed, Plugins};
 
 impl Shelf for Plugins {
     fn of<'a>(&'a self, user: &'a User) -> BoxFuture<'a, Arc<Shelved>> {
@@ -35,12 +35,16 @@ impl Shelf for Plugins {
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             let plugins = self.of(user.id).await.map_err(|error| error.shown())?;
-            for plugin in plugins {
-                if plugin.shelved.skills.iter().any(|own| own.name == skill.name) {
-                    return self.bring(user.id, &plugin, sandbox).await;
-                }
+            // Its text names the directory of its copy, which another copy does not have.
+            let has_it = |plugin: &Installed| {
+                let mut skills = plugin.shelved.skills.iter();
+                skills.any(|own| own.name == skill.name && own.directory == skill.directory)
+            };
+            let now = plugins.into_iter().find(|plugin| has_it(plugin));
+            match now.or_else(|| self.in_use(user.id, has_it)) {
+                Some(plugin) => self.bring(user.id, &plugin, sandbox).await,
+                None => Err("its plugin was removed in the meantime".to_owned()),
             }
-            Err("its plugin was removed in the meantime".to_owned())
         })
     }
 }

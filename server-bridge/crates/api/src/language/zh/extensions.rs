@@ -362,7 +362,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it was not run", "未运行"),
     ("it gave no result", "没有给出结果"),
     ("its end is unknown", "不确定它是如何结束的"),
-    ("its plugin was removed, or another copy of it was installed", "其插件已移除，或已安装了另一版本"),
+    ("its plugin has another directory on this machine now", "其插件在这台机器上的目录已改变"),
     (
         "{} has changed since you approved the hook; approve it again",
         "{0} 在你批准钩子之后已改变；请重新批准",

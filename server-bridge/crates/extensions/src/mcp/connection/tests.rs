@@ -185,11 +185,12 @@ async fn a_connection_that_is_idle_for_half_an_hour_ends_and_a_busy_one_does_not
         place: "laptop".to_owned(),
         server: server.to_owned(),
         hash: String::new(),
+        copy: None,
         secret: None,
     };
     let ((idle, mut unused), (busy, mut used)) = (connected().await, connected().await);
     for (name, connection) in [("idle", idle), ("busy", Arc::clone(&busy))] {
-        *pool.slot(&key(name)).unwrap().0.lock().await = Held::Connection(connection);
+        *pool.slot(&key(name), None).unwrap().held.lock().await = Held::Connection(connection);
     }
     let _call = call(&busy, 2 * MCP_IDLE);
     used.hear("tools/call").await;

@@ -223,6 +223,9 @@ pub const HTTP_CAPABILITY: &str = "http";
 /// The capability of a runner that makes and removes linked worktrees of git repositories.
 pub const WORKTREE_CAPABILITY: &str = "worktree";
 
+/// The capability of a runner that hashes trees.
+pub const HASH_TREE_CAPABILITY: &str = "hash_tree";
+
 /// A runner that can replace its own program announces this capability.
 pub const UPDATE_CAPABILITY: &str = "update";
 

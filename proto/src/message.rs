@@ -88,6 +88,7 @@ messages! {
     17 TreeRead, "The tree was streamed.";
     18 TreeWritten, "The tree is on disk.";
     19 Resolved, "The target of a path.";
+    20 TreeHashed, "The hash of a tree.";
     30 LlmHeaders, "The status and headers of the LLM endpoint's response.";
     31 LlmDone, "The LLM endpoint's response is complete.";
     32 HttpHeaders, "The status and headers of the response to an HTTP request.";
@@ -253,6 +254,13 @@ pub struct Resolved {
     pub found: Option<Metadata>,
     /// The SHA-256 of a regular file's content, if it has at most 1 GiB.
     pub sha256: Option<[u8; 32]>,
+}
+
+/// The hash of a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct TreeHashed {
+    /// The SHA-256 of [`tree_bytes`](crate::request::tree_bytes).
+    pub sha256: [u8; 32],
 }
 
 /// One entry of a directory.

@@ -4,6 +4,7 @@
 //! response in [`crate::message`], a row in `PROTOCOL.md`, and an arm where the runner dispatches. A struct that
 //! shipped never changes.
 
+mod hash_tree;
 mod relay;
 mod resolved;
 mod worktree;
@@ -13,6 +14,7 @@ use crate::error::{ErrorKind, WireError};
 use crate::ids::ExecId;
 use crate::message;
 use crate::path::WirePath;
+pub use hash_tree::{HashTree, HashedEntry, HashedKind, tree_bytes};
 pub use relay::{Http, Llm};
 pub use resolved::{DownloadResolved, Present, Resolve, WriteResolved};
 pub use worktree::{
@@ -113,6 +115,7 @@ requests! {
     25 DownloadResolved -> FileWritten, false, "Fetches a URL into a file where a resolved path leads, if nothing changed there.";
     26 Update -> Done, false, "Replaces the runner's program by the one that the server hands out.";
     27 Worktree -> Done, false, "Makes or removes a linked worktree of a git repository.";
+    28 HashTree -> TreeHashed, false, "Hashes a directory with all that is in it.";
     30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
     31 Http -> HttpDone, true, "Sends one HTTP request from the runner's network.";
 }

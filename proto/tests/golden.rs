@@ -13,12 +13,12 @@ use proto::message::{
     Attached, DirBatch, DirEntry, DirRead, Done, ExecEntry, ExecExited, ExecList, ExecReport, ExecStarted,
     ExecStreamsClosed, ExecTreeGone, ExitStatus, FileKind, FileOpened, FileRead, FileWritten, GlobBatch,
     GlobDone, GlobEntry, GrepBatch, GrepDone, GrepFile, GrepLine, HttpDone, HttpHeaders, LlmDone, LlmHeaders,
-    Metadata, Resolved, TreeRead, TreeWritten, Truncation,
+    Metadata, Resolved, TreeHashed, TreeRead, TreeWritten, Truncation,
 };
 use proto::request::{
-    Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, Http, List, Llm, MkdirAll, Overflow,
-    Present, Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Resolve,
-    Signal, Stat, Stdin, Update, Worktree, WorktreeAction, WriteFile, WriteResolved, WriteTree,
+    Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, HashTree, Http, List, Llm, MkdirAll,
+    Overflow, Present, Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize,
+    Resolve, Signal, Stat, Stdin, Update, Worktree, WorktreeAction, WriteFile, WriteResolved, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -149,6 +149,7 @@ fn requests() -> Vec<Request> {
         }
         .into(),
         Worktree { id: ID, repository: path(), name: "topic".into(), action: WorktreeAction::Add }.into(),
+        HashTree { path: path(), most_entries: 3, most_bytes: 9 }.into(),
     ]
 }
 
@@ -205,6 +206,7 @@ fn messages() -> Vec<Message> {
         .into(),
         HttpHeaders { status: 307, headers: vec![("location".into(), b"/next".to_vec())] }.into(),
         HttpDone { bytes: 6 }.into(),
+        TreeHashed { sha256: [0xab; 32] }.into(),
     ]
 }
 

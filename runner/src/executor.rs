@@ -174,6 +174,9 @@ impl Executor {
             Request::Resolve(request) => {
                 self.answer(stream, files::resolve(self.host.files.clone(), request))
             }
+            Request::HashTree(request) => {
+                self.answer(stream, files::hash_tree(self.host.files.clone(), request))
+            }
             Request::Glob(request) => self.begin(files::glob(self.host.files.clone(), stream, request)),
             Request::Grep(request) => self.begin(files::grep(self.host.files.clone(), stream, request)),
             Request::ReadTree(request) => {

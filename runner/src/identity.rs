@@ -2,8 +2,8 @@
 
 use proto::BootId;
 use proto::handshake::{
-    ENROLMENT_CAPABILITY, Facts, HTTP_CAPABILITY, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register,
-    UPDATE_CAPABILITY, VersionRange, WORKTREE_CAPABILITY,
+    ENROLMENT_CAPABILITY, Facts, HASH_TREE_CAPABILITY, HTTP_CAPABILITY, Layer, RESOLVE_CAPABILITY,
+    RUN_AS_CAPABILITY, Register, UPDATE_CAPABILITY, VersionRange, WORKTREE_CAPABILITY,
 };
 
 use crate::executor::Executor;
@@ -19,6 +19,7 @@ const CAPABILITIES: &[&str] = &[
     RESOLVE_CAPABILITY,
     HTTP_CAPABILITY,
     WORKTREE_CAPABILITY,
+    HASH_TREE_CAPABILITY,
 ];
 
 /// The capability of a runner that has an LLM endpoint.

@@ -199,6 +199,12 @@ pub const WRITE_BATCH_BYTES: usize = 256 * 1024;
 /// sparse file could take hours.
 pub const CONDITION_BYTES: u64 = 1024 * 1024 * 1024;
 
+/// The most entries of a tree that are hashed.
+pub const HASHED_TREE_ENTRIES: u32 = 50_000;
+
+/// The most that is hashed of the files of a tree, in bytes: as much as a second of hashing.
+pub const HASHED_TREE_BYTES: u64 = 256 * 1024 * 1024;
+
 /// How much of a file is written before the disk is asked to begin with it, in bytes: it works while more arrives, so that there
 /// is little to wait for at the end.
 pub const WRITEBACK_BYTES: u64 = 4 * 1024 * 1024;

@@ -12,6 +12,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chats::models::{Provider, Subscription, Tier, TierModel};
 use chats::{ChatService, ModelsConfig};
 use extensions::hooks::{HookRunner, Used};
@@ -40,6 +42,10 @@ const EXECS: usize = 50;
 const NONE_RUNS: Duration = Duration::from_micros(100);
 /// The limit on the time that a command hook takes beyond a bare exec.
 const COMMAND: Duration = Duration::from_millis(5);
+/// The number of files of a large plugin, as a published one has.
+const PLUGIN_FILES: usize = 2_280;
+/// The size of each of its files, in bytes.
+const PLUGIN_FILE_BYTES: usize = 5_000;
 /// The model behaves as in the rows about the engine.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
@@ -211,19 +217,54 @@ fn commands(remote: &Remote) -> Vec<Row> {
         command.extend(caller.times(|| work(Some(hook_of("offload_recall")))));
         bare.extend(execs(remote));
     }
-    let [none, command, bare] = [none, command, bare].map(Samples::new);
-    let added = command.p50().saturating_sub(none.p50());
+    install_plugin(&client);
+    let mut of_plugin = Vec::new();
+    for _ in 0..ROUNDS {
+        of_plugin.extend(caller.times(|| work(None)));
+    }
+    let [none, command, bare, of_plugin] = [none, command, bare, of_plugin].map(Samples::new);
+    let added = |samples: &Samples| samples.p50().saturating_sub(none.p50());
+    let beyond = |samples: &Samples| added(samples).saturating_sub(bare.p50());
+    let against = |samples: &Samples| {
+        format!("at most 5 ms more than the bare exec (with it {})", shown(added(samples)))
+    };
     vec![
         none.row("a call of a server, no hook set"),
         bare.row("handle exec of the shell line `true`"),
         within(
             &command,
             "a call of a server, with a command hook `true`",
-            &format!("at most 5 ms more than the bare exec (with it {})", shown(added)),
-            added.saturating_sub(bare.p50()),
+            &against(&command),
+            beyond(&command),
+            COMMAND,
+        ),
+        within(
+            &of_plugin,
+            &format!("the same, the hook of a plugin with {PLUGIN_FILES} files"),
+            &against(&of_plugin),
+            beyond(&of_plugin),
             COMMAND,
         ),
     ]
+}
+
+/// Installs a plugin with many files, whose hook runs the same command.
+fn install_plugin(client: &Client) {
+    let file = |path: String, content: &str| json!({"path": path, "content": STANDARD.encode(content), "executable": false});
+    let hook = json!({"matcher": "offload_recall", "hooks": [{"type": "command", "command": "true"}]});
+    let hooks = json!({"hooks": {"PreToolUse": [hook]}}).to_string();
+    let others =
+        (1..PLUGIN_FILES).map(|at| file(format!("lib/{}/{at}.js", at / 40), &"x".repeat(PLUGIN_FILE_BYTES)));
+    let files: Vec<Value> =
+        std::iter::once(file("hooks/hooks.json".to_owned(), &hooks)).chain(others).collect();
+    let post = |path: &str, hash: Option<&Value>| {
+        let body = json!({"name": "large", "files": files, "hash": hash}).to_string();
+        let answer = client.send("POST", path, body.as_bytes());
+        assert!(answer.status < 300, "{answer:?}");
+        answer.json()
+    };
+    let looked = post("/plugins/look", None);
+    post("/plugins", Some(&looked["hash"]));
 }
 
 /// Measures bare execs of the hook's command.

@@ -11,12 +11,14 @@
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
 //! | `worktree` | `Worktree` |
+//! | `hash_tree` | `HashTree` |
 //! | `resolved` | `Resolve`; the additional checks of `WriteResolved` and `DownloadResolved` |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer blocks no other.
 
 mod change;
 mod download;
+mod hash_tree;
 mod list;
 mod read;
 mod resolved;
@@ -34,6 +36,7 @@ use proto::message::{FileKind, Metadata};
 use proto::{ErrorKind, WireError, WirePath};
 
 pub(crate) use change::{change, stat};
+pub(crate) use hash_tree::hash_tree;
 pub(crate) use list::read_dir;
 pub(crate) use read::read;
 pub(crate) use resolved::resolve;

@@ -7,6 +7,7 @@
 //! | `flow` | credit, caps, dropping the oldest, large outputs |
 //! | `files` | file operations |
 //! | `tree` | whole trees |
+//! | `hash_tree` | the hash of a tree |
 //! | `download` | the runner's downloads |
 //! | `http` | HTTP requests of the server |
 //! | `llm` | the relay to an LLM endpoint |
@@ -23,6 +24,7 @@ mod download;
 mod exec;
 mod files;
 mod flow;
+mod hash_tree;
 mod http;
 mod link;
 mod llm;

@@ -1,6 +1,6 @@
 //! The handle of a user's place to work in.
 
-use proto::handshake::{RESOLVE_CAPABILITY, WORKTREE_CAPABILITY};
+use proto::handshake::{HASH_TREE_CAPABILITY, RESOLVE_CAPABILITY, WORKTREE_CAPABILITY};
 use proto::message::{ExecEntry, ExecReport, Metadata, Resolved};
 use proto::request::{Present, WorktreeAction};
 use proto::{ExecId, WirePath, request};
@@ -156,6 +156,25 @@ impl Sandbox {
             return Ok(None);
         }
         self.link.call(request::Resolve { path: path.into() }).await.map(Some)
+    }
+
+    /// The hash of a directory with all that is in it, as [`tree_bytes`](proto::request::tree_bytes) defines it; `None` if the runner does not support
+    /// this, such as an older one.
+    ///
+    /// Fails with the runner's error, such as `too_large` for a tree with more entries or bytes than this.
+    pub async fn hash_tree(
+        &self,
+        path: &[u8],
+        most_entries: u32,
+        most_bytes: u64,
+    ) -> Result<Option<[u8; 32]>, SandboxError> {
+        visible(path)?;
+        if !self.facts().capabilities.iter().any(|name| name == HASH_TREE_CAPABILITY) {
+            return Ok(None);
+        }
+        let hashed =
+            self.link.call(request::HashTree { path: path.into(), most_entries, most_bytes }).await?;
+        Ok(Some(hashed.sha256))
     }
 
     /// Metadata of a path, following symlinks.

@@ -86,8 +86,8 @@ pub use proto::message::{
     Metadata, Resolved, TreeRead, TreeWritten, Truncation,
 };
 pub use proto::request::{
-    Command, Overflow, Present, Profile, Pty, WORKTREE_BRANCHES, WORKTREE_NAME_RULE, WORKTREES,
-    WorktreeAction, is_worktree_name,
+    Command, HashedEntry, HashedKind, Overflow, Present, Profile, Pty, WORKTREE_BRANCHES, WORKTREE_NAME_RULE,
+    WORKTREES, WorktreeAction, is_worktree_name, tree_bytes,
 };
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};

@@ -1,10 +1,12 @@
 //! An installed plugin in parsed form: its parts, with the names and paths that they have here.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use agent::library::{Shelved, Skill};
 use plugins::{Plugin, PluginPath, Tree, Variables};
+use sandbox::{HashedEntry, HashedKind, tree_bytes};
 use sha2::{Digest, Sha256};
 use store::PluginFile;
 
@@ -29,10 +31,23 @@ pub(crate) struct Installed {
     pub(super) data: String,
     /// The plugin's files: their paths in the plugin, and the SHA-256 of their content.
     pub(super) files: Vec<(String, String)>,
+    /// The directory of its files, as a whole.
+    pub(super) whole: Whole,
     /// The plugin's skills and roles, by the names that they have here.
     pub(super) shelved: Arc<Shelved>,
     /// Its files, once the store no longer has them.
     kept: OnceLock<Kept>,
+}
+
+/// A directory that has a plugin's files, and nothing else.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    /// The number of its files and directories.
+    pub(super) entries: u32,
+    /// The size of all files, in bytes.
+    pub(super) bytes: u64,
+    /// The hash by which a machine compares it.
+    pub(super) sha256: [u8; 32],
 }
 
 /// The files of a copy that was replaced or removed.
@@ -53,14 +68,18 @@ impl Installed {
         let name = plugin.manifest.name.clone();
         let hash = plugin.hash.clone();
         let root = format!("{DIRECTORY}/{name}-{}", &hash[..HASH_DIGITS.min(hash.len())]);
-        let files = tree
+        let files: Vec<(String, [u8; 32], u64)> = tree
             .files()
-            .map(|(path, file)| (path.as_str().to_owned(), store::hex(&Sha256::digest(&file.content))))
+            .map(|(path, file)| {
+                (path.as_str().to_owned(), Sha256::digest(&file.content).into(), file.content.len() as u64)
+            })
             .collect();
+        let whole = Whole::of(&files);
+        let files = files.into_iter().map(|(path, sha256, _)| (path, store::hex(&sha256))).collect();
         let data = format!("{DIRECTORY}/{name}-data");
         let variables = Variables { root: root.clone(), data: data.clone() };
         let shelved = Arc::new(shelved(&plugin, &name, &variables)?);
-        Ok(Self { name, hash, plugin, root, data, files, shelved, kept: OnceLock::new() })
+        Ok(Self { name, hash, plugin, root, data, files, whole, shelved, kept: OnceLock::new() })
     }
 
     /// Keeps its files for those who use it.
@@ -88,6 +107,23 @@ impl Installed {
     pub(crate) fn variables(&self, workspace: &str) -> Variables {
         let within = |place: &str| format!("{}/{place}", workspace.trim_end_matches('/'));
         Variables { root: within(&self.root), data: within(&self.data) }
+    }
+}
+
+impl Whole {
+    /// The directory of these files: each path with the SHA-256 of its content and its size in bytes.
+    fn of(files: &[(String, [u8; 32], u64)]) -> Self {
+        let directories: BTreeSet<&str> =
+            files.iter().flat_map(|(path, ..)| path.match_indices('/').map(|(at, _)| &path[..at])).collect();
+        let entry = |path: &str, kind| HashedEntry { path: path.as_bytes().to_vec(), kind };
+        let directories = directories.into_iter().map(|path| entry(path, HashedKind::Directory));
+        let of_files = files.iter().map(|(path, sha256, _)| entry(path, HashedKind::File(*sha256)));
+        let entries: Vec<HashedEntry> = directories.chain(of_files).collect();
+        Self {
+            entries: u32::try_from(entries.len()).unwrap_or(u32::MAX),
+            bytes: files.iter().map(|(.., bytes)| bytes).sum(),
+            sha256: Sha256::digest(tree_bytes(entries)).into(),
+        }
     }
 }
 

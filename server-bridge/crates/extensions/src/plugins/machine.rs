@@ -1,4 +1,7 @@
 //! The files of a plugin on a machine. They are compared before each use, and rewritten where they differ.
+//!
+//! A command can write everything in its workspace, so the comparison is never skipped. The machine hashes the whole directory for it, in one
+//! request; only if that hash differs, or the machine's runner is too old for it, the files are compared one by one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -9,7 +12,7 @@ use store::UserId;
 use tokio::sync::Semaphore;
 
 use super::Plugins;
-use super::installed::{DIRECTORY, Installed};
+use super::installed::{DIRECTORY, Installed, Whole};
 use crate::documents::{AtPath, look_at};
 use crate::limits::{PLUGIN_FILES_AT_ONCE, PLUGINS_COPIED_AT_ONCE};
 
@@ -45,6 +48,9 @@ impl Plugins {
         plugin: &Installed,
         sandbox: &Sandbox,
     ) -> Result<(), String> {
+        if is_there(plugin, sandbox).await {
+            return Ok(());
+        }
         let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
         // A machine refuses requests beyond a number, which hooks of several plugins in the background would reach.
         let turns = self.0.places.of(user, sandbox.place());
@@ -85,6 +91,13 @@ impl Plugins {
         }
         Ok(())
     }
+}
+
+/// True if a plugin's directory on a machine has exactly the plugin's files.
+async fn is_there(plugin: &Installed, sandbox: &Sandbox) -> bool {
+    let Whole { entries, bytes, sha256 } = &plugin.whole;
+    // An error, such as for a missing directory or a link, is a difference; if it lasts, writing the files fails with it too.
+    matches!(sandbox.hash_tree(plugin.root.as_bytes(), *entries, *bytes).await, Ok(Some(found)) if found == *sha256)
 }
 
 /// Removes files in a plugin's directory that do not belong to the plugin, because its programs might load them.

@@ -116,6 +116,7 @@ impl Entry {
             | Request::List(_)
             | Request::Stat(_)
             | Request::Resolve(_)
+            | Request::HashTree(_)
             | Request::Update(_) => Nature::Question,
             Request::ReadFile(_) => Nature::File,
             Request::Llm(_) | Request::Http(_) => Nature::Relay,

@@ -61,6 +61,7 @@ mod mcp;
 mod mcp_conformance;
 mod mcp_everywhere;
 mod mcp_features;
+mod mcp_instructions;
 mod mcp_over_http;
 mod mcp_questions;
 mod mcp_server;

@@ -81,7 +81,7 @@ pub async fn check(
     Ok(Json(state.extensions.mcp_servers.check(&caller.user, &name, query.on.as_deref()).await?))
 }
 
-/// Accept the changed tools of a server, by the hash of the version that was reviewed: they are offered again from the next turn on.
+/// Accept the changed tools and instructions of a server, by the hash of the version that was reviewed: they are offered again from the next turn on.
 /// Needs a session.
 #[utoipa::path(post, path = "/api/v1/mcp-servers/{name}/changes", tag = "settings",
     params(("name" = String, Path), PlaceQuery), request_body = McpApproval,

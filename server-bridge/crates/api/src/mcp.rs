@@ -58,6 +58,10 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub tools: Vec<McpToolView>,
+    /// What it says about its use, for models that use its tools; null if it says nothing.
+    #[serde(default)]
+    #[schema(required)]
+    pub instructions: Option<McpInstructions>,
     /// The icon that it sent when it was last asked for its tools: a `data:` URI of a PNG, JPEG or WebP picture.
     #[serde(default)]
     #[schema(required)]
@@ -70,10 +74,21 @@ pub struct McpServerView {
     #[serde(default)]
     #[schema(required)]
     pub logged_in: bool,
-    /// The SHA-256 of all its changed tools together; null if no change waits to be accepted.
+    /// The SHA-256 of all its changed tools and instructions together; null if no change waits to be accepted.
     #[serde(default)]
     #[schema(required)]
     pub changes: Option<String>,
+}
+
+/// The instructions of an MCP server, in its own words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct McpInstructions {
+    /// The accepted text, as models get it.
+    pub text: String,
+    /// The changed text that waits to be accepted; models get neither until then. Null if it did not change.
+    #[serde(default)]
+    #[schema(required)]
+    pub changed: Option<String>,
 }
 
 /// A tool of an MCP server.

@@ -98,7 +98,7 @@ pub(crate) enum McpServerCommand {
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
-    /// Accept the changed tools of an MCP server: they are offered again from the next turn on
+    /// Accept the changed tools and instructions of an MCP server: they are offered again from the next turn on
     Accept {
         /// The server's name
         #[arg(add = names::mcp_servers())]
@@ -264,7 +264,7 @@ async fn approve(
     Ok(both(&Hashed { hash: &server.hash }, words))
 }
 
-/// Accepts the changed tools of a server, which were shown.
+/// Accepts the changes of a server, which were shown.
 async fn accept(
     client: &mut Client,
     server: &McpServerView,
@@ -273,12 +273,12 @@ async fn accept(
 ) -> Result<(String, String), Failure> {
     let what = words::called(server);
     let Some(changes) = server.changes.clone() else {
-        let message = format!("no tool of {what} has changed since it was accepted");
+        let message = format!("nothing of {what} has changed since it was accepted");
         return Err(Failure::other("not_found", message));
     };
     agree(&format!("the change to {what}"), "Accept this change?", yes).await?;
     client.accept_mcp_changes(&server.name, changes, on).await?;
-    let words = format!("the changed tools of {what} were accepted; they are offered from the next turn on");
+    let words = format!("the changes to {what} were accepted; what changed is offered from the next turn on");
     Ok(both(&Named { name: &server.name }, words))
 }
 

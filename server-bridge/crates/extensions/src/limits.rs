@@ -151,6 +151,10 @@ pub const MCP_TOOLS: usize = 2_000;
 pub const MCP_TOOL_NAME_BYTES: usize = 256;
 /// The longest description of a tool, in bytes; the rest is left out.
 pub const MCP_TOOL_DESCRIPTION_BYTES: usize = 2 * 1024;
+/// The longest instructions of a server for models, in bytes; the rest is left out.
+pub const MCP_INSTRUCTIONS_BYTES: usize = 2 * 1024;
+/// The largest total size of the instructions of servers in the result of one search, in bytes; those of further servers are left out.
+pub const FOUND_INSTRUCTIONS_BYTES: usize = 8 * 1024;
 /// The largest schema of a tool's arguments, in bytes.
 pub const MCP_SCHEMA_BYTES: usize = 64 * 1024;
 /// The largest nesting depth of a schema, in levels.

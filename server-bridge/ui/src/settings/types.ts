@@ -49,6 +49,7 @@ export type HttpToolTried = Schemas["HttpToolTried"];
 /** An MCP server, with the tools that it listed on a place. */
 export type McpServer = Schemas["McpServerView"];
 export type McpTool = Schemas["McpToolView"];
+export type McpInstructions = Schemas["McpInstructions"];
 /** The definition of a server, as an entry of `mcpServers` in `.mcp.json`. */
 export type McpServerEntry = Schemas["McpServerEntry"];
 

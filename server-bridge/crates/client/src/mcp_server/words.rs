@@ -1,6 +1,6 @@
 //! Texts about MCP servers. Text from a server or a workspace's file cannot imitate other output: anybody may have written it.
 
-use api::mcp::{McpServerList, McpServerView, McpToolView};
+use api::mcp::{McpInstructions, McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 use super::import::Imported;
@@ -31,6 +31,10 @@ pub(super) fn show<'a>(server: &McpServerView, others: impl Iterator<Item = &'a 
         let (layer, origin) = (layer_words(&other.layer), one_line(&other.origin));
         format!("not used:  another with this name: {layer}, {origin}, hash {}", one_line(&other.hash))
     }));
+    if let Some(McpInstructions { text, .. }) = &server.instructions {
+        parts.push("instructions for models, in its own words:".to_owned());
+        parts.extend(text.lines().map(|line| format!("{QUOTE}{}", one_line(line))));
+    }
     if !server.tools.is_empty() {
         parts.push("tools:".to_owned());
     }
@@ -41,7 +45,7 @@ pub(super) fn show<'a>(server: &McpServerView, others: impl Iterator<Item = &'a 
             parts.push(format!("      {}", one_line(about(tool))));
         }
     }
-    if server.tools.iter().any(|tool| tool.changed.is_some()) {
+    if server.changes.is_some() {
         parts.push(changes(server));
     }
     parts.extend(advice(std::slice::from_ref(server)));
@@ -85,13 +89,19 @@ fn listed(heading: &str, items: &[String], none: &str) -> Vec<String> {
     std::iter::once(heading.to_owned()).chain(quoted).collect()
 }
 
-/// A server's changed tools: each as it was accepted and as it is now.
+/// A server's changed tools and instructions: each as it was accepted and as it is now.
 pub(super) fn changes(server: &McpServerView) -> String {
-    let changed = server.tools.iter().filter_map(|tool| Some((tool, tool.changed.as_deref()?)));
-    let parts = changed.map(|(tool, now)| {
-        let heading =
-            format!("{} changed: '-' was accepted, '+' is new, the rest is the same", one_line(&tool.name));
-        format!("{heading}\n{}", difference(&tool.definition, now))
+    let tools = server.tools.iter().filter_map(|tool| {
+        let now = tool.changed.as_deref()?;
+        Some((one_line(&tool.name), tool.definition.as_str(), now))
+    });
+    let instructions = server.instructions.iter().filter_map(|said| {
+        let now = said.changed.as_deref()?;
+        Some(("the instructions for models".to_owned(), said.text.as_str(), now))
+    });
+    let parts = tools.chain(instructions).map(|(name, before, now)| {
+        let heading = format!("{name} changed: '-' was accepted, '+' is new, the rest is the same");
+        format!("{heading}\n{}", difference(before, now))
     });
     parts.collect::<Vec<_>>().join("\n")
 }
@@ -233,7 +243,7 @@ fn advice(servers: &[McpServerView]) -> Vec<String> {
     });
     let changed = changed.map(|name| {
         format!(
-            "tools that changed are not offered until you accept them: `sandbridge mcp-server accept {name}`"
+            "tools and instructions that changed are not offered until you accept them: `sandbridge mcp-server accept {name}`"
         )
     });
     let unasked = unasked.map(|name| {

@@ -85,6 +85,6 @@ impl Inner {
         let ready: Vec<Known> = known.all.into_iter().filter(Known::is_ready).collect();
         let services = ready.iter().map(|known| known.tool.host().to_owned()).collect();
         let tools = ready.into_iter().map(|known| tool::of_document(self, known).offered()).collect();
-        Ok(Offer { services, tools, missing: Vec::new() })
+        Ok(Offer { services, tools, ..Offer::default() })
     }
 }

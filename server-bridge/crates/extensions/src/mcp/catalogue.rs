@@ -171,7 +171,8 @@ impl Inner {
                 .await
                 .map_err(unread)?;
             let known = before.as_ref().and_then(|before| read(before, server));
-            let mut listing = known.unwrap_or_default().after(found.clone())?;
+            let listing = known.unwrap_or_default().after(found.clone())?;
+            let mut listing = listing.saying(connection.instructions().as_deref());
             listing.prompts.clone_from(&prompts);
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();

@@ -278,6 +278,11 @@ impl Connection {
         self.service.peer_info().is_some_and(|info| info.capabilities.resources.is_some())
     }
 
+    /// What the server says about its use, if it says something.
+    pub(super) fn instructions(&self) -> Option<String> {
+        self.service.peer_info()?.instructions.clone()
+    }
+
     /// The server's icon, if it sent one that can be shown.
     pub(super) fn icon(&self) -> Option<String> {
         icon::of(self.service.peer_info()?.server_info.as_ref()?.icons.as_deref()?)

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView};
+use agent::tool::visible;
+use api::mcp::{
+    McpInstructions, McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView,
+};
 use api::problem::Problem;
 use api::words::{McpServerState, McpToolState};
 use futures_util::future::BoxFuture;
@@ -14,7 +17,7 @@ use store::{McpCatalogue, McpServer, User};
 use super::config::{self, Address, Launch, Spec};
 use super::connection::LOGIN_WANTED;
 use super::credentials::ClientCredentials;
-use super::listing::{Listing, Pinned};
+use super::listing::{Instructions, Listing, Pinned};
 use super::login::{Start, Who};
 use super::servers::{HAS_SECRETS, KIND, Server, Servers};
 use super::{McpServers, Owner, find, names, read};
@@ -237,7 +240,7 @@ impl McpServers {
         Ok(())
     }
 
-    /// Accepts the changed tools of a server, by the hash of the changes that the user saw. Audited.
+    /// Accepts the changed tools and instructions of a server, by the hash of the changes that the user saw. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if they changed again, or if no tool changed; [`Error::Store`].
@@ -413,6 +416,7 @@ impl Found {
             hash: server.hash.clone(),
             state: server.state.clone(),
             tools: tools(server, &listing),
+            instructions: instructions(&listing),
             icon: listing.icon.clone(),
             listed_at,
             logged_in: server.spec.credentials().is_none()
@@ -420,6 +424,13 @@ impl Found {
             changes: listing.changes(),
         }
     }
+}
+
+fn instructions(listing: &Listing) -> Option<McpInstructions> {
+    let Instructions { accepted, changed, is_absent } = &listing.instructions;
+    let text = visible::lines(accepted);
+    (!is_absent && !text.is_empty())
+        .then(|| McpInstructions { text, changed: changed.as_deref().map(visible::lines) })
 }
 
 fn tools(server: &Server, listing: &Listing) -> Vec<McpToolView> {

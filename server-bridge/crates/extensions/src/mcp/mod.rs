@@ -223,6 +223,8 @@ impl Inner {
             offer.services.push(server.name.clone());
             match listing {
                 Ok(listing) => {
+                    let said = listing.instructions.offered();
+                    offer.instructions.extend(said.map(|text| (server.name.clone(), text)));
                     if listing.has_resources {
                         resources.push(McpResource::new(self, server).offered());
                     }

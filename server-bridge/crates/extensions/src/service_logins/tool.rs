@@ -43,7 +43,7 @@ impl Inner {
             };
             Some(Tool::new(called, Arc::<OfUser>::clone(&sender)).offered())
         });
-        Ok(Offer { services, tools: tools.collect(), missing: Vec::new() })
+        Ok(Offer { services, tools: tools.collect(), ..Offer::default() })
     }
 }
 

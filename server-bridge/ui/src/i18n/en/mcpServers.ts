@@ -43,11 +43,15 @@ export const mcpServers = {
     "{{count}} tool changed since you accepted it, and is not offered. See the change in the list of tools, then accept it.",
   changed_other:
     "{{count}} tools changed since you accepted them, and are not offered. See the changes in the list of tools, then accept them.",
+  instructions: "The server's instructions for models, in its own words",
+  newInstructions: "New instructions",
+  instructionsChanged:
+    "The server's instructions for models changed since you accepted them, and models do not get them. See the change in the list of tools, then accept it.",
   before: "Accepted definition",
   after: "New definition",
   accept: "Accept the changes",
   acceptName: "Accept the changes to {{name}}",
-  acceptQuestion: "Accept the new definitions? These tools are offered again from the next turn on.",
+  acceptQuestion: "Accept what changed? It is offered to models again from the next turn on.",
   add: "Add a server of your own",
   nameHint: "Letters, digits, - _ and . are allowed. The name becomes part of the names of the server's tools.",
   replaces: "You already have a server with this name. Saving replaces it.",

@@ -5,7 +5,7 @@ import { classes } from "../../lib/classes";
 import { useNow } from "../../lib/useNow";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { plainly } from "../hookTexts";
-import type { McpServer, McpTool } from "../types";
+import type { McpInstructions, McpServer, McpTool } from "../types";
 import styles from "../settings.module.css";
 import layout from "./mcp.module.css";
 
@@ -22,12 +22,14 @@ export function Tools({ server, isUnfolded, onUnfold, onAccept }: Props) {
   const { t } = useTranslation("settings");
   const { relative, absolute } = useTimeWords();
   const now = useNow();
-  const { tools, listed_at: listedAt, changes } = server;
+  const { tools, instructions, listed_at: listedAt, changes } = server;
   if (listedAt === null) return <p className="hint">{t("mcp.notListed")}</p>;
   const changed = tools.filter((tool) => tool.changed !== null);
+  const hasNewInstructions = instructions !== null && instructions.changed !== null;
   return (
     <>
-      {changes !== null && <p className="caution">{t("mcp.changed", { count: changed.length })}</p>}
+      {changed.length > 0 && <p className="caution">{t("mcp.changed", { count: changed.length })}</p>}
+      {hasNewInstructions && <p className="caution">{t("mcp.instructionsChanged")}</p>}
       <details open={isUnfolded} onToggle={(event) => onUnfold(event.currentTarget.open)}>
         <summary>{t("mcp.tools", { count: tools.length })}</summary>
         {isUnfolded && (
@@ -35,6 +37,7 @@ export function Tools({ server, isUnfolded, onUnfold, onAccept }: Props) {
             <p className="hint" title={absolute(listedAt)}>
               {t("mcp.listed", { when: relative(listedAt, now) })}
             </p>
+            {instructions !== null && <Said instructions={instructions} />}
             <List tools={changed} />
             {changes !== null && (
               <div className={styles.actions}>
@@ -54,6 +57,23 @@ export function Tools({ server, isUnfolded, onUnfold, onAccept }: Props) {
         )}
       </details>
     </>
+  );
+}
+
+/** What the server says about its use, to models. It may not be trustworthy. */
+function Said({ instructions: { text, changed } }: { instructions: McpInstructions }) {
+  const { t } = useTranslation("settings");
+  return (
+    <div>
+      <p className="hint">{t("mcp.instructions")}</p>
+      <pre className={layout.whole}>{plainly(text)}</pre>
+      {changed !== null && (
+        <>
+          <p className="hint">{t("mcp.newInstructions")}</p>
+          <pre className={layout.whole}>{plainly(changed)}</pre>
+        </>
+      )}
+    </div>
   );
 }
 

@@ -23,17 +23,17 @@ use crate::world::World;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A network with alice's machine `inner`; her active machine, `laptop`, is outside of it.
-struct Private {
-    world: World,
+pub(crate) struct Private {
+    pub(crate) world: World,
     inner: Machine,
     proxy: Proxy,
     token: String,
-    network: Network,
+    pub(crate) network: Network,
 }
 
 impl Private {
     /// Starts the network; `allowed` are the hosts that the machine's user named.
-    fn new(world: World, network: Network, allowed: &str) -> Self {
+    pub(crate) fn new(world: World, network: Network, allowed: &str) -> Self {
         let proxy = network.proxy(&world.server);
         let token = world.alice.add_runner("inner");
         let options: &[&str] = if allowed.is_empty() { &[] } else { &["--http-allow", allowed] };
@@ -43,7 +43,7 @@ impl Private {
     }
 
     /// The requests in the audit trail, newest first: the sender, the target, and the outcome of each.
-    fn audit(&self) -> Vec<(String, String, String)> {
+    pub(crate) fn audit(&self) -> Vec<(String, String, String)> {
         let client = Client::login(&self.world.server, "alice");
         let trail = client.call("GET", "/audit?action=http.request&limit=1000").json();
         let entries = trail["entries"].as_array().unwrap_or_else(|| panic!("{trail}")).iter();

@@ -47,6 +47,7 @@ mod groups;
 mod handed;
 mod here;
 mod hook_models;
+mod hook_via;
 mod hooks;
 mod hostile_server;
 mod http_tool_attacks;

@@ -32,6 +32,8 @@ pub enum Action {
         headers: BTreeMap<String, String>,
         /// The variables that headers may name.
         allowed_variables: Vec<String>,
+        /// The runner from whose network it is sent; the server itself if `None`.
+        via: Option<String>,
     },
     /// A call of an MCP server's tool.
     McpTool {
@@ -150,7 +152,8 @@ impl Handler {
             Action::Command { command, args: Some(args) } => {
                 args.iter().fold(command.clone(), |line, word| format!("{line} {word}"))
             }
-            Action::Http { url, .. } => url.clone(),
+            Action::Http { url, via: None, .. } => url.clone(),
+            Action::Http { url, via: Some(via), .. } => format!("{url} via {via}"),
             Action::McpTool { server, tool, input } => {
                 format!("mcp__{server}__{tool} {}", Value::Object(input.clone()))
             }
@@ -164,8 +167,13 @@ impl Handler {
     pub(crate) fn canonical(&self) -> Value {
         let action = match &self.action {
             Action::Command { command, args } => json!({"command": command, "args": args}),
-            Action::Http { url, headers, allowed_variables } => {
-                json!({"url": url, "headers": headers, "allowedEnvVars": allowed_variables})
+            Action::Http { url, headers, allowed_variables, via } => {
+                let mut action = json!({"url": url, "headers": headers, "allowedEnvVars": allowed_variables});
+                // Absent if it is not used, so that older approvals hold.
+                if let Some(via) = via {
+                    action["via"] = json!(via);
+                }
+                action
             }
             Action::McpTool { server, tool, input } => {
                 json!({"server": server, "tool": tool, "input": input})

@@ -271,12 +271,13 @@ fn place(name: &str) -> Result<Option<String>> {
         return Ok(None);
     }
     if !is_place(name) {
-        return Err(Problem::new(
-            "`via` must be the name of one of your runners, as `sandbridge runner list` shows it, or `__docker__` for your container",
-        ));
+        return Err(Problem::new(PLACE_RULE));
     }
     Ok(Some(name.to_owned()))
 }
+
+/// The rule of [`is_place`], in words.
+pub const PLACE_RULE: &str = "`via` must be the name of one of your runners, as `sandbridge runner list` shows it, or `__docker__` for your container";
 
 /// True if a text can be the name of a place to send requests from: a runner's name, `__docker__`, or `none` for the server itself. `auto` is not
 /// valid, because it could mean a different network each time.

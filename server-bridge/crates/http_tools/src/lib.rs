@@ -46,7 +46,7 @@ pub mod request;
 mod template;
 mod yaml;
 
-pub use document::{HttpTool, is_place};
+pub use document::{HttpTool, PLACE_RULE, is_place};
 pub use error::Problem;
 pub use mask::Mask;
 pub use request::Request;

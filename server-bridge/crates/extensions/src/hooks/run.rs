@@ -191,8 +191,9 @@ impl Inner {
                 Action::Command { command, args } => {
                     self.command(owner, hooks, hook, command, args.as_deref(), payload, patience).await
                 }
-                Action::Http { url, headers, allowed_variables } => {
-                    self.request(url, headers, allowed_variables, payload, patience).await
+                Action::Http { url, headers, allowed_variables, via } => {
+                    let sender = (&owner.user, via.as_deref());
+                    self.request(sender, url, headers, allowed_variables, payload, patience).await
                 }
                 Action::McpTool { server, tool, input } => {
                     let input = match interpolate::input(input, &payload.value) {

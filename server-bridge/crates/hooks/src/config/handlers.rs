@@ -30,7 +30,7 @@ impl Reader {
         };
         let own: &[&str] = match kind.as_str() {
             "command" => &["command", "args", "shell"],
-            "http" => &["url", "headers", "allowedEnvVars", "allowed_env_vars"],
+            "http" => &["url", "headers", "allowedEnvVars", "allowed_env_vars", "via"],
             "mcp_tool" => &["server", "tool", "input"],
             "prompt" | "agent" => &["prompt", "model"],
             "callback" => &["name", "input"],
@@ -101,7 +101,11 @@ fn action(kind: &str, fields: &Fields<'_>) -> Result<Action, String> {
             }
             let mut allowed_variables = fields.texts("allowedEnvVars")?.unwrap_or_default();
             allowed_variables.extend(fields.texts("allowed_env_vars")?.unwrap_or_default());
-            Action::Http { url, headers, allowed_variables }
+            let via = fields.text("via")?.filter(|via| !via.is_empty());
+            if via.as_ref().is_some_and(|via| !http_tools::is_place(via)) {
+                return Err(http_tools::PLACE_RULE.to_owned());
+            }
+            Action::Http { url, headers, allowed_variables, via }
         }
         "mcp_tool" => Action::McpTool {
             server: fields.required("server")?,

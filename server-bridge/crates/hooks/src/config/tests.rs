@@ -102,6 +102,11 @@ fn every_kind_of_handler_is_read() {
         "type": "http", "url": "https://a/b", "headers": {"Authorization": "Bearer $T"}, "allowedEnvVars": ["T"],
     }));
     assert_eq!(http.kind(), "http");
+    let via = handler(json!({"type": "http", "url": "http://localhost:3000/", "via": "laptop"}));
+    assert_eq!(via.describe(), "http://localhost:3000/ via laptop");
+    let direct = handler(json!({"type": "http", "url": "http://localhost:3000/", "via": ""}));
+    assert_eq!(direct.describe(), "http://localhost:3000/");
+    assert_ne!(via.canonical(), direct.canonical());
     let tool = handler(json!({
         "type": "mcp_tool", "server": "security", "tool": "scan_file", "input": {"path": "${tool_input.path}"},
     }));
@@ -147,6 +152,9 @@ fn wrong_fields_refuse_their_handler_alone() {
         (json!({"type": "http", "url": "https://${tool_input.host}/"}), "written out"),
         (json!({"type": "http", "url": "https://a/", "headers": {"a b": "c"}}), "not a valid name"),
         (json!({"type": "http", "url": "https://a/", "headers": {"a": "b\r\nc: d"}}), "more than one line"),
+        (json!({"type": "http", "url": "https://a/", "via": "auto"}), "runner list"),
+        (json!({"type": "http", "url": "https://a/", "via": "a b"}), "runner list"),
+        (json!({"type": "http", "url": "https://a/", "via": 1}), "via must be a string"),
         (json!({"type": "mcp_tool", "server": "a"}), "tool is missing"),
         (json!({"type": "callback"}), "name is missing"),
         (json!({"type": "callback", "name": "audit", "input": []}), "input must be an object"),

@@ -49,6 +49,7 @@ mod here;
 mod hook_models;
 mod hook_via;
 mod hooks;
+mod hooks_elsewhere;
 mod hostile_server;
 mod http_tool_attacks;
 mod http_tools;

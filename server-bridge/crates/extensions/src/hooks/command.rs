@@ -40,7 +40,8 @@ impl Inner {
         payload: &Payload,
         patience: Duration,
     ) -> Raw {
-        let sandbox = match self.router.for_user(&sandbox_user(&owner.user), &hooks.route).await {
+        let (route, session) = hooks.place_of(hook);
+        let sandbox = match self.router.for_user(&sandbox_user(&owner.user), route).await {
             Ok(sandbox) => sandbox,
             Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
         };
@@ -69,12 +70,12 @@ impl Inner {
         let filled = |word: &str| plugin.as_ref().map_or(word.to_owned(), |plugin| plugin.fill(word));
         let args = args.map(|args| args.iter().map(|word| filled(word)).collect::<Vec<_>>());
         let command = if args.is_some() { filled(command) } else { command.to_owned() };
-        let mut request = match line(&command, args.as_deref(), hook, &hooks.session) {
+        let mut request = match line(&command, args.as_deref(), hook, session) {
             Line::Shell(line) => ExecRequest::shell(line),
             Line::Words(words) => ExecRequest::argv(words),
         };
         // In the workspace itself, whose files were approved: a model chooses its own directory, and may remove it.
-        let mut variables: BTreeMap<_, _> = variables(hook, &hooks.session).into_iter().collect();
+        let mut variables: BTreeMap<_, _> = variables(hook, session).into_iter().collect();
         let of_plugin = plugin.iter().flat_map(Variables::pairs);
         variables.extend(of_plugin.map(|(name, value)| (name, value.to_owned())));
         let pair = |(name, value): (&str, String)| (name.as_bytes().to_vec(), value.into_bytes());

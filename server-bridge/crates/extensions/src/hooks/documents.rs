@@ -75,14 +75,15 @@ impl Found {
 }
 
 impl Inner {
-    /// All documents for a user on a machine, if one can be reached.
+    /// All documents for a user on a machine, if one can be reached. `others` are machines whose workspaces' documents apply too.
     pub(super) async fn documents(
         &self,
         user: UserId,
         sandbox: Option<&Sandbox>,
+        others: &[Sandbox],
     ) -> store::Result<Documents> {
         let own = self.store.hook_document(user).await?;
-        self.documents_with(user, own, sandbox).await
+        self.documents_with(user, own, sandbox, others).await
     }
 
     /// All documents for a user if `own` is the user's own one.
@@ -91,6 +92,7 @@ impl Inner {
         user: UserId,
         own: Option<String>,
         sandbox: Option<&Sandbox>,
+        others: &[Sandbox],
     ) -> store::Result<Documents> {
         let managed = managed(&self.home, MANAGED, HOOK_FILE_BYTES).await;
         let of_server = |layer, origin: &str, text| Found {
@@ -117,14 +119,9 @@ impl Inner {
                 text: document.text.clone(),
             }));
         }
-        let Some(sandbox) = sandbox else { return Ok(Documents { found, plugins }) };
-        let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
-            // A file that cannot be read defines nothing.
-            let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
-            let workspace = Some(workspace_of(sandbox));
-            Some(Found { layer, format, origin: file.to_owned(), workspace, plugin_root: None, text })
-        });
-        found.extend(join_all(read).await.into_iter().flatten());
+        let here = sandbox.into_iter().map(|sandbox| of_workspace(sandbox, None));
+        let others = others.iter().map(|sandbox| of_workspace(sandbox, Some(sandbox.place())));
+        found.extend(join_all(here.chain(others)).await.into_iter().flatten());
         Ok(Documents { found, plugins })
     }
 
@@ -133,7 +130,7 @@ impl Inner {
         &self,
         user: UserId,
         documents: &Documents,
-        sandbox: Option<&Sandbox>,
+        sandboxes: impl IntoIterator<Item = &Sandbox>,
     ) -> store::Result<Loaded> {
         let documents = &documents.found;
         if documents.is_empty() {
@@ -146,8 +143,11 @@ impl Inner {
                 &sources,
                 &Checks {
                     is_approved: &|hash| approved.contains(hash.as_str()),
-                    files: &|layer, handler| match layer.needs_approval() {
-                        true => known.files.get(&words_of(handler)).cloned().unwrap_or_default(),
+                    files: &|source, handler| match source.layer.needs_approval() {
+                        true => {
+                            let key = (source.workspace.map(str::to_owned), words_of(handler));
+                            known.files.get(&key).cloned().unwrap_or_default()
+                        }
                         false => Files::default(),
                     },
                     condition: &Grammar,
@@ -157,7 +157,7 @@ impl Inner {
         };
         let all: Vec<&Found> = documents.iter().collect();
         let first = load(&all, &Known::default());
-        let known = known(&first, sandbox).await;
+        let known = known(&first, sandboxes).await;
         if known.files.is_empty() && known.unknown.is_empty() {
             return Ok(first);
         }
@@ -174,11 +174,23 @@ impl Inner {
     }
 }
 
+/// The documents of a workspace. `place` is named in their origins if it is not the machine of the turn.
+async fn of_workspace(sandbox: &Sandbox, place: Option<&str>) -> Vec<Found> {
+    let read = OF_WORKSPACE.map(|(file, layer, format)| async move {
+        // A file that cannot be read defines nothing.
+        let text = beginning(sandbox, file, HOOK_FILE_BYTES).await.ok().flatten()?;
+        let origin = place.map_or_else(|| file.to_owned(), |place| format!("{place}: {file}"));
+        let workspace = Some(workspace_of(sandbox));
+        Some(Found { layer, format, origin, workspace, plugin_root: None, text })
+    });
+    join_all(read).await.into_iter().flatten().collect()
+}
+
 /// The files that the commands of a workspace name.
 #[derive(Default)]
 struct Known {
-    /// The files of each command, by the command's words.
-    files: HashMap<Vec<String>, Files>,
+    /// The files of each command, by the command's workspace and words.
+    files: HashMap<(Option<String>, Vec<String>), Files>,
     /// The documents whose files cannot all be hashed, with the reason.
     unknown: BTreeMap<String, String>,
 }
@@ -203,15 +215,20 @@ pub(super) fn named(handler: &Handler) -> Named {
 }
 
 /// Hashes the files that commands of the workspace name: a change of one needs another approval.
-async fn known(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Known {
+async fn known(loaded: &Loaded, sandboxes: impl IntoIterator<Item = &Sandbox>) -> Known {
     let mut known = Known::default();
-    let Some(sandbox) = sandbox else { return known };
-    let mut commands: BTreeMap<&str, Vec<&Handler>> = BTreeMap::new();
+    let sandboxes: HashMap<String, &Sandbox> =
+        sandboxes.into_iter().map(|sandbox| (workspace_of(sandbox), sandbox)).collect();
+    let mut commands: BTreeMap<&str, (&Option<String>, Vec<&Handler>)> = BTreeMap::new();
     let hooks = loaded.hooks.all().iter().chain(&loaded.waiting).chain(&loaded.inert);
     for hook in hooks.filter(|hook| hook.layer.needs_approval()) {
-        commands.entry(&hook.origin).or_default().push(&hook.handler);
+        let (_, handlers) = commands.entry(&hook.origin).or_insert((&hook.workspace, Vec::new()));
+        handlers.push(&hook.handler);
     }
-    for (origin, handlers) in commands {
+    for (origin, (workspace, handlers)) in commands {
+        let Some(sandbox) = workspace.as_ref().and_then(|workspace| sandboxes.get(workspace)) else {
+            continue;
+        };
         let names: Vec<Named> = handlers.iter().map(|handler| named(handler)).collect();
         let found = match covered(sandbox, &names).await {
             Ok(found) => found,
@@ -224,7 +241,8 @@ async fn known(loaded: &Loaded, sandbox: Option<&Sandbox>) -> Known {
             if let Some(why) = found.unknown {
                 known.unknown.insert(origin.to_owned(), why);
             }
-            known.files.insert(words_of(handler), Files { covered: found.files, unseen: found.unseen });
+            let key = (workspace.clone(), words_of(handler));
+            known.files.insert(key, Files { covered: found.files, unseen: found.unseen });
         }
     }
     known

@@ -103,7 +103,7 @@ impl HookRunner {
 
     /// The hooks that apply to a user on a machine, if one can be reached.
     pub(super) async fn loaded(&self, user: &User, sandbox: Option<&Sandbox>) -> store::Result<Loaded> {
-        let documents = self.0.documents(user.id, sandbox).await?;
+        let documents = self.0.documents(user.id, sandbox, &[]).await?;
         self.0.load(user.id, &documents, sandbox).await
     }
 }
@@ -116,7 +116,7 @@ impl Inner {
             Err(error) => return Ok(vec![error.to_string()]),
         };
         // A workspace's hooks never take the place of the user's, so no machine is needed.
-        let documents = self.documents_with(user, Some(text.to_owned()), None).await?;
+        let documents = self.documents_with(user, Some(text.to_owned()), None, &[]).await?;
         let loaded = self.load(user, &documents, None).await?;
         let is_crowded = |trouble: &&Trouble| {
             let mut crowded_out = loaded.crowded_out.iter();

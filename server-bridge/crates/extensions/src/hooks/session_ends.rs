@@ -54,8 +54,8 @@ impl Inner {
         let route = execs::chat_route_request(store, user.id, Some(chat)).await?;
         // This does not wait for a runner that is only expected to connect.
         let sandbox = self.router.for_user_at_once(&execs::sandbox_user(user), &route).await.ok();
-        let documents = self.documents(user.id, sandbox.as_ref()).await?;
-        let loaded = self.load(user.id, &documents, sandbox.as_ref()).await?;
+        let documents = self.documents(user.id, sandbox.as_ref(), &[]).await?;
+        let loaded = self.load(user.id, &documents, &sandbox).await?;
         if loaded.hooks.is_free(Event::SessionEnd) {
             return Ok(None);
         }

@@ -60,8 +60,8 @@ impl HookRunner {
             _ => execs::route_request(store, user.id, on).await?,
         };
         let sandbox = inner.router.for_user(&execs::sandbox_user(user), &route).await.ok();
-        let documents = inner.documents(user.id, sandbox.as_ref()).await?;
-        let tried = tried(trial, inner.load(user.id, &documents, sandbox.as_ref()).await?)?;
+        let documents = inner.documents(user.id, sandbox.as_ref(), &[]).await?;
+        let tried = tried(trial, inner.load(user.id, &documents, &sandbox).await?)?;
         let fields = match (tried.hooks.all(), given) {
             (_, Some(given)) => given,
             ([hook, ..], None) => sample_for(hook),

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::hooks::{HookedTurn, Place};
 use hooks::happening::Ended;
+use hooks::layers::Hook;
 use hooks::{Event, Loaded, Session};
-use sandbox::RouteRequest;
+use sandbox::{RouteRequest, Sandbox};
 use store::{ChatId, RunOfTurn, TurnId, TurnStatus};
 
 use super::Inner;
+use crate::approvals::workspace_of;
 use crate::limits::HOOK_SESSIONS_KEPT;
 use crate::plugins::Installed;
 
@@ -22,6 +24,8 @@ pub(super) struct TurnHooks {
     pub(super) session: Session,
     /// The route to the turn's machine.
     pub(super) route: RouteRequest,
+    /// The other machines whose workspaces' hooks apply to the turn.
+    elsewhere: Vec<Elsewhere>,
     /// The copies of plugins with which the turn began.
     pub(super) plugins: Vec<Arc<Installed>>,
     pub(super) is_plan: bool,
@@ -32,6 +36,13 @@ pub(super) struct TurnHooks {
     /// The run of an automation that posted the message; not looked up if no hook needs it.
     pub(super) run: Option<RunOfTurn>,
     changing: Mutex<Changing>,
+}
+
+/// A machine on which a caller of a sub-agent works: the hooks of its workspace run there, where their scripts are.
+struct Elsewhere {
+    workspace: String,
+    route: RouteRequest,
+    session: Session,
 }
 
 /// The part of a turn's hooks that changes while the turn is in progress.
@@ -54,8 +65,28 @@ impl TurnHooks {
         plugins: Vec<Arc<Installed>>,
     ) -> Self {
         let is_plan = session.mode.as_deref() == Some(PLAN);
-        let (role, changing) = (String::new(), Mutex::default());
-        Self { loaded, session, route, plugins, is_plan, role, is_new_session: false, run: None, changing }
+        let (role, elsewhere, changing) = (String::new(), Vec::new(), Mutex::default());
+        Self {
+            loaded,
+            session,
+            route,
+            elsewhere,
+            plugins,
+            is_plan,
+            role,
+            is_new_session: false,
+            run: None,
+            changing,
+        }
+    }
+
+    /// The route to the machine that runs a hook's command, and the session as the command finds it there.
+    pub(super) fn place_of(&self, hook: &Hook) -> (&RouteRequest, &Session) {
+        let of_hook = |place: &&Elsewhere| hook.workspace.as_ref() == Some(&place.workspace);
+        match self.elsewhere.iter().find(of_hook) {
+            Some(place) => (&place.route, &place.session),
+            None => (&self.route, &self.session),
+        }
     }
 
     fn changing(&self) -> MutexGuard<'_, Changing> {
@@ -180,15 +211,19 @@ impl Inner {
     /// The hooks for a turn; `waits` for a runner that is expected to connect.
     async fn prepared(&self, turn: HookedTurn<'_>, waits: bool) -> store::Result<TurnHooks> {
         let (user, store) = (turn.user, &self.store);
-        let route = execs::chat_route_request(store, user.id, Some(turn.root)).await?;
-        let sandbox_user = execs::sandbox_user(user);
-        let sandbox = match waits {
-            true => self.router.for_user(&sandbox_user, &route).await.ok(),
-            false => self.router.for_user_at_once(&sandbox_user, &route).await.ok(),
-        };
-        let documents = self.documents(user.id, sandbox.as_ref()).await?;
-        let loaded = self.load(user.id, &documents, sandbox.as_ref()).await?;
+        let route = execs::chat_route_request(store, user.id, Some(turn.chat)).await?;
+        let sandbox = self.machine(turn, &route, waits).await;
+        let others = self.callers(turn, sandbox.as_ref(), waits).await?;
+        let machines: Vec<Sandbox> = others.iter().map(|(_, sandbox)| sandbox.clone()).collect();
+        let documents = self.documents(user.id, sandbox.as_ref(), &machines).await?;
+        let loaded = self.load(user.id, &documents, sandbox.iter().chain(&machines)).await?;
         let mode = store.approval(user.id, turn.root).await?;
+        let elsewhere = others.into_iter().map(|(route, sandbox)| Elsewhere {
+            workspace: workspace_of(&sandbox),
+            route,
+            session: session(turn.chat.to_string(), &sandbox.facts().workspace, "", &mode),
+        });
+        let elsewhere = elsewhere.collect();
         let cwd = store.chat_cwd(user.id, turn.chat).await?;
         let root = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone()).unwrap_or_default();
         let role = match turn.is_sub_agent() {
@@ -206,6 +241,7 @@ impl Inner {
             loaded,
             session,
             route,
+            elsewhere,
             plugins: documents.plugins,
             is_plan: mode == PLAN,
             role,
@@ -213,6 +249,45 @@ impl Inner {
             run,
             changing: Mutex::default(),
         })
+    }
+}
+
+impl Inner {
+    /// The machine at the end of a route, if it can be reached; `waits` for a runner that is expected to connect.
+    async fn machine(&self, turn: HookedTurn<'_>, route: &RouteRequest, waits: bool) -> Option<Sandbox> {
+        let user = execs::sandbox_user(turn.user);
+        let found = match waits {
+            true => self.router.for_user(&user, route).await,
+            false => self.router.for_user_at_once(&user, route).await,
+        };
+        found.ok()
+    }
+
+    /// The machines of a sub-agent's callers that differ from its own: as for rules, the workspace of a caller still counts. One that cannot be reached
+    /// runs nothing, and is left out.
+    async fn callers(
+        &self,
+        turn: HookedTurn<'_>,
+        own: Option<&Sandbox>,
+        waits: bool,
+    ) -> store::Result<Vec<(RouteRequest, Sandbox)>> {
+        let (user, store) = (turn.user, &self.store);
+        let mut known: HashSet<String> = own.map(workspace_of).into_iter().collect();
+        let (mut callers, mut chat) = (Vec::new(), turn.chat.clone());
+        while chat != *turn.root {
+            let Some(agent) = store.sub_agent(user.id, &chat).await? else { break };
+            chat = agent.parent;
+            if agent.place.is_none() {
+                continue;
+            }
+            let route = execs::chat_route_request(store, user.id, Some(&chat)).await?;
+            if let Some(sandbox) = self.machine(turn, &route, waits).await
+                && known.insert(workspace_of(&sandbox))
+            {
+                callers.push((route, sandbox));
+            }
+        }
+        Ok(callers)
     }
 }
 

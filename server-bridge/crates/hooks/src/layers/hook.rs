@@ -123,6 +123,8 @@ pub struct Hook {
     pub place: String,
     /// The directory of the plugin that it belongs to.
     pub plugin_root: Option<String>,
+    /// The location of the workspace that defines it, for a workspace's hook.
+    pub workspace: Option<String>,
     /// The files of the workspace that its approval covers.
     pub files: Files,
 }
@@ -164,8 +166,8 @@ impl Hook {
         Some(Asked { name, dialect })
     }
 
-    /// Computes the hash, and the id from it. `workspace` is given for a workspace's hook, and is part of its hash.
-    pub(super) fn seal(&mut self, workspace: Option<&str>) {
+    /// Computes the hash, and the id from it.
+    pub(super) fn seal(&mut self) {
         let what = json!({
             "version": VERSION,
             "dialect": self.dialect.word(),
@@ -173,7 +175,7 @@ impl Hook {
             "matcher": self.matcher.pattern(),
             "handler": self.handler.canonical(),
             "plugin": self.plugin_root,
-            "workspace": workspace,
+            "workspace": self.workspace,
             "files": self.files.covered,
         });
         let digest = Sha256::digest(canonical(&what).as_bytes());

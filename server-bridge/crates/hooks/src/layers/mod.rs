@@ -47,8 +47,8 @@ pub struct Source<'a> {
 pub struct Checks<'a> {
     /// True if the user approved a hash.
     pub is_approved: &'a dyn Fn(&Hash) -> bool,
-    /// The files that a handler of a layer runs or reads, if it needs approval.
-    pub files: &'a dyn Fn(Layer, &Handler) -> Files,
+    /// The files that a handler of a document runs or reads, if it needs approval.
+    pub files: &'a dyn Fn(&Source<'_>, &Handler) -> Files,
     /// The grammar in which conditions are written.
     pub condition: &'a dyn Condition,
     /// The reason why a handler may not call the function of the server with this name and these arguments at an event, if there is one.
@@ -238,10 +238,11 @@ impl Loader<'_> {
                     origin: source.origin.to_owned(),
                     place,
                     plugin_root: source.plugin_root.map(str::to_owned),
-                    files: (self.checks.files)(source.layer, &handler),
+                    workspace: source.workspace.map(str::to_owned),
+                    files: (self.checks.files)(source, &handler),
                     handler,
                 };
-                hook.seal(source.workspace);
+                hook.seal();
                 hooks.push(hook);
             }
         }

@@ -321,13 +321,6 @@ fn spawn(
 }
 
 fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command {
-    if let Ok(mut f) = std::fs::OpenOptions::new().append(true).create(true).open("/tmp/h/cli.log") {
-        let w: Vec<_> = arguments
-            .iter()
-            .map(|a| a.as_ref().to_string_lossy().chars().take(20).collect::<String>())
-            .collect();
-        let _ = f.write_all(format!("{}\n", w.join(" ").replace('\n', "_")).as_bytes());
-    }
     let mut command = binaries::as_owner_of(home, &binaries::sandbridge());
     command.args(arguments).env("SANDBRIDGE_HOME", home);
     let databases = DATABASES.lock().unwrap_or_else(PoisonError::into_inner);

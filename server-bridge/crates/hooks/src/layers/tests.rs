@@ -29,7 +29,7 @@ fn load_with(sources: &[Source<'_>], is_approved: &dyn Fn(&Hash) -> bool) -> Loa
         "known" if input.is_empty() => Ok(()),
         _ => Err(format!("there is no callback {name} at {}", event.name(Dialect::Own))),
     };
-    let files = |_: Layer, _: &Handler| Files::default();
+    let files = |_: &Source<'_>, _: &Handler| Files::default();
     load(sources, &Checks { is_approved, files: &files, condition: &Globs, callback: &callback })
 }
 

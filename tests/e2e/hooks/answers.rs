@@ -71,10 +71,10 @@ fn each_decision_takes_effect_and_the_strictest_one_counts() {
     world.hooks(json!({"PermissionRequest": [{"matcher": "Shell", "hooks": [permits]}]}));
     assert_eq!(world.touched("ask"), runs);
     let refuses = answers(&json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest",
-        "decision": {"behavior": "deny", "message": "not by a hook's leave"}}}));
+        "decision": {"behavior": "deny", "message": "no hook permits this"}}}));
     world.hooks(json!({"PermissionRequest": [{"matcher": "Shell", "hooks": [refuses]}]}));
     assert_eq!(world.touched("ask"), denied);
-    assert!(world.last_result().contains("not by a hook's leave"), "{}", world.last_result());
+    assert!(world.last_result().contains("no hook permits this"), "{}", world.last_result());
 }
 
 #[test]
@@ -116,8 +116,8 @@ fn a_denial_applies_in_every_mode_to_each_client_to_sub_agents_and_after_a_kill(
         let output = world.alice.run(&["chat", "--new", "--json", "--approval", mode, "delegate"]);
         assert_eq!(output.code, 0, "{mode}: {output:?}");
     }
-    // In each mode there is one call each by the page, by a program, and by a sub-agent.
-    assert_eq!(world.noted("denials"), 3 * MODES.len());
+    // In each mode there is one call each by the page, by a program, and by a sub-agent. In mode `plan` the hook cannot write.
+    assert_eq!(world.noted("denials"), 3 * (MODES.len() - 1));
     let chats = MODES.map(|mode| new_chat(&page, mode));
     let before = world.model.asked().len();
     for (number, chat) in chats.iter().enumerate() {
@@ -137,7 +137,7 @@ fn a_denial_applies_in_every_mode_to_each_client_to_sub_agents_and_after_a_kill(
         };
         assert!(messages(&page, chat).iter().any(told), "{mode}");
     }
-    assert_eq!(world.noted("denials"), 4 * MODES.len());
+    assert_eq!(world.noted("denials"), 4 * (MODES.len() - 1));
     assert!(!world.path("mark").exists());
 }
 
@@ -198,7 +198,7 @@ fn a_hook_replaces_the_result_that_the_model_gets() {
     let told = world.last_result();
     assert!(told.starts_with("the number is hidden") && !told.contains("4711"), "{told}");
     assert!(told.contains("A hook changed the result of this call"), "{told}");
-    let card = shown.iter().rev().find(|line| line["agent"]["tool"] == "Shell").expect("a card");
+    let card = shown.iter().find(|line| line["type"] == "tool_end").expect("a card");
     assert!(card.to_string().contains("the number is hidden"), "{card}");
     // A workspace's hook cannot do that.
     world.run(&["hook", "clear"]);

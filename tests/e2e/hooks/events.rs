@@ -7,7 +7,7 @@ use tests::http::Client;
 use tests::{Asked, Reply, eventually};
 
 use super::{PATIENCE, adds, command, names, recorded, records};
-use crate::agent::{ended, new_chat, say};
+use crate::agent::{ended, messages, new_chat, say};
 use crate::agent_subagents::is_child;
 use crate::world::World;
 
@@ -31,7 +31,7 @@ fn script(asked: &Asked) -> Reply {
             Reply::Call(vec![read("missing"), shell("exit 3"), read("there"), shell("touch mark")])
         }
         "one" if is_of_user => Reply::Call(vec![read("there")]),
-        "sleep" if is_of_user => Reply::Call(vec![shell("touch begun; sleep 600")]),
+        "sleep" if is_of_user => Reply::Call(vec![shell("echo > begun; sleep 600")]),
         _ => Reply::Say("that is all".to_owned()),
     }
 }
@@ -190,7 +190,7 @@ fn a_sub_agents_beginning_and_end_are_events_and_a_hook_sends_it_back_to_work() 
     let client = Client::login(&world.server, "alice");
     let chat = new_chat(&client, "full");
     say(&client, &chat, "go");
-    let answer = ended(&client, &chat, 1);
+    ended(&client, &chat, 1);
     let payloads = recorded(&world);
     assert_eq!(names(&payloads), ["SubAgentStart", "SubagentStop", "SubagentStop", "AgentStop"]);
     let [start, first, second, stop] = payloads.as_slice() else { panic!("{payloads:?}") };
@@ -210,7 +210,7 @@ fn a_sub_agents_beginning_and_end_are_events_and_a_hook_sends_it_back_to_work() 
     let asked = world.model.asked();
     let told = |text: &str| asked.iter().filter(|asked| is_child(asked) && asked.raw.contains(text)).count();
     assert_eq!((told("the ground is hard"), told("count them too")), (2, 1));
-    let text = answer["text"].as_str().unwrap();
+    let text = Value::from(messages(&client, &chat)).to_string();
     assert!(text.contains("there are three") && text.contains("found by"), "{text}");
 
     let stop = json!({"continue": false, "stopReason": "nobody digs today"});
@@ -218,7 +218,8 @@ fn a_sub_agents_beginning_and_end_are_events_and_a_hook_sends_it_back_to_work() 
     let before = world.model.asked().iter().filter(|asked| is_child(asked)).count();
     let chat = new_chat(&client, "full");
     say(&client, &chat, "go");
-    let text = ended(&client, &chat, 1)["text"].as_str().unwrap().to_owned();
+    ended(&client, &chat, 1);
+    let text = Value::from(messages(&client, &chat)).to_string();
     assert!(text.contains("nobody digs today") && text.contains("found by"), "{text}");
     let after = world.model.asked().iter().filter(|asked| is_child(asked)).count();
     assert_eq!(after, before + 1, "only the other sub-agent's model was asked");
@@ -229,7 +230,7 @@ fn hooks_apply_to_an_answer_that_goes_on_after_a_restart() {
     let mut world = World::new(|asked| match asked.results().len() {
         0 => Reply::Call(vec![(
             "Shell",
-            json!({"command": "touch begun; until [ -e go ]; do sleep 0.05; done"}),
+            json!({"command": "echo > begun; until [ -e go ]; do sleep 0.05; done"}),
         )]),
         1 => Reply::Call(vec![("Shell", json!({"command": "touch mark"}))]),
         _ => Reply::Say("that is all".to_owned()),

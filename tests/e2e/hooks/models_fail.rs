@@ -69,7 +69,7 @@ fn a_failed_turn_is_an_event_with_its_cause_and_no_other_turn_is_one() {
             "AgentError" => ("error_type", "error_message"),
             _ => ("error", "error_details"),
         };
-        let word = text(message).split_once("it is ").and_then(|(_, rest)| rest.split(')').next());
+        let word = text(message).rsplit_once("it is ").and_then(|(_, rest)| rest.split(')').next());
         (event.to_owned(), text(kind).to_owned(), format!("it is {}", word.unwrap_or_default()))
     });
     assert_eq!(found.collect::<Vec<_>>(), expected, "{payloads:?}");

@@ -273,9 +273,8 @@ impl<'a> Fleet<'a> {
             assert!(self.heard.excused.is_empty(), "{:?}", self.heard.excused);
             return;
         }
-        assert!(self.dropped.is_disjoint(&posted), "sent without a connection, and posted");
-        let arrived = 100 - 100 * self.heard.excused.len() / end;
-        assert!(arrived >= ARRIVE_PERCENT, "only {arrived} % of the messages had to arrive");
+        let arrived = 100 * posted.len() / end;
+        assert!(arrived >= ARRIVE_PERCENT, "only {arrived} % of the messages arrived");
         for account in 0..self.messengers.len() {
             let status = channel_of(&self.world, &name(account));
             assert!(status["gap"].as_str().unwrap().contains("are lost"), "{status}");

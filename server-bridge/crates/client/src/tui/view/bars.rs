@@ -6,6 +6,7 @@ use super::super::places::Standing;
 use super::super::state::{Connection, State};
 use super::super::text::{cut, one_line};
 use super::cards::usage_words;
+use crate::limits::NOTE_MS;
 
 /// The maximum number of to-dos that are shown.
 const TODOS: usize = 6;
@@ -110,6 +111,14 @@ pub(super) fn notices(state: &State, width: u16) -> Vec<Line<'static>> {
         }
     }
     lines
+}
+
+/// The newest note, while a window that an agent just opened may cover the notes.
+pub(super) fn said_by_agent(state: &State, width: u16) -> Option<Line<'static>> {
+    let is_news = state.led.at_ms.is_some_and(|at_ms| at_ms + NOTE_MS > state.now_ms);
+    let note = state.notes.back().filter(|_| is_news && state.overlay.is_some())?;
+    let said = cut(&format!("! {}", state.theme.say(&note.text)), usize::from(width));
+    Some(Line::styled(said, state.theme.dim))
 }
 
 fn todos(state: &State, width: usize) -> Vec<Line<'static>> {

@@ -21,7 +21,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph};
 
 use super::state::{Focus, Overlay, State};
 use super::text::is_unfit;
@@ -60,6 +60,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State) {
         group::draw(frame, state);
     }
     overlay::draw(frame, state);
+    if let Some(said) = bars::said_by_agent(state, bottom.width) {
+        frame.render_widget(Clear, bottom);
+        frame.render_widget(said, bottom);
+    }
     keep_fit(frame.buffer_mut());
 }
 
@@ -117,7 +121,7 @@ fn draw_completions(frame: &mut Frame<'_>, state: &State, input: Rect) {
         .collect();
     let height = (lines.len() as u16).min(input.y);
     let area = Rect { y: input.y - height, height, ..input };
-    frame.render_widget(ratatui::widgets::Clear, area);
+    frame.render_widget(Clear, area);
     frame.render_widget(Paragraph::new(lines), area);
 }
 

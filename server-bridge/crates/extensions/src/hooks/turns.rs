@@ -202,8 +202,8 @@ impl Inner {
             | Place::CallsEnd { .. }
             | Place::Stops { .. } => {
                 let hooks = Arc::new(self.prepared(turn, true).await?);
-                self.turns.state().turns.insert(turn.turn, Arc::clone(&hooks));
-                Ok(Some(hooks))
+                // Calls that run at once may all get here first.
+                Ok(Some(Arc::clone(self.turns.state().turns.entry(turn.turn).or_insert(hooks))))
             }
         }
     }

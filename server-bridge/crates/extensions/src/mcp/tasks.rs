@@ -131,7 +131,8 @@ impl Connection {
     /// Fails if the user does not open one, with the server's reason for it.
     async fn pages_opened(&self, error: ErrorData) -> Result<(), ServiceError> {
         let wanted = error.data.clone().and_then(|data| serde_json::from_value::<PagesWanted>(data).ok());
-        let Some(wanted) = wanted.filter(|wanted| !wanted.elicitations.is_empty()) else {
+        let Some(wanted) = wanted.filter(|wanted| (1..=MCP_ROUNDS).contains(&wanted.elicitations.len()))
+        else {
             return Err(ServiceError::McpError(error));
         };
         for page in wanted.elicitations {

@@ -92,6 +92,11 @@ impl Installed {
         self.kept.get().is_some()
     }
 
+    /// The size of the files that were kept, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept.get().map_or(0, |Kept(files)| files.iter().map(|file| file.content.len()).sum())
+    }
+
     /// These of its files, if they were kept.
     pub(super) fn kept(&self, paths: &[&str]) -> Option<Vec<PluginFile>> {
         let Kept(files) = self.kept.get()?;

@@ -48,10 +48,12 @@ impl Plugins {
         plugin: &Installed,
         sandbox: &Sandbox,
     ) -> Result<(), String> {
+        let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
+        // A model may have removed it.
+        sandbox.mkdir_all(plugin.data.as_bytes(), MODES.1).await.map_err(failed)?;
         if is_there(plugin, sandbox).await {
             return Ok(());
         }
-        let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
         // A machine refuses requests beyond a number, which hooks of several plugins in the background would reach.
         let turns = self.0.places.of(user, sandbox.place());
         let Ok(_turn) = turns.acquire().await else { return Err("the server is stopping".to_owned()) };
@@ -79,7 +81,6 @@ impl Plugins {
         if files.len() < missing.len() {
             return Err(format!("the plugin {} was removed or replaced in the meantime", plugin.name));
         }
-        sandbox.mkdir_all(plugin.data.as_bytes(), MODES.1).await.map_err(failed)?;
         // These copies are not part of the user's work.
         write(sandbox, &format!("{DIRECTORY}/.gitignore"), b"*\n", MODES.0).await.map_err(failed)?;
         for files in files.chunks(PLUGIN_FILES_AT_ONCE) {

@@ -92,11 +92,8 @@ impl Plugins {
             is_shared: false,
             installed_at_ms: 0,
         };
-        let before = self.0.keep(user.id, &row.name).await?;
+        self.0.keep(user.id, &row.name).await?;
         self.0.store.put_plugin(user.id, &row, &files_of(&looked.tree)).await?;
-        if let Some(before) = before {
-            self.0.forget(user.id, &before);
-        }
         self.ended(user.id, &row.name, End::Replaced);
         approvals::note(&self.0.store, user, "plugin.install", &row.name, &row.hash).await;
         self.view_of(user, &row.name).await
@@ -121,12 +118,9 @@ impl Plugins {
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].
     pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
-        let before = self.0.keep(user.id, name).await?;
+        self.0.keep(user.id, name).await?;
         if !self.0.store.remove_plugin(user.id, name).await? {
             return Err(unknown(name));
-        }
-        if let Some(before) = before {
-            self.0.forget(user.id, &before);
         }
         self.ended(user.id, name, End::Taken);
         approvals::note(&self.0.store, user, "plugin.remove", name, "").await;

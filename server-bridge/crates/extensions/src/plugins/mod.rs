@@ -39,6 +39,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use execs::Ledger;
 use guard::{Getter, Reach};
+use store::limits::PLUGIN_BYTES_PER_USER;
 use store::{PluginRow, Store, UserId};
 
 use crate::limits::{PLUGIN_ARCHIVE_BYTES, PLUGIN_FETCH_PATIENCE, PLUGINS_READ};
@@ -160,21 +161,22 @@ impl Inner {
     }
 
     /// Keeps the files of a user's plugin in memory, for the turns that use this copy, before it is replaced or removed.
-    /// The copy is forgotten with the last of these turns.
-    async fn keep(&self, user: UserId, name: &str) -> store::Result<Option<Arc<Installed>>> {
+    /// The copy is forgotten with the last of these turns. Beyond as many bytes as a user may install, none are kept.
+    async fn keep(&self, user: UserId, name: &str) -> store::Result<()> {
         let rows = self.store.plugins(user).await?;
-        let Some(row) = rows.iter().find(|row| row.name == name) else { return Ok(None) };
-        let Ok(copy) = self.installed(user, row).await else { return Ok(None) };
+        let Some(row) = rows.iter().find(|row| row.name == name) else { return Ok(()) };
+        let Ok(copy) = self.installed(user, row).await else { return Ok(()) };
         let files = self.store.plugin_files(user, name, &row.hash).await?;
-        if !files.is_empty() {
+        let mut copies = self.copies();
+        let own = copies.used.iter().filter(|((whose, _), _)| *whose == user);
+        let kept: usize = own.filter_map(|(_, copy)| copy.upgrade()).map(|copy| copy.kept_bytes()).sum();
+        let more: usize = files.iter().map(|file| file.content.len()).sum();
+        if more > 0 && i64::try_from(kept + more).is_ok_and(|bytes| bytes <= PLUGIN_BYTES_PER_USER) {
             copy.keep(files);
         }
-        Ok(Some(copy))
-    }
-
-    /// Forgets a copy that is no longer installed; those who use it keep it.
-    fn forget(&self, user: UserId, copy: &Installed) {
-        self.copies().installed.remove(&key(user, &copy.hash, &copy.name));
+        // Only those who use it have it from here on, even if what follows fails.
+        copies.installed.remove(&key(user, &copy.hash, &copy.name));
+        Ok(())
     }
 
     /// A plugin of a user, in parsed form.

@@ -1,6 +1,7 @@
 //! Plugins are used after they were inspected and installed, only on the user's machine, and exactly as they were installed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -100,6 +101,10 @@ fn a_plugins_hook_matches_claude_codes_tool_names_after_its_installation() {
     world.chat("full");
     assert!(!world.path("mark").exists());
     assert_eq!(fs::read_to_string(copies[0].join("hooks/guard.sh")).unwrap(), GUARD);
+    // A hook that somebody made no program is one again.
+    fs::set_permissions(copies[0].join("hooks/guard.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    world.chat("full");
+    assert!(!world.path("mark").exists());
     // A file that somebody added to the plugin's files is removed before the plugin runs: a program could load it.
     put(&copies[0].join("hooks/json.py"), "");
     put(&copies[0].join("node_modules/x/index.js"), "");

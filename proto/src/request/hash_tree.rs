@@ -7,7 +7,8 @@ use crate::path::WirePath;
 /// Hashes a directory with all that is in it. Supported by runners with the capability
 /// [`HASH_TREE_CAPABILITY`](crate::handshake::HASH_TREE_CAPABILITY).
 ///
-/// The hash is the SHA-256 of [`tree_bytes`]; permission bits and times are not part of it. Fails with `invalid_path` if a symbolic link is on the
+/// The hash is the SHA-256 of [`tree_bytes`]; times and other permission bits than the owner's to execute
+/// a file are not part of it. Fails with `invalid_path` if a symbolic link is on the
 /// path to the directory, `too_large` beyond the limits of the request, and with the file's error if one cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct HashTree {
@@ -33,6 +34,8 @@ pub struct HashedEntry {
 pub enum HashedKind {
     /// A file with this SHA-256.
     File([u8; 32]),
+    /// A file with this SHA-256 that its owner may execute.
+    Program([u8; 32]),
     /// A directory.
     Directory,
     /// A symbolic link, a device, FIFO or socket.
@@ -50,7 +53,7 @@ impl HashedKind {
 }
 
 /// The bytes whose SHA-256 is the hash of a tree: for each entry, in the order of the paths, the path's length (u32, little endian), the path, a byte
-/// for the kind (0 file, 1 directory, 2 other), and for a file the SHA-256 of its content.
+/// for the kind (0 file, 1 directory, 2 other, 3 a file that its owner may execute), and for a file the SHA-256 of its content.
 pub fn tree_bytes(mut entries: Vec<HashedEntry>) -> Vec<u8> {
     entries.sort_unstable();
     let mut bytes = Vec::new();
@@ -61,6 +64,10 @@ pub fn tree_bytes(mut entries: Vec<HashedEntry>) -> Vec<u8> {
         match kind {
             HashedKind::File(sha256) => {
                 bytes.push(0);
+                bytes.extend_from_slice(&sha256);
+            }
+            HashedKind::Program(sha256) => {
+                bytes.push(3);
                 bytes.extend_from_slice(&sha256);
             }
             HashedKind::Directory => bytes.push(1),
@@ -84,6 +91,7 @@ mod tests {
         let others = [
             vec![a.clone()],
             vec![a.clone(), entry("a/b", HashedKind::File([8; 32]))],
+            vec![a.clone(), entry("a/b", HashedKind::Program([7; 32]))],
             vec![a.clone(), entry("a/b", HashedKind::Other)],
             vec![a.clone(), entry("a/c", HashedKind::File([7; 32]))],
             vec![a, b, entry("a/c", HashedKind::of(FileKind::Symlink))],

@@ -12,6 +12,9 @@ use sha2::{Digest, Sha256};
 use super::{Files, io_error, path, path_error, wire_kind};
 use crate::limits::{HASHED_TREE_BYTES, HASHED_TREE_ENTRIES, WRITE_BATCH_BYTES};
 
+/// The permission bit of a file that its owner may execute.
+const OWNER_EXECUTES: u32 = 0o100;
+
 /// Answers a `HashTree`.
 pub(crate) async fn hash_tree(
     Files { root, disk }: Files,
@@ -40,7 +43,11 @@ fn hashed(root: &Root, request: &HashTree) -> Result<TreeHashed, WireError> {
         }
         let kind = match visit.metadata.kind {
             Kind::File => {
-                HashedKind::File(content(walk.open_file().map_err(path_error)?, &mut room, &mut buffer)?)
+                let sha256 = content(walk.open_file().map_err(path_error)?, &mut room, &mut buffer)?;
+                match visit.metadata.mode & OWNER_EXECUTES {
+                    0 => HashedKind::File(sha256),
+                    _ => HashedKind::Program(sha256),
+                }
             }
             kind => HashedKind::of(wire_kind(kind)),
         };

@@ -1,7 +1,7 @@
 //! The hash of a tree, as the server computes it too.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use proto::request::{HashTree, HashedEntry, HashedKind, tree_bytes};
 use proto::{ErrorKind, Message, WireError};
@@ -48,6 +48,11 @@ fn the_hash_of_a_tree_shows_each_difference_and_nothing_outside_is_hashed() {
         fs::write(world.path("p/hooks/guard.sh"), "exit 0\n").unwrap();
         assert_ne!(hash(&mut world.peer, "p").await.unwrap(), expected);
         fs::write(world.path("p/hooks/guard.sh"), "exit 2\n").unwrap();
+        assert_eq!(hash(&mut world.peer, "p").await, Ok(expected));
+
+        fs::set_permissions(world.path("p/hooks/guard.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_ne!(hash(&mut world.peer, "p").await.unwrap(), expected);
+        fs::set_permissions(world.path("p/hooks/guard.sh"), fs::Permissions::from_mode(0o644)).unwrap();
         assert_eq!(hash(&mut world.peer, "p").await, Ok(expected));
 
         // Another directory that a link leads to is not the one that was asked about.

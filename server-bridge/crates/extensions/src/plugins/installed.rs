@@ -31,6 +31,8 @@ pub(crate) struct Installed {
     pub(super) data: String,
     /// The plugin's files: their paths in the plugin, and the SHA-256 of their content.
     pub(super) files: Vec<(String, String)>,
+    /// The paths of those files that are programs.
+    pub(super) programs: Vec<String>,
     /// The directory of its files, as a whole.
     pub(super) whole: Whole,
     /// The plugin's skills and roles, by the names that they have here.
@@ -68,18 +70,22 @@ impl Installed {
         let name = plugin.manifest.name.clone();
         let hash = plugin.hash.clone();
         let root = format!("{DIRECTORY}/{name}-{}", &hash[..HASH_DIGITS.min(hash.len())]);
-        let files: Vec<(String, [u8; 32], u64)> = tree
+        let files: Vec<Hashed> = tree
             .files()
-            .map(|(path, file)| {
-                (path.as_str().to_owned(), Sha256::digest(&file.content).into(), file.content.len() as u64)
+            .map(|(path, file)| Hashed {
+                path: path.as_str().to_owned(),
+                sha256: Sha256::digest(&file.content).into(),
+                bytes: file.content.len() as u64,
+                is_executable: file.is_executable,
             })
             .collect();
         let whole = Whole::of(&files);
-        let files = files.into_iter().map(|(path, sha256, _)| (path, store::hex(&sha256))).collect();
+        let programs = files.iter().filter(|file| file.is_executable).map(|file| file.path.clone()).collect();
+        let files = files.into_iter().map(|file| (file.path, store::hex(&file.sha256))).collect();
         let data = format!("{DIRECTORY}/{name}-data");
         let variables = Variables { root: root.clone(), data: data.clone() };
         let shelved = Arc::new(shelved(&plugin, &name, &variables)?);
-        Ok(Self { name, hash, plugin, root, data, files, whole, shelved, kept: OnceLock::new() })
+        Ok(Self { name, hash, plugin, root, data, files, programs, whole, shelved, kept: OnceLock::new() })
     }
 
     /// Keeps its files for those who use it.
@@ -115,18 +121,31 @@ impl Installed {
     }
 }
 
+/// A file of a plugin, as it is compared.
+struct Hashed {
+    path: String,
+    sha256: [u8; 32],
+    bytes: u64,
+    is_executable: bool,
+}
+
 impl Whole {
-    /// The directory of these files: each path with the SHA-256 of its content and its size in bytes.
-    fn of(files: &[(String, [u8; 32], u64)]) -> Self {
-        let directories: BTreeSet<&str> =
-            files.iter().flat_map(|(path, ..)| path.match_indices('/').map(|(at, _)| &path[..at])).collect();
+    /// The directory of these files.
+    fn of(files: &[Hashed]) -> Self {
+        let directories: BTreeSet<&str> = files
+            .iter()
+            .flat_map(|Hashed { path, .. }| path.match_indices('/').map(|(at, _)| &path[..at]))
+            .collect();
         let entry = |path: &str, kind| HashedEntry { path: path.as_bytes().to_vec(), kind };
         let directories = directories.into_iter().map(|path| entry(path, HashedKind::Directory));
-        let of_files = files.iter().map(|(path, sha256, _)| entry(path, HashedKind::File(*sha256)));
+        let of_files = files.iter().map(|file| match file.is_executable {
+            true => entry(&file.path, HashedKind::Program(file.sha256)),
+            false => entry(&file.path, HashedKind::File(file.sha256)),
+        });
         let entries: Vec<HashedEntry> = directories.chain(of_files).collect();
         Self {
             entries: u32::try_from(entries.len()).unwrap_or(u32::MAX),
-            bytes: files.iter().map(|(.., bytes)| bytes).sum(),
+            bytes: files.iter().map(|file| file.bytes).sum(),
             sha256: Sha256::digest(tree_bytes(entries)).into(),
         }
     }

@@ -51,7 +51,8 @@ impl Plugins {
         let failed = |error: SandboxError| format!("the plugin's files cannot be written: {error}");
         // A model may have removed it.
         sandbox.mkdir_all(plugin.data.as_bytes(), MODES.1).await.map_err(failed)?;
-        if is_there(plugin, sandbox).await {
+        let is_there = is_there(plugin, sandbox).await;
+        if is_there == Some(true) {
             return Ok(());
         }
         // A machine refuses requests beyond a number, which hooks of several plugins in the background would reach.
@@ -67,6 +68,12 @@ impl Plugins {
                 known.get(&place(path)) != Some(&AtPath::File(hash.clone()))
             };
             missing.extend(files.iter().filter(differs).map(|(path, _)| path.as_str()));
+        }
+        if is_there == Some(false) {
+            // Something differs, which may be a program's permission to run: the comparison above does not see that.
+            missing.extend(plugin.programs.iter().map(String::as_str));
+            missing.sort_unstable();
+            missing.dedup();
         }
         if missing.is_empty() {
             return Ok(());
@@ -94,11 +101,12 @@ impl Plugins {
     }
 }
 
-/// True if a plugin's directory on a machine has exactly the plugin's files.
-async fn is_there(plugin: &Installed, sandbox: &Sandbox) -> bool {
+/// True if a plugin's directory on a machine has exactly the plugin's files; `None` if an older runner cannot tell at once.
+async fn is_there(plugin: &Installed, sandbox: &Sandbox) -> Option<bool> {
     let Whole { entries, bytes, sha256 } = &plugin.whole;
     // An error, such as for a missing directory or a link, is a difference; if it lasts, writing the files fails with it too.
-    matches!(sandbox.hash_tree(plugin.root.as_bytes(), *entries, *bytes).await, Ok(Some(found)) if found == *sha256)
+    let found = sandbox.hash_tree(plugin.root.as_bytes(), *entries, *bytes).await;
+    found.map_or(Some(false), |found| found.map(|found| found == *sha256))
 }
 
 /// Removes files in a plugin's directory that do not belong to the plugin, because its programs might load them.

@@ -183,7 +183,7 @@ pub const TICKET_PATH_BYTES: usize = 16 * 1024;
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// The limit on refused registrations of runners from one address, per minute.
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
-/// The limit on refused deliveries from one address to one trigger or channel, or to none, per minute.
+/// The limit on refused deliveries from one address to one trigger, to no trigger, to one channel, or to all channels together, per minute.
 pub const REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// The longest delivery of a messenger, in bytes.
 pub const CHANNEL_DELIVERY_MAX_BYTES: usize = 4 * 1024 * 1024;

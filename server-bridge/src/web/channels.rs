@@ -150,28 +150,40 @@ pub async fn deliver(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let (client, now) = (address_key(connection.client), Instant::now());
-    // Each delivery counts as refused until it is accepted, so that the limit applies before any work is done.
+    let client = address_key(connection.client);
     let limited = |seconds| ApiError::rate_limited("refused deliveries", seconds);
-    let nowhere = (client, DeliveryTarget::Unknown);
-    state.refused_deliveries.take(&nowhere, now).map_err(limited)?;
-    if state.channels.owner(id).await?.is_none() {
-        return Err(ApiError::new("not_found", "there is no channel at this address"));
+    // Refused deliveries to all channels count together, so a sender that tries many ids soon learns nothing about them. They do not hold up an
+    // authentic delivery: a messenger sends from the same addresses for all its customers.
+    let refused = |error: ApiError| {
+        let counted = state.refused_deliveries.take(&(client, DeliveryTarget::Channels), Instant::now());
+        counted.map_or_else(limited, |()| error)
+    };
+    if !state.channels.takes_deliveries(id) {
+        return Err(refused(ApiError::new("not_found", "there is no channel at this address")));
     }
-    state.refused_deliveries.refund(&nowhere);
+    // Each delivery counts as refused until it is accepted, so that the channel's own limit applies before any work is done.
     let target = (client, DeliveryTarget::Channel(id));
-    state.refused_deliveries.take(&target, now).map_err(limited)?;
-    let too_large = |_| ApiError::new("too_large", "a delivery can have at most 4 MiB");
+    state.refused_deliveries.take(&target, Instant::now()).map_err(limited)?;
     let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, CHANNEL_DELIVERY_MAX_BYTES)).await;
-    let body =
-        body.map_err(|_| ApiError::invalid("the delivery did not arrive in time"))?.map_err(too_large)?;
+    let body = match body {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => return Err(refused(ApiError::new("too_large", "a delivery can have at most 4 MiB"))),
+        Err(_) => return Err(refused(ApiError::invalid("the delivery did not arrive in time"))),
+    };
     let text = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
     let headers: Vec<(String, String)> = headers.iter().filter_map(text).collect();
-    let answer = state.channels.deliver(id, &headers, &body).await;
-    if answer.as_ref().map_or_else(|error| error.kind() == "unavailable", |_| true) {
-        state.refused_deliveries.refund(&target);
+    match state.channels.deliver(id, &headers, &body).await {
+        Ok(answer) => {
+            state.refused_deliveries.refund(&target);
+            Ok(Json(answer))
+        }
+        // A delivery that can only be accepted later may have been authentic.
+        Err(error) if error.kind() == "unavailable" => {
+            state.refused_deliveries.refund(&target);
+            Err(error.into())
+        }
+        Err(error) => Err(refused(error.into())),
     }
-    Ok(Json(answer?))
 }

@@ -78,12 +78,14 @@ impl<K: Eq + Hash + Clone> RateLimiter<K> {
 /// all their customers, so the refused deliveries of one user must not hold up those of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeliveryTarget {
-    /// No trigger and no channel.
+    /// No trigger.
     Unknown,
     /// The trigger with this id.
     Trigger(i64),
     /// The channel with this id.
     Channel(i64),
+    /// All channels together, with those that do not exist or accept no deliveries.
+    Channels,
 }
 
 /// The key of an address: the address itself, or for IPv6 its /64 network, because one subscriber has at least such a network.

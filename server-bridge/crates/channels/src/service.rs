@@ -190,6 +190,11 @@ impl Channels {
         Ok(())
     }
 
+    /// Returns true if an account is connected from here and accepts deliveries to its own address.
+    pub fn takes_deliveries(&self, account: i64) -> bool {
+        self.0.live(account).is_some_and(|live| live.platform.takes_deliveries())
+    }
+
     /// Handles a delivery to an account's own address, for messengers that deliver by HTTP; returns the body of the response.
     ///
     /// # Errors

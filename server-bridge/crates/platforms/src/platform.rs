@@ -247,6 +247,11 @@ pub trait Platform: Send + Sync {
     /// [`Failure::Message`] if the file is larger, or its address leads into the server's own network; see [`Failure`].
     fn fetch<'a>(&'a self, media: &'a Media, max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>>;
 
+    /// True if the account accepts deliveries to its own address.
+    fn takes_deliveries(&self) -> bool {
+        false
+    }
+
     /// Handles a delivery to the account's own address, on platforms that deliver by HTTP; returns the body of the response once [`Inbox::take`] has
     /// committed the events.
     ///

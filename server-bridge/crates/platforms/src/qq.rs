@@ -335,6 +335,10 @@ impl Platform for Qq {
         })
     }
 
+    fn takes_deliveries(&self) -> bool {
+        self.by_webhook
+    }
+
     fn delivered<'a>(
         &'a self,
         headers: &'a [(String, String)],

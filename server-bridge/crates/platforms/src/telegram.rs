@@ -407,6 +407,10 @@ impl Platform for Telegram {
         })
     }
 
+    fn takes_deliveries(&self) -> bool {
+        self.deliveries.is_some()
+    }
+
     fn delivered<'a>(
         &'a self,
         headers: &'a [(String, String)],

@@ -193,6 +193,7 @@ async fn a_press_comes_with_its_token_and_is_acknowledged() {
 async fn deliveries_by_webhook_are_checked_committed_and_answered() {
     let stand_in = StandIn::start();
     let account = account_with(&stand_in, &[("delivery", "webhook")]);
+    assert!(account.takes_deliveries() && !account_with(&stand_in, &[]).takes_deliveries());
     let inbox = Memory::default();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let signed = |body: &[u8]| {

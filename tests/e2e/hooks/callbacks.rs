@@ -64,6 +64,13 @@ fn callbacks_are_listed_checked_when_saved_and_run_without_a_machine() {
         "PostToolUse": callback("Shell", "timing", json!({"over_seconds": 0})),
         "PostToolBatch": callback("", "logging", json!({})),
     }));
+    // A trial leaves no record that could be taken for a real one.
+    let tried = world.alice.json(&["hook", "test", "--event", "PostToolBatch", "--json"]);
+    let run = &tried["runs"][0];
+    assert!(run["output"].as_str().unwrap().contains("event=PostToolBatch a hook logs {"), "{tried}");
+    assert!(run["outcome"].as_str().unwrap().starts_with("a trial writes nothing"), "{tried}");
+    assert!(!world.server.log().contains("a hook logs"));
+
     let chat = new_chat(&client, "full");
     say(&client, &chat, "go");
     let card = eventually("the call needs an approval", PATIENCE, || {
@@ -89,6 +96,13 @@ fn callbacks_are_listed_checked_when_saved_and_run_without_a_machine() {
     // Of a person without a machine, as the administrator wishes.
     let managed = json!({"hooks": {"UserPromptSubmit": callback("", "audit", json!({}))}});
     fs::write(world.server.home().join("hooks.json"), managed.to_string()).unwrap();
+    let tried = world.alice.run(&["hook", "test", "--event", "UserPromptSubmit"]).stdout;
+    assert!(
+        tried.contains("a trial writes nothing") && tried.contains("  | alice hook.UserPromptSubmit ok: {"),
+        "{tried}"
+    );
+    let trail = client.call("GET", "/audit?action=hook.UserPromptSubmit&limit=10").json().to_string();
+    assert!(!trail.contains("hook.UserPromptSubmit"), "{trail}");
     let bob = world.server.person("bob");
     bob.run(&["chat", "--new", "--json", "--approval", "full", "are you there?"]);
     let trail = client.call("GET", "/audit?action=hook.UserPromptSubmit&limit=10").json().to_string();

@@ -184,7 +184,7 @@ pub struct HookTrialRun {
     /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
     #[serde(serialize_with = "crate::language::text")]
     pub outcome: String,
-    /// The beginning of its standard output, or of its response; at most 16 KiB.
+    /// The beginning of its standard output, of its response, or of the line that a callback would write; at most 16 KiB.
     #[serde(default)]
     #[schema(required)]
     pub output: String,

@@ -5200,7 +5200,7 @@ export interface components {
              *     `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
              */
             outcome: string;
-            /** @description The beginning of its standard output, or of its response; at most 16 KiB. */
+            /** @description The beginning of its standard output, of its response, or of the line that a callback would write; at most 16 KiB. */
             output: string;
             /**
              * Format: int64

@@ -51,12 +51,17 @@ impl Owner {
         Self { user: turn.user.clone(), chat: Some(turn.root.clone()), at: Some(at) }
     }
 
+    /// True in a trial.
+    fn is_trial(&self) -> bool {
+        self.chat.is_none()
+    }
+
     /// The turn, for a handler that needs one.
     pub(super) fn turn(&self) -> Result<&At, Raw> {
         self.at.as_ref().ok_or_else(|| {
-            let why = match self.chat {
-                Some(_) => "it needs a turn, and the end of a session has none; use `command` or `http`",
-                None => "it needs a chat with at least one answer, for its model and its rules; try it in such a chat",
+            let why = match self.is_trial() {
+                false => "it needs a turn, and the end of a session has none; use `command` or `http`",
+                true => "it needs a chat with at least one answer, for its model and its rules; try it in such a chat",
             };
             Raw::Failed(why.to_owned())
         })
@@ -234,7 +239,8 @@ impl Inner {
                         Err(error) => return Raw::Failed(format!("its input cannot be built: {error}")),
                     };
                     let chat = owner.chat.as_ref().or(owner.at.as_ref().map(|at| &at.root));
-                    let called = Called { user: &owner.user, chat, event: hook.event, payload, input };
+                    let (user, is_trial, event) = (&owner.user, owner.is_trial(), hook.event);
+                    let called = Called { user, chat, is_trial, event, payload, input };
                     match self.callbacks.call(name, called).await {
                         Ok(said) => Raw::Callback(Box::new(said)),
                         Err(why) => Raw::Failed(why),

@@ -30,6 +30,9 @@ const HASH_MIN_DIGITS: usize = 8;
 /// The session of a trial without a chat.
 const NO_CHAT: &str = "trial";
 
+/// The outcome of a callback that would have written a record.
+const NOT_WRITTEN: &str = "a trial writes nothing: the output is the line that would be written";
+
 /// The mode of a trial without a chat.
 const ASK: &str = "ask";
 
@@ -207,16 +210,21 @@ fn run_view(hook: &Hook, raw: &Raw, took_ms: u64) -> HookTrialRun {
         Raw::Exit { status, stdout, stderr, .. } => (shown(stdout), shown(stderr), Some(*status)),
         Raw::Http { body, .. } => (shown(body), String::new(), None),
         Raw::Tool { text, .. } | Raw::Model(text) => (shown(text.as_bytes()), String::new(), None),
-        Raw::Signal(_) | Raw::TimedOut(_) | Raw::Failed(_) | Raw::Callback(_) => {
-            (String::new(), String::new(), None)
+        Raw::Callback(said) => {
+            (shown(said.text.as_deref().unwrap_or_default().as_bytes()), String::new(), None)
         }
+        Raw::Signal(_) | Raw::TimedOut(_) | Raw::Failed(_) => (String::new(), String::new(), None),
+    };
+    let outcome = match raw {
+        Raw::Callback(said) if said.text.is_some() => NOT_WRITTEN.to_owned(),
+        raw => outcome(raw, hook),
     };
     HookTrialRun {
         hook: hook.id.clone(),
         origin: hook.origin.clone(),
         kind: hook.handler.kind().to_owned(),
         action: hook.handler.describe(),
-        outcome: outcome(raw, hook),
+        outcome,
         output,
         errors,
         exit_code,

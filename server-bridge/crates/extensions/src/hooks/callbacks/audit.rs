@@ -45,6 +45,11 @@ impl Callback for Audit {
                 target: called.payload.text.clone(),
                 outcome: "ok".to_owned(),
             };
+            if called.is_trial {
+                let text =
+                    format!("{} {} {}: {}", called.user.name, entry.action, entry.outcome, entry.target);
+                return Ok(Said { text: Some(text), ..Said::default() });
+            }
             match self.0.append_audit(&entry).await {
                 Ok(_) => Ok(Said::default()),
                 Err(error) => {

@@ -29,10 +29,14 @@ impl Callback for Logging {
     }
 
     fn call<'a>(&'a self, called: Called<'a>) -> BoxFuture<'a, Result<Said, String>> {
-        let Called { user, chat, event, payload, .. } = called;
+        let Called { user, chat, is_trial, event, payload, .. } = called;
         let (user, event) = (user.name.as_str(), event.name(Dialect::Own));
         let chat = chat.map(ToString::to_string).unwrap_or_default();
         let text = &payload.text[..payload.text.floor_char_boundary(HOOK_LOGGED_BYTES)];
+        if is_trial {
+            let text = Some(format!("user={user} chat={chat} event={event} a hook logs {text}"));
+            return Box::pin(ready(Ok(Said { text, ..Said::default() })));
+        }
         tracing::info!(user, chat, event, "a hook logs {text}");
         Box::pin(ready(Ok(Said::default())))
     }

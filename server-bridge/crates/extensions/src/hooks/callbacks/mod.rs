@@ -31,6 +31,8 @@ pub struct Called<'a> {
     pub user: &'a User,
     /// The chat in which it runs; a trial may have none.
     pub chat: Option<&'a ChatId>,
+    /// True in a trial, which leaves no record: a callback returns what it would have written as [`Said::text`].
+    pub is_trial: bool,
     /// The event.
     pub event: Event,
     /// Its payload.

@@ -20,7 +20,11 @@ use crate::limits::{MCP_ROUNDS, MCP_SEND_PATIENCE, MCP_TASK_POLL, MCP_TASK_POLL_
 /// The error of a call that is refused until its user has opened pages (revision 2025-11-25).
 const PAGES_WANTED: ErrorCode = ErrorCode(-32042);
 
-/// The data of [`PAGES_WANTED`].
+/// The reason if a server asks for something other than pages with that error.
+const NOT_PAGES: &str = "the server asked its user for something other than pages to open with this error, which the protocol does not permit \
+    (-32042: each of its elicitations must have the mode \"url\"); nothing was asked, and calling the tool again will not help";
+
+/// The data of [`PAGES_WANTED`]. The protocol permits no forms in it.
 #[derive(Deserialize)]
 struct PagesWanted {
     elicitations: Vec<ElicitRequestParams>,
@@ -128,13 +132,18 @@ impl Connection {
 
     /// Asks the user to open the pages that a server wants opened before it is called again, one after the other.
     ///
-    /// Fails if the user does not open one, with the server's reason for it.
+    /// Fails if the user does not open one, with the server's reason for it, and if the server asks for anything else: then nothing is asked.
     async fn pages_opened(&self, error: ErrorData) -> Result<(), ServiceError> {
         let wanted = error.data.clone().and_then(|data| serde_json::from_value::<PagesWanted>(data).ok());
         let Some(wanted) = wanted.filter(|wanted| (1..=MCP_ROUNDS).contains(&wanted.elicitations.len()))
         else {
             return Err(ServiceError::McpError(error));
         };
+        let is_page =
+            |asked: &ElicitRequestParams| matches!(asked, ElicitRequestParams::UrlElicitationParams { .. });
+        if !wanted.elicitations.iter().all(is_page) {
+            return Err(ServiceError::McpError(ErrorData::new(PAGES_WANTED, NOT_PAGES, None)));
+        }
         for page in wanted.elicitations {
             let elicited = self.service.service().elicited(page).await.map_err(ServiceError::McpError)?;
             if elicited.action != ElicitationAction::Accept {

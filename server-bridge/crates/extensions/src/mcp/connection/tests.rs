@@ -8,6 +8,7 @@ use crate::limits::{MCP_ASK_BYTES, MCP_CONNECT_PATIENCE, MCP_IDLE, MCP_ROUNDS, M
 use crate::mcp::pool::{Held, Key, Pool};
 use crate::mcp::{Owner, servers, tests as of_mcp};
 
+mod pages;
 mod watches;
 
 /// The other end of a connection: a test plays the server.

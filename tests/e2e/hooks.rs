@@ -1,6 +1,7 @@
 //! Hooks run on the user's machine, get the tool names that they expect, and have their decisions enforced.
 
 mod answers;
+mod background;
 mod callbacks;
 mod changed_input;
 mod events;

@@ -101,7 +101,7 @@ pub struct HookRunView {
     /// The command that it ran, the address that it requested, or the tool that it called.
     pub action: String,
     /// How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
-    /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
+    /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`, `goes on in the background, for at most 60 s`.
     #[serde(serialize_with = "crate::language::text")]
     pub outcome: String,
     /// How long it took, in milliseconds.
@@ -181,7 +181,7 @@ pub struct HookTrialRun {
     /// The command that it runs, the address that it requests, or the tool that it calls.
     pub action: String,
     /// How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
-    /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
+    /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`, `goes on in the background, for at most 60 s`.
     #[serde(serialize_with = "crate::language::text")]
     pub outcome: String,
     /// The beginning of its standard output, of its response, or of the line that a callback would write; at most 16 KiB.

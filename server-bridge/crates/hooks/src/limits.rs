@@ -46,6 +46,8 @@ pub const INTERPOLATED_BYTES: usize = 1024 * 1024;
 
 /// Limit on the standard output that is read of a command, and on a server's response, in bytes.
 pub const OUTPUT_BYTES: usize = 1024 * 1024;
+/// The longest first line with which a command may ask to continue in the background, in bytes.
+pub const FIRST_LINE_BYTES: usize = 4 * 1024;
 /// The longest reason that is passed on, in bytes.
 pub const REASON_BYTES: usize = 4 * 1024;
 /// The longest context that one handler adds, in bytes.

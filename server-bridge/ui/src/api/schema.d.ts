@@ -5151,7 +5151,7 @@ export interface components {
             hook: string;
             /**
              * @description How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
-             *     `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
+             *     `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`, `goes on in the background, for at most 60 s`.
              */
             outcome: string;
             /**
@@ -5197,7 +5197,7 @@ export interface components {
             origin: string;
             /**
              * @description How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
-             *     `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
+             *     `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`, `goes on in the background, for at most 60 s`.
              */
             outcome: string;
             /** @description The beginning of its standard output, of its response, or of the line that a callback would write; at most 16 KiB. */

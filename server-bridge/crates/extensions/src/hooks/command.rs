@@ -1,7 +1,7 @@
 //! A handler that is a command: an exec on the user's machine, confined like any other, and recorded.
 //!
-//! The command runs in a separate task. Its caller may stop waiting at any time, because the turn was cancelled or the time
-//! is up: then the task ends the command and records its end.
+//! The command runs in a separate task. Its caller may stop waiting at any time, because the turn was cancelled: then the task ends the command
+//! and records its end. The caller also stops waiting when the command asks to continue in the background.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,19 +11,20 @@ use execs::sandbox_user;
 use hooks::Raw;
 use hooks::command::{Line, line, variables};
 use hooks::layers::Hook;
-use hooks::limits::OUTPUT_BYTES;
+use hooks::limits::MAX_BACKGROUND_PATIENCE;
 use hooks::payload::Payload;
 use plugins::Variables;
 use sandbox::{AckMode, ExecRequest, Profile, Sandbox};
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
 
 use super::Inner;
 use super::documents::named;
-use super::run::Owner;
+use super::run::{Begun, Owner};
+use super::running::Running;
 use super::turns::{PLAN, TurnHooks};
 use crate::covered::{Covered, covered};
+use crate::limits::HOOK_GRACE;
 use crate::on_record::OnRecord;
-use crate::to_the_end::{Output, Ran, run};
 
 impl Inner {
     #[expect(
@@ -33,7 +34,7 @@ impl Inner {
     pub(super) async fn command(
         self: &Arc<Self>,
         owner: &Owner,
-        hooks: &TurnHooks,
+        hooks: &Arc<TurnHooks>,
         hook: &Hook,
         command: &str,
         args: Option<&[String]>,
@@ -81,7 +82,8 @@ impl Inner {
         let pair = |(name, value): (&str, String)| (name.as_bytes().to_vec(), value.into_bytes());
         request.env = variables.into_iter().map(pair).collect();
         request.stdin = true;
-        request.timeout = Some(patience);
+        // The server ends the command earlier, unless it continues in the background or the server is lost.
+        request.timeout = Some(patience.max(MAX_BACKGROUND_PATIENCE) + HOOK_GRACE);
         request.acks = AckMode::Manual;
         request.profile = (hooks.is_plan || mode == PLAN).then_some(Profile::ReadOnly);
         let recorded = match self.record(owner, &request, hook, sandbox.place()).await {
@@ -91,22 +93,41 @@ impl Inner {
                 return Raw::Failed("the server could not record it; its log says why".to_owned());
             }
         };
-        let given_up = CancellationToken::new();
-        let task = {
-            let (stop, input, given_up) = (self.stop.clone(), payload.text.clone(), given_up.clone());
-            self.tasks.spawn(async move {
-                let given_up = async {
-                    tokio::select! {
-                        () = given_up.cancelled() => {}
-                        () = stop.cancelled() => {}
-                    }
-                };
-                let ran = run(recorded, &sandbox, request, &input, OUTPUT_BYTES, given_up, |_| {});
-                raw(ran.await, patience)
-            })
-        };
-        let _gives_up = given_up.drop_guard();
-        task.await.unwrap_or_else(|_| Raw::Failed("the server failed to run it".to_owned()))
+        let begun = Begun { at_ms: self.store.now_ms(), since: Instant::now() };
+        let running = Running::begin(self, recorded, sandbox, request, payload.text.clone(), patience);
+        if hook.handler.is_async {
+            return running.end().await;
+        }
+        match running.end_or_background().await {
+            Ok(raw) => raw,
+            Err((time, running)) => {
+                self.goes_on(owner, hooks, hook, running, time, begun);
+                Raw::Background(time)
+            }
+        }
+    }
+
+    /// Follows a command that continues in the background to its end, for at most this time.
+    fn goes_on(
+        self: &Arc<Self>,
+        owner: &Owner,
+        hooks: &Arc<TurnHooks>,
+        hook: &Hook,
+        running: Running,
+        time: Duration,
+        begun: Begun,
+    ) {
+        let (inner, owner, hooks, hook) = (Arc::clone(self), owner.clone(), Arc::clone(hooks), hook.clone());
+        self.tasks.spawn(async move {
+            let raw = match running.end().await {
+                Raw::TimedOut(_) => Raw::TimedOut(time),
+                raw => raw,
+            };
+            inner.log_run(&owner, &hook, &raw, begun);
+            if !owner.is_trial() {
+                inner.tell_later(&owner, &hooks, &hook, raw).await;
+            }
+        });
     }
 
     /// Copies the files of a hook's plugin to the machine, as they were when the turn began; returns the plugin's variables there, if the
@@ -157,20 +178,4 @@ async fn changed_file(sandbox: &Sandbox, hook: &Hook) -> Option<String> {
     let changed = now.iter().find(|file| !approved.contains(file));
     let changed = changed.or_else(|| approved.iter().find(|file| !now.contains(file)));
     changed.map(|(path, _)| path.clone())
-}
-
-/// The outcome of a command, for the hook.
-fn raw(ran: Ran, patience: Duration) -> Raw {
-    let (outcome, output) = match ran {
-        Ran::Ended(outcome, output) => (outcome, output),
-        Ran::GivenUp => return Raw::TimedOut(patience),
-        Ran::Failed(why) => return Raw::Failed(why),
-    };
-    let Output { stdout, stderr, is_cut, .. } = output;
-    match (outcome.code, outcome.signal) {
-        _ if outcome.timed_out || outcome.cancelled => Raw::TimedOut(patience),
-        (Some(status), _) => Raw::Exit { status, stdout, stderr, is_cut },
-        (None, Some(signal)) => Raw::Signal(signal),
-        (None, None) => Raw::Failed("its end is unknown".to_owned()),
-    }
 }

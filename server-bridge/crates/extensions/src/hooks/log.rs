@@ -55,6 +55,9 @@ impl Log {
 
 /// A short description of a result.
 pub(super) fn outcome(raw: &Raw, hook: &Hook) -> String {
+    if let Raw::Background(time) = raw {
+        return format!("goes on in the background, for at most {} s", time.as_secs_f64());
+    }
     let said = read(raw.clone(), hook.event);
     if let Some(why) = said.failure {
         return format!("failed: {why}");

@@ -14,7 +14,7 @@
 //! | `words` | results of hooks in the engine's form |
 //! | `run` | running handlers, within their time |
 //! | [`callbacks`] | handlers that are functions of the server |
-//! | `command` | a command on the user's machine, recorded |
+//! | `command`, `running` | a command on the user's machine, recorded; the command while it runs, also in the background |
 //! | `request` | an HTTP request |
 //! | `models` | a question to a model, or a task for an agent that reads |
 //! | `log` | the last runs of each user |
@@ -31,6 +31,7 @@ mod manage;
 mod models;
 mod request;
 mod run;
+mod running;
 mod session_ends;
 mod trial;
 mod turns;

@@ -34,6 +34,14 @@ pub(super) struct Owner {
     pub(super) at: Option<At>,
 }
 
+/// When a handler began.
+#[derive(Clone, Copy)]
+pub(super) struct Begun {
+    /// In Unix milliseconds.
+    pub(super) at_ms: i64,
+    pub(super) since: Instant,
+}
+
 /// The turn in which a handler runs.
 #[derive(Clone)]
 pub(super) struct At {
@@ -52,7 +60,7 @@ impl Owner {
     }
 
     /// True in a trial.
-    fn is_trial(&self) -> bool {
+    pub(super) fn is_trial(&self) -> bool {
         self.chat.is_none()
     }
 
@@ -119,15 +127,20 @@ impl Inner {
         let (hook, payload, patience) = (step.hook.clone(), step.payload, step.timeout);
         self.tasks.spawn(async move {
             let raw = inner.handled(&owner, &hooks, &hook, &payload, patience).await;
-            let Later { context, message, failure } = later(&hook, raw);
-            if let Some(line) = context {
-                hooks.add_later(format!("A hook ({}) adds: {}", line.speaker.origin, line.text));
-            }
-            for line in message.into_iter().chain(failure) {
-                let text = format!("Hook ({}): {}", line.speaker.origin, line.text);
-                inner.notify(&owner, text).await;
-            }
+            inner.tell_later(&owner, &hooks, &hook, raw).await;
         });
+    }
+
+    /// Passes on the output of a handler that ran in the background.
+    pub(super) async fn tell_later(&self, owner: &Owner, hooks: &TurnHooks, hook: &Hook, raw: Raw) {
+        let Later { context, message, failure } = later(hook, raw);
+        if let Some(line) = context {
+            hooks.add_later(format!("A hook ({}) adds: {}", line.speaker.origin, line.text));
+        }
+        for line in message.into_iter().chain(failure) {
+            let text = format!("Hook ({}): {}", line.speaker.origin, line.text);
+            self.notify(owner, text).await;
+        }
     }
 
     /// Runs the handlers of a call that its user stopped, in the background.
@@ -168,25 +181,30 @@ impl Inner {
     async fn handled(
         self: &Arc<Self>,
         owner: &Owner,
-        hooks: &TurnHooks,
+        hooks: &Arc<TurnHooks>,
         hook: &Hook,
         payload: &Payload,
         patience: Duration,
     ) -> Raw {
-        let (begun, at_ms) = (Instant::now(), self.store.now_ms());
+        let begun = Begun { at_ms: self.store.now_ms(), since: Instant::now() };
         let raw = self.act(owner, hooks, hook, payload, patience).await;
-        if let Some(chat) = &owner.chat {
-            let took = begun.elapsed();
-            self.log.add(owner.user.id, Run { at_ms, chat, hook, raw: &raw, took });
-        }
+        self.log_run(owner, hook, &raw, begun);
         raw
+    }
+
+    /// Logs the result of a handler, except in a trial.
+    pub(super) fn log_run(&self, owner: &Owner, hook: &Hook, raw: &Raw, begun: Begun) {
+        if let Some(chat) = &owner.chat {
+            let Begun { at_ms, since } = begun;
+            self.log.add(owner.user.id, Run { at_ms, chat, hook, raw, took: since.elapsed() });
+        }
     }
 
     /// Carries out a handler's action, within its time limit.
     pub(super) async fn act(
         self: &Arc<Self>,
         owner: &Owner,
-        hooks: &TurnHooks,
+        hooks: &Arc<TurnHooks>,
         hook: &Hook,
         payload: &Payload,
         patience: Duration,

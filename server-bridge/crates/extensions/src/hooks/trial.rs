@@ -82,7 +82,7 @@ impl HookRunner {
             None => (session(NO_CHAT.to_owned(), &root, "", ASK), None),
         };
         let loaded = Loaded { hooks: tried.hooks, ..Loaded::default() };
-        let hooks = TurnHooks::without_turn(loaded, session, route, documents.plugins);
+        let hooks = Arc::new(TurnHooks::without_turn(loaded, session, route, documents.plugins));
         let owner = Owner { user: user.clone(), chat: None, at };
         inner.attempt(&owner, &hooks, tried.event, &fields, tried.left_out).await
     }
@@ -92,7 +92,7 @@ impl Inner {
     async fn attempt(
         self: &Arc<Self>,
         owner: &Owner,
-        hooks: &TurnHooks,
+        hooks: &Arc<TurnHooks>,
         event: Event,
         fields: &Map<String, Value>,
         mut left_out: Vec<Problem>,
@@ -213,7 +213,9 @@ fn run_view(hook: &Hook, raw: &Raw, took_ms: u64) -> HookTrialRun {
         Raw::Callback(said) => {
             (shown(said.text.as_deref().unwrap_or_default().as_bytes()), String::new(), None)
         }
-        Raw::Signal(_) | Raw::TimedOut(_) | Raw::Failed(_) => (String::new(), String::new(), None),
+        Raw::Signal(_) | Raw::TimedOut(_) | Raw::Failed(_) | Raw::Background(_) => {
+            (String::new(), String::new(), None)
+        }
     };
     let outcome = match raw {
         Raw::Callback(said) if said.text.is_some() => NOT_WRITTEN.to_owned(),
@@ -228,7 +230,7 @@ fn run_view(hook: &Hook, raw: &Raw, took_ms: u64) -> HookTrialRun {
         output,
         errors,
         exit_code,
-        in_background: hook.handler.is_async,
+        in_background: hook.handler.is_async || matches!(raw, Raw::Background(_)),
         took_ms,
     }
 }

@@ -8,9 +8,11 @@
 //! | 2xx with JSON, or with nothing | its fields |
 //! | a tool's or model's answer | as for exit status 0; a model answers in JSON |
 //! | anything else | a failure |
+//! | a first line `{"async": true}` while the command runs | it continues in the background, and decides nothing |
 //!
 //! A failure never allows anything. The hook's `onFailure` determines what it denies (see [`combine`](crate::combine)).
 
+mod first_line;
 mod output;
 
 use std::time::Duration;
@@ -20,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::event::Event;
 use crate::limits::{BACKGROUND_PATIENCE, MAX_BACKGROUND_PATIENCE, OUTPUT_BYTES, REASON_BYTES};
 
+pub use first_line::{FirstLine, after_first_line, goes_to_background};
 pub(crate) use output::bounded;
 pub use output::result_text;
 
@@ -66,6 +69,8 @@ pub enum Raw {
     Model(String),
     /// A callback returned a result.
     Callback(Box<Said>),
+    /// A command asked to continue in the background, for at most this long.
+    Background(Duration),
 }
 
 /// A handler's decision, the least strict first.
@@ -161,13 +166,8 @@ pub fn read(raw: Raw, event: Event) -> Said {
         Raw::Callback(said) => {
             Said { reason: said.reason.as_deref().map(|reason| bounded(reason, REASON_BYTES)), ..*said }
         }
+        Raw::Background(time) => Said { background: Some(time), ..Said::default() },
     }
-}
-
-/// The time for which a command asks to continue in the background, if the first line of its output asks for it.
-pub fn goes_to_background(first_line: &str) -> Option<Duration> {
-    let Ok(Value::Object(fields)) = serde_json::from_str(first_line.trim()) else { return None };
-    output::background(&fields)
 }
 
 /// The meaning of standard output, or of the text used instead.

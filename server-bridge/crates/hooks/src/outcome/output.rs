@@ -70,7 +70,6 @@ struct Reader {
 
 impl Reader {
     fn top(&mut self, fields: &Map<String, Value>) {
-        self.said.background = background(fields);
         self.said.is_quiet = fields.get("suppressOutput").and_then(Value::as_bool).unwrap_or_default();
         self.said.message = self.text(fields, "systemMessage", MESSAGE_BYTES);
         self.said.reason = self.text(fields, "reason", REASON_BYTES);

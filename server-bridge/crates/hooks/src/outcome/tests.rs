@@ -184,7 +184,8 @@ fn a_command_may_go_to_the_background() {
     for line in ["", "{\"async\": false}", "{\"async\": \"true\"}", "async"] {
         assert_eq!(goes_to_background(line), None);
     }
-    assert!(said(&json!({"async": true})).background.is_some());
+    let asks = read(Raw::Background(BACKGROUND_PATIENCE), Event::PreToolUse);
+    assert_eq!((asks.background, asks.decision, asks.failure), (Some(BACKGROUND_PATIENCE), None, None));
 }
 
 #[test]

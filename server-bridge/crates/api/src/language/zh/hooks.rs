@@ -153,6 +153,7 @@ pub(super) const TABLE: &[Row] = &[
     ("stop", "停止"),
     ("adds context", "补充了上下文"),
     ("nothing to say", "没有意见"),
+    ("goes on in the background, for at most {} s", "在后台继续运行，最多 {0} 秒"),
     (
         "a trial writes nothing: the output is the line that would be written",
         "试运行不写入任何记录：输出就是将会写入的那一行",

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::{Asked, Page, Pages, Reply, eventually};
+use tests::{Asked, Machine, Page, Pages, Reply, eventually};
 
-use crate::agent::{messages, new_chat, say};
+use crate::agent::{ended, messages, new_chat, say};
 use crate::workspace_trust::{system, tools};
 use crate::world::{World, put};
 
@@ -234,6 +234,49 @@ fn a_plugins_server_runs_on_the_users_machine_from_its_copy() {
     assert_eq!((&listed["origin"], &listed["state"]), (&json!("plugin guard"), &json!("ready")));
     world.run(&["plugin", "remove", "guard"]);
     assert!(!world.alice.json(&["mcp-server", "list", "--json"]).to_string().contains("plugin_guard"));
+}
+
+#[test]
+fn a_plugins_hook_runs_in_the_workspace_that_its_machine_has_now() {
+    let ((moves, moved), (asks, is_asked)) = (mpsc::channel(), mpsc::channel());
+    let world = World::new(move |asked: &Asked| {
+        let shell = |command: &str| Reply::Call(vec![("Shell", json!({"command": command}))]);
+        match asked.results().len() {
+            0 => shell("touch first"),
+            1 => {
+                asks.send(()).unwrap();
+                moved.recv_timeout(PATIENCE).unwrap();
+                shell("touch mark")
+            }
+            _ => Reply::Say(asked.results().join(" | ")),
+        }
+    });
+    let token = world.alice.add_runner("desk");
+    let mut desk = Machine::start_with_token(&world.server, "desk", &token, &[]);
+    desk.wait_online(&world.alice, "desk");
+    world.run(&["use", "desk"]);
+    world.install(world.plugin("1.0").to_str().unwrap());
+    let client = Client::login(&world.server, "alice");
+    let chat = new_chat(&client, "full");
+    say(&client, &chat, "go");
+    is_asked.recv_timeout(PATIENCE).unwrap();
+    assert!(desk.workspace().join("seen.json").exists());
+    desk.restart_elsewhere(&world.server, "desk", &token);
+    let now = fs::canonicalize(desk.workspace()).unwrap();
+    eventually("the machine has its new workspace", PATIENCE, || {
+        let is_new = world.alice.run(&["exec", "--", "pwd"]).stdout.trim_end() == now.to_str().unwrap();
+        is_new.then_some(())
+    });
+    moves.send(()).unwrap();
+    ended(&client, &chat, 1);
+    let shown = messages(&client, &chat);
+    let says =
+        shown.iter().filter_map(|message| message["text"].as_str()).filter(|text| text.contains(" | "));
+    let results = says.last().unwrap_or_else(|| panic!("{shown:?}"));
+    assert_eq!(results.matches("the plugin says no").count(), 2, "{results}");
+    assert!(!desk.workspace().join("mark").exists());
+    let seen = fs::read_to_string(desk.workspace().join("seen.json")).unwrap();
+    assert!(seen.contains("touch mark"), "{seen}");
 }
 
 #[test]

@@ -126,6 +126,15 @@ impl Machine {
         self.process = spawn(server.url(), name, token, &self.workspace, self.state.path(), options);
     }
 
+    /// Restarts the runner in a new, empty workspace; does not wait. The earlier one is removed.
+    pub fn restart_elsewhere(&mut self, server: &Server, name: &str, token: &str) {
+        process::terminate(&mut self.process);
+        let workspace = TempDir::with_prefix(format!("sandbridge-ws-{name}-")).unwrap();
+        self.workspace = workspace.path().to_owned();
+        self._directory = Some(workspace);
+        self.process = spawn(server.url(), name, token, &self.workspace, self.state.path(), &[]);
+    }
+
     /// Like [`Machine::restart`], with the token in a file.
     pub fn restart_with_token_file(&mut self, server: &Server, name: &str, file: &Path) {
         process::terminate(&mut self.process);

@@ -3,16 +3,17 @@
 //! The command runs in a separate task. Its caller may stop waiting at any time, because the turn was cancelled: then the task ends the command
 //! and records its end. The caller also stops waiting when the command asks to continue in the background.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use execs::sandbox_user;
-use hooks::Raw;
 use hooks::command::{Line, line, variables};
 use hooks::layers::Hook;
 use hooks::limits::MAX_BACKGROUND_PATIENCE;
 use hooks::payload::Payload;
+use hooks::{Raw, Session};
 use plugins::Variables;
 use sandbox::{AckMode, ExecRequest, Profile, Sandbox};
 use tokio::time::Instant;
@@ -25,6 +26,7 @@ use super::turns::{PLAN, TurnHooks};
 use crate::covered::{Covered, covered};
 use crate::limits::HOOK_GRACE;
 use crate::on_record::OnRecord;
+use crate::plugins::Installed;
 
 impl Inner {
     #[expect(
@@ -46,10 +48,13 @@ impl Inner {
             Ok(sandbox) => sandbox,
             Err(error) => return Raw::Failed(format!("no machine can be reached: {error}")),
         };
-        let plugin = match self.bring_plugin(owner, hooks, hook, &sandbox).await {
+        let plugin = match self.bring_plugin(owner, hooks, hook, session, &sandbox).await {
             Ok(plugin) => plugin,
             Err(why) => return Raw::Failed(why),
         };
+        // The machine may have another workspace than when the turn began; the command runs in the one that it has now.
+        let (hook, session) = (in_plugin(hook, plugin.as_ref()), in_workspace(session, &sandbox));
+        let (hook, session) = (&*hook, &*session);
         if let Some(changed) = changed_file(&sandbox, hook).await {
             return Raw::Failed(format!(
                 "{changed} has changed since you approved the hook; approve it again"
@@ -137,19 +142,18 @@ impl Inner {
         owner: &Owner,
         hooks: &TurnHooks,
         hook: &Hook,
+        session: &Session,
         sandbox: &Sandbox,
     ) -> Result<Option<Variables>, String> {
         let Some(root) = &hook.plugin_root else { return Ok(None) };
-        let workspace = &sandbox.facts().workspace;
-        for plugin in &hooks.plugins {
-            let variables = plugin.variables(workspace);
-            if variables.root == *root {
-                self.plugins.bring(owner.user.id, plugin, sandbox).await?;
-                return Ok(Some(variables));
-            }
-        }
-        // The machine has another workspace than when the turn began.
-        Err("its plugin has another directory on this machine now".to_owned())
+        // The hook has the directory in the workspace with which the turn began.
+        let is_its = |plugin: &&Arc<Installed>| plugin.variables(&session.project_dir).root == *root;
+        let Some(plugin) = hooks.plugins.iter().find(is_its) else {
+            let why = "the server no longer has the copy of its plugin with which the answer began; send another message";
+            return Err(why.to_owned());
+        };
+        self.plugins.bring(owner.user.id, plugin, sandbox).await?;
+        Ok(Some(plugin.variables(&sandbox.facts().workspace)))
     }
 
     async fn record(
@@ -163,6 +167,25 @@ impl Inner {
         let shown = format!("hook {}: {command}", hook.event_name());
         let root = owner.at.as_ref().map(|at| &at.root);
         OnRecord::begin(&self.ledger, &owner.user, root, request, place, command, shown).await
+    }
+}
+
+/// The hook with its plugin's directory as it is now.
+fn in_plugin<'a>(hook: &'a Hook, plugin: Option<&Variables>) -> Cow<'a, Hook> {
+    match plugin {
+        Some(plugin) if hook.plugin_root.as_ref() != Some(&plugin.root) => {
+            Cow::Owned(Hook { plugin_root: Some(plugin.root.clone()), ..hook.clone() })
+        }
+        _ => Cow::Borrowed(hook),
+    }
+}
+
+/// The session with the machine's workspace as it is now.
+fn in_workspace<'a>(session: &'a Session, sandbox: &Sandbox) -> Cow<'a, Session> {
+    let workspace = &sandbox.facts().workspace;
+    match session.project_dir == *workspace {
+        true => Cow::Borrowed(session),
+        false => Cow::Owned(Session { project_dir: workspace.clone(), ..session.clone() }),
     }
 }
 

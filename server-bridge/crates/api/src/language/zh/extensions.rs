@@ -362,7 +362,10 @@ pub(super) const TABLE: &[Row] = &[
     ("it was not run", "未运行"),
     ("it gave no result", "没有给出结果"),
     ("its end is unknown", "不确定它是如何结束的"),
-    ("its plugin has another directory on this machine now", "其插件在这台机器上的目录已改变"),
+    (
+        "the server no longer has the copy of its plugin with which the answer began; send another message",
+        "服务器已没有本次回答开始时的插件副本；请再发一条消息",
+    ),
     (
         "{} has changed since you approved the hook; approve it again",
         "{0} 在你批准钩子之后已改变；请重新批准",

@@ -51,13 +51,14 @@ pub struct Extended {
 
 impl Extended {
     /// Creates the extensions for the turns of `chats`. Their requests may reach the public internet, and the `reachable` hosts at
-    /// any address.
+    /// any address. The server's own `secrets` are shown to no hook and no model.
     pub(crate) fn new(
         chats: &ChatService,
         store: &Store,
         router: &SandboxRouter,
         home: &Path,
         reachable: &[String],
+        secrets: Vec<String>,
     ) -> Self {
         let ledger = || chats.execs().clone();
         let (store, router, home) = (|| store.clone(), || router.clone(), || home.to_owned());
@@ -69,6 +70,7 @@ impl Extended {
             plugins: plugins.clone(),
             mcp_servers: mcp_servers.clone(),
             judge: Arc::new(chats.clone()),
+            secrets: secrets.clone(),
         };
         let hooks = HookRunner::new(ledger(), store(), router(), home(), reachable, notices(chats), used);
         chats.hooks().put(hooks.clone());
@@ -87,7 +89,7 @@ impl Extended {
         ];
         chats.tools().add_source(DeferredTools::new(deferred));
         chats.tools().put(ManageTools::new(mcp_servers.clone(), http_tools.clone()));
-        chats.tools().add_source(Logs::new(Arc::new(crate::log_ring::lines)));
+        chats.tools().add_source(Logs::new(Arc::new(crate::log_ring::lines), secrets));
         let custom_tools = CustomTools::new(ledger(), store(), router());
         chats.tools().add_source(custom_tools.clone());
         let always_skills = AlwaysSkills::new(store());

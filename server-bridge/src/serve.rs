@@ -25,6 +25,7 @@ use anyhow::Context;
 use automation::Automations;
 use channels::{Channels, Surroundings};
 use chats::ChatService;
+use chats::models::Secret;
 use nodes::Nodes;
 use sandbox::{LocalPolicy, SandboxRouter};
 use store::{Hold, Location, Store};
@@ -265,11 +266,13 @@ impl Server {
         // The cryptography provider is installed here, since a page may be fetched before the first request to a model's provider.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
+        let secrets = config.models.server.iter().filter_map(|(_, key)| key.clone().map(|Secret(key)| key));
+        let secrets: Vec<String> = secrets.collect();
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
         let hub = Arc::new(Hub::new(chats.languages()));
         let events = chats.bus().subscribe(told::chats(Arc::clone(&hub)));
         let chats = chats.with_home(config.home.clone());
-        let extensions = Extended::new(&chats, &store, &sandboxes, &config.home, &config.reachable);
+        let extensions = Extended::new(&chats, &store, &sandboxes, &config.home, &config.reachable, secrets);
         let automations = Automations::new(&chats, &store);
         chats.hooks().put(automations.clone());
         automations.offer_tools(&chats);

@@ -172,7 +172,8 @@ impl House {
                 let plugins = Plugins::new(ledger(), store.clone(), &[]);
                 let mcp_servers =
                     McpServers::new(ledger(), store.clone(), router.clone(), path(), &[], plugins.clone());
-                let used = Used { plugins, mcp_servers, judge: Arc::new(service.clone()) };
+                let used =
+                    Used { plugins, mcp_servers, judge: Arc::new(service.clone()), secrets: Vec::new() };
                 let notice: extensions::Notice = Arc::new(|_, _, _| Box::pin(async {}));
                 let hooks =
                     HookRunner::new(ledger(), store.clone(), router.clone(), path(), &[], notice, used);

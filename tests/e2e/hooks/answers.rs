@@ -188,6 +188,26 @@ fn a_payload_contains_no_secrets() {
 }
 
 #[test]
+fn a_payload_contains_no_token_that_the_server_knows() {
+    // Neither looks like a secret.
+    let (of_hook, of_server) = ("plain-words-of-hook-7", "plain-words-of-server-8");
+    let used = format!("echo {of_hook} {of_server} > kept");
+    let world = World::new(calls("Shell", json!({"command": used})));
+    let entry = json!({"command": "true", "env": {"GIT_TOKEN": of_server}});
+    let client = Client::login(&world.server, "alice");
+    let put = client.send("PUT", "/mcp-servers/far", entry.to_string().as_bytes());
+    assert!((200..300).contains(&put.status), "{}", put.status);
+    let header = json!({"Authorization": format!("Bearer {of_hook}")});
+    let posts = json!({"type": "http", "url": "https://a.example/", "headers": header});
+    let see = command("Shell", "cat > seen.json; echo >> seen.json");
+    world.hooks(json!({"PreToolUse": see, "SessionEnd": [{"hooks": [posts]}]}));
+    world.chat("full");
+    assert_eq!(world.written("seen.json")["tool_input"]["command"], "echo [redacted] [redacted] > kept");
+    let kept = fs::read_to_string(world.path("kept")).unwrap();
+    assert_eq!(kept.trim(), format!("{of_hook} {of_server}"), "the call itself is unchanged");
+}
+
+#[test]
 fn a_hook_replaces_the_result_that_the_model_gets() {
     let world = World::new(calls("Shell", json!({"command": "echo the number is 4711"})));
     let hides = answers(&json!({"hookSpecificOutput": {"hookEventName": "PostToolUse",

@@ -32,6 +32,8 @@ pub const HOOK_ACTION_CHARS: usize = 200;
 pub const HOOK_TRIAL_PAYLOAD_BYTES: usize = 256 * 1024;
 /// How much a trial shows of a handler's standard output and of its standard error, in bytes each.
 pub const HOOK_TRIAL_OUTPUT_BYTES: usize = 16 * 1024;
+/// The number of known secrets that payloads of hooks are searched for.
+pub const HOOK_SECRETS: usize = 500;
 /// How much of an event a hook writes to the server's log, in bytes.
 pub const HOOK_LOGGED_BYTES: usize = 2 * 1024;
 /// The number of hooks without room at their event that a chat names.

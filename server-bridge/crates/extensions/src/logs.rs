@@ -19,12 +19,15 @@ pub type Lines = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
 /// Offers the tool to administrators.
 #[derive(Clone)]
-pub struct Logs(Lines);
+pub struct Logs {
+    lines: Lines,
+    redactor: Arc<Redactor>,
+}
 
 impl Logs {
-    /// The tool for these lines.
-    pub fn new(lines: Lines) -> Self {
-        Self(lines)
+    /// The tool for these lines, in which the server's own `secrets` are not shown.
+    pub fn new(lines: Lines, secrets: Vec<String>) -> Self {
+        Self { lines, redactor: Arc::new(Redactor::new(secrets)) }
     }
 }
 
@@ -75,12 +78,12 @@ impl Tool for Logs {
             Some(Value::String(text)) => text.to_lowercase(),
             Some(_) => return Err("contains must be a string".to_owned()),
         };
-        Ok(Box::new(LogCall { source: Arc::clone(&self.0), lines, contains }))
+        Ok(Box::new(LogCall { source: self.clone(), lines, contains }))
     }
 }
 
 struct LogCall {
-    source: Lines,
+    source: Logs,
     lines: usize,
     contains: String,
 }
@@ -108,15 +111,15 @@ impl Call for LogCall {
             if !context.user.admin {
                 return Err(Failure::Told("only an administrator may see the server's log".to_owned()));
             }
-            Ok(Outcome::done(shown(&(self.source)(), self.lines, &self.contains)))
+            let Logs { lines, redactor } = &self.source;
+            Ok(Outcome::done(shown(&lines(), redactor, self.lines, &self.contains)))
         })
     }
 }
 
 /// The newest of these lines that contain a text, given in lower case; without secrets, and within the limit of a
 /// result.
-fn shown(lines: &[String], most: usize, contains: &str) -> String {
-    let redactor = Redactor::new([]);
+fn shown(lines: &[String], redactor: &Redactor, most: usize, contains: &str) -> String {
     let wanted =
         lines.iter().rev().filter(|line| contains.is_empty() || line.to_lowercase().contains(contains));
     let (mut shown, mut bytes) = (Vec::new(), 0);
@@ -142,12 +145,19 @@ mod tests {
     #[test]
     fn the_newest_lines_are_shown_without_secrets() {
         let lines: Vec<String> = (0..1_000)
-            .map(|number| format!("INFO line {number} authorization: Bearer abcdefghijklmnop\u{1b}[31m"))
+            .map(|number| {
+                format!(
+                    "INFO line {number} authorization: Bearer abcdefghijklmnop\u{1b}[31m key-7-of-the-server"
+                )
+            })
             .collect();
+        let redactor = Redactor::new(["key-7-of-the-server".to_owned()]);
+        let shown = |lines: &[String], most, contains: &str| shown(lines, &redactor, most, contains);
         let text = shown(&lines, 3, "line");
         assert_eq!(text.lines().count(), 3);
         assert!(text.lines().last().unwrap().contains("line 999"), "{text}");
         assert!(!text.contains("abcdefghijklmnop") && !text.contains('\u{1b}'), "{text}");
+        assert!(!text.contains("key-7"), "{text}");
         assert!(shown(&lines, LOG_LINES_SHOWN, "line 7").lines().all(|line| line.contains("line 7")));
         assert!(shown(&lines, 3, "nowhere").contains("no kept line"));
         let long = vec!["x".repeat(2_048); 1_000];

@@ -41,6 +41,10 @@ pub const PAYLOAD_BYTES: usize = 8 * 1024 * 1024;
 pub const CUT_TEXT_BYTES: usize = 64;
 /// Secrets shorter than this are not searched for in payloads, because they would be found everywhere; in bytes.
 pub const SECRET_BYTES: usize = 6;
+/// Tokens shorter than this are not hidden as known secrets, because a command could consist of them; in bytes.
+pub const TOKEN_BYTES: usize = 12;
+/// The shortest token that counts as one without a name that says so, in bytes.
+pub const UNNAMED_TOKEN_BYTES: usize = 20;
 /// The largest result of an interpolation, in bytes.
 pub const INTERPOLATED_BYTES: usize = 1024 * 1024;
 

@@ -159,6 +159,22 @@ impl Store {
         stored.map(|stored| self.sealer()?.open(&place(user, name), &stored)).transpose()
     }
 
+    /// The keys of all of a user's subscriptions, which only their providers may see; those that cannot be opened are left out.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn subscription_keys(&self, user: UserId) -> Result<Vec<String>> {
+        let stored: Vec<(String, String)> = query_as(
+            "SELECT name, key_sealed FROM subscriptions WHERE user_id = $1 AND key_sealed IS NOT NULL ORDER BY id",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?;
+        let open =
+            |(name, sealed): (String, String)| self.sealer().ok()?.open(&place(user, &name), &sealed).ok();
+        Ok(stored.into_iter().filter_map(open).collect())
+    }
+
     /// The model that was chosen for a user's conversation.
     ///
     /// # Errors
@@ -224,6 +240,8 @@ mod tests {
         let again = store.add_subscription(ada, &name, "{}", None).await;
         assert!(matches!(again, Err(Error::Taken { .. })), "{again:?}");
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-secret"));
+        assert_eq!(store.subscription_keys(ada).await.unwrap(), ["sk-secret"]);
+        assert_eq!(store.subscription_keys(eve).await.unwrap(), [] as [&str; 0]);
         let stored: String = query_scalar("SELECT key_sealed FROM subscriptions")
             .fetch_one(store.database.reader())
             .await
@@ -240,6 +258,7 @@ mod tests {
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap().as_deref(), Some("sk-new"));
         store.change_subscription(ada, "mine", "{}", KeyChange::Remove).await.unwrap();
         assert_eq!(store.subscription_key(ada, "mine").await.unwrap(), None);
+        assert_eq!(store.subscription_keys(ada).await.unwrap(), [] as [&str; 0]);
         store.remove_subscription(ada, "mine").await.unwrap();
         assert!(store.subscriptions(ada).await.unwrap().is_empty());
     }

@@ -12,6 +12,7 @@
 //! | `turns` | the hooks of the turns in progress |
 //! | `happenings` | places in a turn as events of hooks |
 //! | `words` | results of hooks in the engine's form |
+//! | `secrets` | the exact secrets that payloads must not show |
 //! | `run` | running handlers, within their time |
 //! | [`callbacks`] | handlers that are functions of the server |
 //! | `command`, `running` | a command on the user's machine, recorded; the command while it runs, also in the background |
@@ -32,6 +33,7 @@ mod models;
 mod request;
 mod run;
 mod running;
+mod secrets;
 mod session_ends;
 mod trial;
 mod turns;
@@ -73,6 +75,8 @@ struct Inner {
     plugins: Plugins,
     mcp_servers: McpServers,
     judge: Arc<dyn Judge>,
+    /// The server's own secrets.
+    secrets: Vec<String>,
     callbacks: Callbacks,
     turns: Turns,
     log: Log,
@@ -90,6 +94,8 @@ pub struct Used {
     pub mcp_servers: McpServers,
     /// The models that handlers ask questions.
     pub judge: Arc<dyn Judge>,
+    /// The server's own secrets, which no payload may show.
+    pub secrets: Vec<String>,
 }
 
 impl HookRunner {
@@ -103,7 +109,7 @@ impl HookRunner {
         notice: Notice,
         used: Used,
     ) -> Self {
-        let Used { plugins, mcp_servers, judge } = used;
+        let Used { plugins, mcp_servers, judge, secrets } = used;
         let (turns, log, tasks) = (Turns::default(), Log::default(), TaskTracker::new());
         let poster = Poster::new(Reach::public(reachable));
         let (callbacks, stop) = (Callbacks::default(), CancellationToken::new());
@@ -117,6 +123,7 @@ impl HookRunner {
             plugins,
             mcp_servers,
             judge,
+            secrets,
             callbacks,
             turns,
             log,

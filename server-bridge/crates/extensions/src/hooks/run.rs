@@ -10,7 +10,7 @@ use hooks::handler::Action;
 use hooks::interpolate;
 use hooks::layers::Hook;
 use hooks::limits::HANDLERS_OF_EVENT;
-use hooks::payload::{Payload, Redactor};
+use hooks::payload::Payload;
 use hooks::round::{Later, later};
 use hooks::{Combined, Happening, Raw, Round, Setting, Step};
 use store::{ChatId, TurnId, User};
@@ -95,12 +95,11 @@ impl Inner {
         hooks: &Arc<TurnHooks>,
         happening: &Happening,
     ) -> Combined {
-        let redactor = Redactor::new([]);
         let has_run = |hook: &str| self.turns.has_run(chat, hook);
         let setting = Setting {
             hooks: &hooks.loaded.hooks,
             session: &hooks.session,
-            redactor: &redactor,
+            redactor: &hooks.redactor,
             condition: &Grammar,
             has_run: &has_run,
         };

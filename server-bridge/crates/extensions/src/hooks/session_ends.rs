@@ -62,6 +62,7 @@ impl Inner {
         let (mode, cwd) = (store.approval(user.id, chat).await?, store.chat_cwd(user.id, chat).await?);
         let root = sandbox.as_ref().map(|sandbox| sandbox.facts().workspace.clone()).unwrap_or_default();
         let session = session(chat.to_string(), &root, &cwd, &mode);
-        Ok(Some(TurnHooks::without_turn(loaded, session, route, documents.plugins)))
+        let redactor = self.redactor(user.id, &loaded.hooks).await?;
+        Ok(Some(TurnHooks::without_turn(loaded, session, route, documents.plugins, redactor)))
     }
 }

@@ -10,7 +10,6 @@ use api::words::HookDecision;
 use hooks::dialect::Dialect;
 use hooks::event::Named;
 use hooks::layers::Hook;
-use hooks::payload::Redactor;
 use hooks::sample::{happening, sample_for};
 use hooks::{Combined, Event, Hooks, Loaded, Raw, Round, Setting, Verdict};
 use serde_json::{Map, Value};
@@ -82,7 +81,9 @@ impl HookRunner {
             None => (session(NO_CHAT.to_owned(), &root, "", ASK), None),
         };
         let loaded = Loaded { hooks: tried.hooks, ..Loaded::default() };
-        let hooks = Arc::new(TurnHooks::without_turn(loaded, session, route, documents.plugins));
+        let redactor = inner.redactor(user.id, &loaded.hooks).await?;
+        let hooks = TurnHooks::without_turn(loaded, session, route, documents.plugins, redactor);
+        let hooks = Arc::new(hooks);
         let owner = Owner { user: user.clone(), chat: None, at };
         inner.attempt(&owner, &hooks, tried.event, &fields, tried.left_out).await
     }
@@ -100,11 +101,10 @@ impl Inner {
         let happening = happening(event, fields).map_err(|why| {
             Error::refused("invalid", format!("the payload does not fit {}: {why}", name(event)))
         })?;
-        let redactor = Redactor::new([]);
         let setting = Setting {
             hooks: &hooks.loaded.hooks,
             session: &hooks.session,
-            redactor: &redactor,
+            redactor: &hooks.redactor,
             condition: &Grammar,
             has_run: &|_| false,
         };

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent::hooks::{HookedTurn, Place};
 use hooks::happening::Ended;
 use hooks::layers::Hook;
+use hooks::payload::Redactor;
 use hooks::{Event, Loaded, Session};
 use sandbox::{RouteRequest, Sandbox};
 use store::{ChatId, RunOfTurn, TurnId, TurnStatus};
@@ -35,6 +36,8 @@ pub(super) struct TurnHooks {
     pub(super) is_new_session: bool,
     /// The run of an automation that posted the message; not looked up if no hook needs it.
     pub(super) run: Option<RunOfTurn>,
+    /// The secrets that no payload shows.
+    pub(super) redactor: Redactor,
     changing: Mutex<Changing>,
 }
 
@@ -63,6 +66,7 @@ impl TurnHooks {
         session: Session,
         route: RouteRequest,
         plugins: Vec<Arc<Installed>>,
+        redactor: Redactor,
     ) -> Self {
         let is_plan = session.mode.as_deref() == Some(PLAN);
         let (role, elsewhere, changing) = (String::new(), Vec::new(), Mutex::default());
@@ -76,6 +80,7 @@ impl TurnHooks {
             role,
             is_new_session: false,
             run: None,
+            redactor,
             changing,
         }
     }
@@ -237,6 +242,7 @@ impl Inner {
             true => None,
             false => store.run_of_turn(user.id, turn.turn).await?,
         };
+        let redactor = self.redactor(user.id, &loaded.hooks).await?;
         Ok(TurnHooks {
             loaded,
             session,
@@ -247,6 +253,7 @@ impl Inner {
             role,
             is_new_session: false,
             run,
+            redactor,
             changing: Mutex::default(),
         })
     }

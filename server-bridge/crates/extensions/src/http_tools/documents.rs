@@ -10,12 +10,13 @@ use agent::library::beginning;
 use agent::tool::visible;
 use api::problem::Problem;
 use api::words::{ExtensionLayer, HttpToolState};
+use hooks::payload::token_in;
 use hooks::strict;
 use http_tools::{HttpTool, Mask};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use store::UserId;
+use store::{Store, UserId};
 
 use super::Inner;
 use crate::approvals::{approved, workspace_of};
@@ -224,6 +225,12 @@ pub(super) fn own(tool: &store::HttpTool) -> (Value, Bound) {
     let secrets =
         tool.secrets_json.as_deref().and_then(|secrets| serde_json::from_str::<Value>(secrets).ok());
     (document, secrets.as_ref().map(Bound::read).unwrap_or_default())
+}
+
+/// The tokens that a user set for HTTP tools.
+pub(crate) async fn own_tokens(store: &Store, user: UserId) -> store::Result<Vec<String>> {
+    let secrets = store.http_tools(user).await?.into_iter().flat_map(|tool| own(&tool).1.0.into_values());
+    Ok(secrets.filter_map(|(_, value)| token_in(&value).map(str::to_owned)).collect())
 }
 
 impl Inner {

@@ -34,6 +34,7 @@ use crate::limits::HTTP_EXTRACTS_AT_ONCE;
 use crate::machine::of_chat;
 use crate::search::{Offer, Offers};
 use documents::Known;
+pub(crate) use documents::own_tokens;
 
 /// The HTTP tools of all users. Cheap to clone; all clones share their state.
 #[derive(Clone)]

@@ -1,13 +1,27 @@
-//! Calls of tools by hooks: without a model, and without asking a user.
+//! Calls of tools by hooks: without a model, and without asking a user. And the tokens that hooks must not see.
 
 use std::time::Duration;
 
+use api::mcp::McpServerEntry;
+use hooks::payload::{secret_in, token_in};
 use serde_json::{Map, Value};
-use store::{ChatId, User};
+use store::{ChatId, User, UserId};
 
 use super::{McpServers, Owner, content, unread};
 
 impl McpServers {
+    /// The tokens in the definitions of a user's own servers.
+    pub(crate) async fn own_tokens(&self, user: UserId) -> store::Result<Vec<String>> {
+        let entries = self.0.own(user).await?.into_iter().filter_map(|(_, entry)| entry.ok());
+        let tokens = |entry: McpServerEntry| {
+            let named = entry.env.iter().chain(&entry.headers);
+            let named = named.filter_map(|(name, value)| secret_in(name, value));
+            let client = entry.oauth.as_ref().and_then(|client| token_in(client.client_secret.as_deref()?));
+            named.chain(client).map(str::to_owned).collect::<Vec<_>>()
+        };
+        Ok(entries.flat_map(tokens).collect())
+    }
+
     /// Calls a tool of a server that the user can use in a chat; returns the text of the answer, and true if it reports an error.
     /// Questions of the server during the call are declined.
     ///

@@ -251,7 +251,7 @@ impl Inner {
     }
 
     /// The user's own entries, with their secrets.
-    async fn own(&self, user: UserId) -> store::Result<Vec<Entry>> {
+    pub(super) async fn own(&self, user: UserId) -> store::Result<Vec<Entry>> {
         let servers = self.store.mcp_servers(user).await?;
         let entry = |server: store::McpServer| {
             let entry = own_entry(&server);

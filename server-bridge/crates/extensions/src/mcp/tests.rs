@@ -47,3 +47,27 @@ async fn a_redirect_is_not_followed_and_no_token_goes_elsewhere() {
     assert_eq!(elsewhere.asked(), Vec::<String>::new());
     servers.shutdown().await;
 }
+
+#[tokio::test]
+async fn the_tokens_of_a_users_own_servers_are_known_and_nothing_else_of_them() {
+    let (servers, user) = known(&[]).await;
+    let pairs = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let program = McpServerEntry {
+        command: Some("git-server".to_owned()),
+        env: pairs(&[("GIT_TOKEN", "t0ken-of-the-user"), ("MODE", "production-2024"), ("SECRET", "reboot")]),
+        ..McpServerEntry::default()
+    };
+    let far = McpServerEntry {
+        url: Some("https://a.example/mcp".to_owned()),
+        headers: pairs(&[("Authorization", "Bearer s3cret-of-the-user"), ("Accept-Language", "en-GB")]),
+        ..McpServerEntry::default()
+    };
+    servers.put(&user, "git", &program).await.unwrap();
+    servers.put(&user, "far", &far).await.unwrap();
+    let mut tokens = servers.own_tokens(user.id).await.unwrap();
+    tokens.sort();
+    assert_eq!(tokens, ["s3cret-of-the-user", "t0ken-of-the-user"]);
+    servers.shutdown().await;
+}

@@ -6,6 +6,7 @@
 
 mod fit;
 mod redact;
+mod secret;
 
 use serde_json::{Map, Value};
 
@@ -16,6 +17,7 @@ use crate::layers::{Asked, Hook};
 
 pub use fit::{CUT, fit};
 pub use redact::{MARK, Redactor};
+pub use secret::{secret_in, token_in};
 
 /// The payload of one handler.
 #[derive(Clone, Debug)]

@@ -127,7 +127,7 @@ fn hidden(value: &Value) -> Value {
 }
 
 /// True if a field of this name contains a secret: `api_key`, `clientSecret`, `X-Auth-Token`; not `max_tokens`.
-fn is_secret(name: &str) -> bool {
+pub(super) fn is_secret(name: &str) -> bool {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;
     for letter in name.chars() {

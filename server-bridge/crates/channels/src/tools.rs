@@ -1,18 +1,21 @@
 //! The tool `Message`, with which an agent sends a text to its user's messengers and nowhere else.
 
+use std::sync::Arc;
+
 use agent::PortError;
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Typed, TypedTool};
 use api::words::ChannelState;
 use chats::ChatService;
-use platforms::Styled;
+use platforms::{Platform, Styled};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{User, hex};
 
 use crate::answers::{Target, parts};
 use crate::error::{Error, Result};
+use crate::house::Inner;
 use crate::limits::{MESSAGE_MAX_BYTES, WAITING_MAX};
 use crate::service::Channels;
 
@@ -73,15 +76,16 @@ impl Channels {
         let source = format!("tool/{}", hex(&rand::random::<[u8; 16]>()));
         let mut sent = SentTo::default();
         for link in links.iter().filter(|link| is_named(&link.account)) {
-            let Some(live) = inner.usable(link.account_id) else { continue };
+            let Some(platform) = inner.renderer(link.account_id).await? else { continue };
             if inner.store.outbox_waiting(link.account_id, user.id).await? >= WAITING_MAX {
                 sent.full.push(link.account.clone());
                 continue;
             }
             let target = Target::unasked(&link.conversation, false, Some(user.id));
-            let payloads = parts(&*live.platform, &Styled::markdown(text), "…");
+            let payloads = parts(&*platform, &Styled::markdown(text), "…");
             let rows = target.rows(link.account_id, &format!("{source}/{}", link.id), payloads);
-            inner.store.add_outgoing(link.account_id, live.account.user, &rows).await?;
+            // This node is the user's home, but maybe not that of the account's owner. The node that has the account finds the rows when it next looks.
+            inner.store.add_outgoing(link.account_id, user.id, &rows).await?;
             let is_connected =
                 inner.status(link.account_id).is_some_and(|status| status.state == ChannelState::Connected);
             let names = if is_connected { &mut sent.now } else { &mut sent.later };
@@ -113,6 +117,20 @@ impl Channels {
             }
         };
         Err(Error::refused("not_found", text))
+    }
+}
+
+impl Inner {
+    /// The platform that renders messages of an account; `None` if the account is off or cannot be used. The account may work at another node, while
+    /// the homes of its owner and of a linked user are not one yet.
+    async fn renderer(&self, account: i64) -> Result<Option<Arc<dyn Platform>>> {
+        if let Some(live) = self.live(account) {
+            return Ok(live.is_usable.then_some(live.platform));
+        }
+        match self.store.channel_by_id(account).await?.filter(|account| account.is_enabled) {
+            Some(account) => Ok(self.platform_of(&account).await?.ok()),
+            None => Ok(None),
+        }
     }
 }
 

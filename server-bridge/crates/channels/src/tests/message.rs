@@ -8,6 +8,7 @@ use super::messenger::{Fault, Messenger};
 use super::outages::state;
 use super::{World, until};
 use crate::limits::WAITING_MAX;
+use crate::tools::SentTo;
 use api::words::ChannelState;
 
 /// A model that calls the tool with the words that it is told, and then repeats the result.
@@ -114,4 +115,20 @@ async fn where_too_many_messages_wait_an_agents_message_is_refused_and_the_other
     let numbers: Vec<i64> = texts.iter().filter_map(|text| text.parse().ok()).collect();
     assert!(numbers.into_iter().eq(0..WAITING_MAX), "{texts:?}");
     assert!(!texts.iter().any(|text| text == "one more"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agents_message_is_sent_by_the_server_process_that_has_the_account() {
+    let world = World::new(caller(), Messenger::new()).await;
+    world.link(&world.ada, "ann").await;
+    // Another process on the same database, which has no accounts.
+    let (_chats, elsewhere) = World::served(&world.store, &world._model, world.around.clone());
+    let sent = elsewhere.message(&world.ada, "from elsewhere", "").await.unwrap();
+    assert_eq!(sent, SentTo { later: vec!["desk".to_owned()], ..SentTo::default() });
+    world.reads("ann", "from elsewhere").await;
+    world.rests().await;
+    assert_eq!(count(&world.messenger, "ann", "from elsewhere"), 1);
+    world.put(false).await;
+    let refused = elsewhere.message(&world.ada, "to nobody", "").await.unwrap_err();
+    assert!(refused.message().contains("no connected channel"), "{refused}");
 }

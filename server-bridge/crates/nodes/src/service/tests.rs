@@ -351,3 +351,34 @@ async fn a_conversation_is_taken_from_a_group_at_any_node() {
     let next = one_store.next_outgoing(&lane).await.unwrap().unwrap();
     assert_eq!(next.payload_json, "{}", "the conversation is told by the channel's node");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_for_a_linked_user_is_queued_at_the_users_home_and_read_at_the_accounts() {
+    let ([(one, one_store), (other, other_store)], [ann, bob]) = two_nodes().await;
+    assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
+    let draft = ChannelDraft {
+        name: "tg",
+        kind: "telegram",
+        document_json: "{}",
+        secrets_json: None,
+        is_enabled: true,
+        is_shared: true,
+    };
+    let account = one_store.put_channel(ann, draft).await.unwrap();
+    let row = NewOutgoing {
+        conversation: "c".to_owned(),
+        reply_json: "null".to_owned(),
+        user: Some(bob),
+        source: "tool/1".to_owned(),
+        send_key: "key".to_owned(),
+        payload_json: "{}".to_owned(),
+        ..NewOutgoing::default()
+    };
+    let at_owner = other_store.add_outgoing(account.id, ann, std::slice::from_ref(&row)).await;
+    assert!(matches!(at_owner, Err(store::Error::Fenced)), "ann's home is the other node: {at_owner:?}");
+    other_store.add_outgoing(account.id, bob, &[row]).await.unwrap();
+    let lanes = one_store.outbox_lanes(9).await.unwrap();
+    let lane = ChannelLane { account_id: account.id, conversation: "c".to_owned(), person: String::new() };
+    assert_eq!(lanes, [lane.clone()]);
+    assert_eq!(one_store.next_outgoing(&lane).await.unwrap().unwrap().user, Some(bob));
+}

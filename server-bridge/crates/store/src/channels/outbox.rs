@@ -167,12 +167,12 @@ impl NewOutgoing {
 
 impl Store {
     /// Adds messages to send, in one transaction; skips those whose position is already used, except that open answers below them get the new time of
-    /// expiry.
+    /// expiry. This node must be the home of `user`: the account's owner, or the person for whom all messages are.
     ///
     /// # Errors
-    /// [`crate::Error::Database`].
-    pub async fn add_outgoing(&self, account: i64, owner: UserId, outgoing: &[NewOutgoing]) -> Result<()> {
-        let mut transaction = self.database.write(Scope::User(owner)).await?;
+    /// [`crate::Error::Fenced`], [`crate::Error::Database`].
+    pub async fn add_outgoing(&self, account: i64, user: UserId, outgoing: &[NewOutgoing]) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
         for one in outgoing {
             one.insert(&mut transaction, account, self.now_ms()).await?;
         }

@@ -4,7 +4,7 @@ use api::words::ChannelState;
 use tests::{Reply, ScriptedModel};
 
 use super::asks::{dangerous, offer};
-use super::messenger::{Fault, Messenger};
+use super::messenger::{Fault, Messenger, Shown};
 use super::{World, echo, until};
 use crate::limits::{ASK_PATIENCE_MS, RECONNECT_MIN};
 use crate::questions::NO_LONGER;
@@ -68,15 +68,21 @@ async fn a_clock_that_is_set_back_or_forward_holds_nothing_up() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_press_on_an_expired_question_does_nothing_and_says_so() {
-    let mut world = World::new(dangerous("expires".to_owned()), Messenger::new()).await;
+/// Returns a world in which Ann is asked to allow a call, her question, and the token of its button `Allow`.
+async fn asked(what: &str) -> (World, Shown, String) {
+    let world = World::new(dangerous(what.to_owned()), Messenger::new()).await;
     offer(&world.chats);
     world.link(&world.ada, "ann").await;
     world.messenger.says("ann", "ann", "do it");
     let ask = world.reads("ann", "Danger needs your approval").await;
     let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
     world.rests().await;
+    (world, ask, allow)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_press_on_an_expired_question_does_nothing_and_says_so() {
+    let (mut world, ask, allow) = asked("expires").await;
     world.sets_clock(ASK_PATIENCE_MS + HOUR_MS);
     world.messenger.presses("ann", &ask, &allow);
     world.rests().await;
@@ -97,13 +103,7 @@ async fn a_press_on_an_expired_question_does_nothing_and_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_press_after_its_turn_was_cancelled_does_nothing_and_says_so_also_after_a_restart() {
-    let mut world = World::new(dangerous("cancelled".to_owned()), Messenger::new()).await;
-    offer(&world.chats);
-    world.link(&world.ada, "ann").await;
-    world.messenger.says("ann", "ann", "do it");
-    let ask = world.reads("ann", "Danger needs your approval").await;
-    let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
-    world.rests().await;
+    let (mut world, ask, allow) = asked("cancelled").await;
     world.messenger.says("ann", "ann", "/cancel");
     let shown = world.reads("ann", "no longer waits").await;
     assert!(shown.id == ask.id && shown.buttons.is_empty(), "{shown:?}");

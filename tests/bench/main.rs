@@ -7,6 +7,7 @@
 
 mod bulk;
 mod cancel;
+mod channels;
 mod cli;
 mod confinement;
 mod decisions;
@@ -67,6 +68,7 @@ const GROUPS: &[Group] = &[
         rows
     }),
     ("groups", |_| groups::rows()),
+    ("channels", |_| channels::rows()),
     ("page", |_| page::rows()),
     ("embedding", |_| embedding::rows()),
     ("knowledge", |_| knowledge::rows()),

@@ -47,6 +47,8 @@ pub struct Message {
     pub chat: i64,
     /// The message's parameters, as last edited.
     pub parameters: Value,
+    /// How many times it was edited.
+    pub edits: usize,
     /// The file's name and bytes.
     pub file: Option<(String, Vec<u8>)>,
 }

@@ -261,7 +261,8 @@ impl Inner {
             return bad(&why);
         }
         state.next_message += 1;
-        let message = Message { method: method.to_owned(), id: state.next_message, chat, parameters, file };
+        let (id, method) = (state.next_message, method.to_owned());
+        let message = Message { method, id, chat, parameters, edits: 0, file };
         let shown = shown(&message);
         state.messages.push(message);
         self.changed.notify_all();
@@ -290,6 +291,7 @@ impl Inner {
             );
         }
         message.parameters = parameters;
+        message.edits += 1;
         done(&shown(message))
     }
 }

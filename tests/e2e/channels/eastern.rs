@@ -154,7 +154,7 @@ impl Messenger for OneBot {
     }
 
     fn hang(&self) {
-        // Its only connection would be silent for 90 s.
+        // Its only connection would be silent for 80 s.
         self.fail_next(Fault::TakeAndCut);
     }
 

@@ -35,6 +35,7 @@ use crate::card::Card;
 use crate::event::{Conversation, Media, MediaKind, What};
 use crate::http::{Body, Http};
 use crate::limits::SILENCE_TIMEOUT;
+use crate::pace::{Limit, Pace};
 use crate::platform::{
     Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit, setting,
 };
@@ -56,6 +57,10 @@ const FILE_MAX_BYTES: u64 = 30 * 1024 * 1024;
 
 /// The largest picture, in bytes; a larger one is sent as a file.
 const IMAGE_MAX_BYTES: usize = 10 * 1024 * 1024;
+
+/// The limits on messages sent, and on messages edited, of one application. Feishu allows 50 a second and 1,000 a minute for each, by its own clock.
+const PER_SECOND: Limit = Limit { count: 48, window: Duration::from_secs(1) };
+const PER_MINUTE: Limit = Limit { count: 980, window: Duration::from_secs(60) };
 
 /// Codes of the connection endpoint that require a change of the account: forbidden, wrong credentials, and too many connections.
 const REFUSED_CODES: [i64; 3] = [403, 514, 1_000_040_350];
@@ -105,12 +110,15 @@ struct Feishu {
     bot: OnceCell<(String, String)>,
     /// The waiting acknowledgements of presses, by event.
     presses: Mutex<HashMap<String, oneshot::Sender<String>>>,
+    sends: Pace,
+    edits: Pace,
     silence: Duration,
 }
 
 impl Feishu {
     fn new(api: Api) -> Self {
-        Self { api, bot: OnceCell::new(), presses: Mutex::default(), silence: SILENCE_TIMEOUT }
+        let (sends, edits) = Default::default();
+        Self { api, bot: OnceCell::new(), presses: Mutex::default(), sends, edits, silence: SILENCE_TIMEOUT }
     }
 
     async fn bot(&self) -> Result<&(String, String), Failure> {
@@ -271,6 +279,7 @@ impl Feishu {
         reply: &Value,
         key: &str,
     ) -> Result<Sent, Failure> {
+        paced(&self.sends)?;
         let uuid: String = key.chars().take(UUID_MAX_CHARS).collect();
         let (chat, thread) =
             to.id.split_once('/').map_or((&*to.id, None), |(chat, thread)| (chat, Some(thread)));
@@ -291,6 +300,11 @@ impl Feishu {
             })?,
         })
     }
+}
+
+/// Counts a request of the application.
+fn paced(pace: &Pace) -> Result<(), Failure> {
+    pace.take(&[("second", PER_SECOND), ("minute", PER_MINUTE)])
 }
 
 /// A connection, and the state of the events that arrived on it.
@@ -378,6 +392,7 @@ impl Platform for Feishu {
         message: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async move {
+            paced(&self.edits)?;
             let body = json!({"content": card::content(&message.payload, to)});
             let path = format!("im/v1/messages/{id}");
             self.api.call(Method::PATCH, &path, || Body::Json(body.clone())).await.map(drop)

@@ -20,8 +20,8 @@ pub const TRANSFER_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long connecting may take, including TLS and the WebSocket handshake.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a connection may be without a byte from the platform before it counts as dead.
-pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long a connection may be without a byte from the platform before it counts as dead. It is shown as lost within 90 s.
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(80);
 
 /// The longest Markdown text that is rendered, in bytes; longer ones are cut off at a character boundary.
 pub const MARKDOWN_MAX_BYTES: usize = 1024 * 1024;

@@ -21,7 +21,7 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 /// The limit on messages per second to one chat, and on changes per second of one message, according to the API documentation.
 const PER_SECOND: usize = 5;
 
-/// The limit on requests per second of one application.
+/// The limit of one application on messages sent per second, and on messages edited per second.
 const APP_PER_SECOND: usize = 50;
 
 #[derive(Default)]
@@ -205,6 +205,9 @@ impl Gateway {
             Ok(after) => after,
             Err(answer) => return answer,
         };
+        if !self.is_paced("edits of the app", APP_PER_SECOND) {
+            return self.refuse(429, 99991400, "request trigger frequency limit");
+        }
         if !self.is_paced(id, PER_SECOND) {
             return self.refuse(400, 230020, "This operation triggers the frequency limit.");
         }

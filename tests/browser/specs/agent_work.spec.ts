@@ -78,13 +78,16 @@ test("Markdown is rendered while it streams, without HTML or requests to other h
   model.answersWith({ stream: speech });
   await say(page, "Show me");
   speech.say("# Title\n\nSome **bold** text");
-  await expect(last(page).getByRole("heading", { name: "Title" })).toBeVisible();
+  // A first heading of the answer is below the page's own.
+  await expect(last(page).getByRole("heading", { name: "Title", level: 2 })).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
   speech.say(" and a [link](https://example.org), a [trap](javascript:alert(1)), <img src=x onerror=alert(1)>\n\n");
   speech.say("![spy](https://example.org/spy.png)\n\n```js\nconst answer = 42;\n");
   await expect(last(page).locator("pre")).toContainText("const answer");
-  speech.say("```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n");
+  speech.say("```\n\n### Table\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n");
   speech.end();
   await expect(last(page).getByRole("table")).toBeVisible();
+  await expect(last(page).getByRole("heading", { name: "Table", level: 3 })).toBeVisible();
   await expect(last(page).getByRole("link", { name: "link" })).toHaveAttribute("rel", "noopener noreferrer");
   await expect(last(page).getByRole("link", { name: "trap" })).toHaveCount(0);
   await expect(last(page).getByRole("link", { name: "Image: spy" })).toBeVisible();

@@ -13,9 +13,11 @@ interface Props {
   /** True if a wide page shows the list next to the chat. */
   listShown: boolean;
   onToggleChats: () => void;
+  /** Receives the element for open menus. */
+  onMenuPlace: (place: HTMLElement | null) => void;
 }
 
-export function TopBar({ chatsOpen, listShown, onToggleChats }: Props) {
+export function TopBar({ chatsOpen, listShown, onToggleChats, onMenuPlace }: Props) {
   const { t } = useTranslation("frame");
   const { t: panels } = useTranslation("panels");
   const { panel, showPanel, showOverlay, openSettings } = useFrame();
@@ -62,6 +64,7 @@ export function TopBar({ chatsOpen, listShown, onToggleChats }: Props) {
       <button type="button" className="quiet icon" aria-label={t("settings")} title={t("settings")} onClick={() => openSettings()}>
         <Settings aria-hidden="true" />
       </button>
+      <div ref={onMenuPlace} className={styles.menus} />
     </header>
   );
 }

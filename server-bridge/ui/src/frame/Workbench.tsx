@@ -3,6 +3,7 @@ import { ChatView } from "../chat/ChatView";
 import { ChatList } from "../chats/ChatList";
 import { groupInAddress, settingsSection, showSettings, showWorkbench } from "../lib/location";
 import { useAddress } from "../lib/useAddress";
+import { MenuPlace } from "../kit/MenuPortal";
 import { PANELS, type Panel } from "../panels";
 import { askForShell, onPanelWanted } from "../panels/open";
 import { useActions } from "../state/context";
@@ -30,6 +31,7 @@ export function Workbench() {
   const [listShown, keepListShown] = useKept("sandbridge.chats", "shown");
   const [overlay, showOverlay] = useState<Overlay | null>(null);
   const [panel, showPanel] = usePanel();
+  const [menuPlace, setMenuPlace] = useState<HTMLElement | null>(null);
   useEffect(() => onPanelWanted(showPanel), [showPanel]);
   const openSettings = useCallback((wanted = "") => showSettings(wanted), []);
   const frame: Frame = useMemo(
@@ -52,26 +54,28 @@ export function Workbench() {
   useShortcuts((shortcut) => run[shortcut]());
   return (
     <FrameContext value={frame}>
-      <div className={styles.workbench}>
-        <TopBar chatsOpen={chatsOpen} listShown={listShown === "shown"} onToggleChats={toggleChats} />
-        <Banners />
-        <div className={styles.columns}>
-          <ChatList open={chatsOpen} shown={listShown === "shown"} onDone={() => setChatsOpen(false)} />
-          {group === null ? (
-            <ChatView />
-          ) : (
-            <Suspense>
-              <GroupView address={group} />
-            </Suspense>
-          )}
-          {panel !== null && <Dock panel={panel} onClose={() => showPanel(null)} />}
+      <MenuPlace value={menuPlace}>
+        <div className={styles.workbench}>
+          <TopBar chatsOpen={chatsOpen} listShown={listShown === "shown"} onToggleChats={toggleChats} onMenuPlace={setMenuPlace} />
+          <Banners />
+          <div className={styles.columns}>
+            <ChatList open={chatsOpen} shown={listShown === "shown"} onDone={() => setChatsOpen(false)} />
+            {group === null ? (
+              <ChatView />
+            ) : (
+              <Suspense>
+                <GroupView address={group} />
+              </Suspense>
+            )}
+            {panel !== null && <Dock panel={panel} onClose={() => showPanel(null)} />}
+          </div>
+          <Suspense>
+            {section !== null && <SettingsDialog section={section} onClose={showWorkbench} />}
+            {overlay === "palette" && <Palette onClose={() => showOverlay(null)} />}
+          </Suspense>
+          {overlay === "shortcuts" && <ShortcutHelp onClose={() => showOverlay(null)} />}
         </div>
-        <Suspense>
-          {section !== null && <SettingsDialog section={section} onClose={showWorkbench} />}
-          {overlay === "palette" && <Palette onClose={() => showOverlay(null)} />}
-        </Suspense>
-        {overlay === "shortcuts" && <ShortcutHelp onClose={() => showOverlay(null)} />}
-      </div>
+      </MenuPlace>
     </FrameContext>
   );
 }

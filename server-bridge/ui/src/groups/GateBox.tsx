@@ -33,7 +33,7 @@ export function GateBox({ run, gate, busy, onAnswer }: Props) {
       </p>
       {output !== "" && (
         <div className={styles.gateOutput}>
-          <Markdown text={output} />
+          <Markdown text={output} topLevel={3} />
         </div>
       )}
       {writes !== null && (

@@ -162,7 +162,7 @@ function Replay({ run }: { run: Run }) {
         <h3>{t("wasAsked")}</h3>
         <p className={styles.persona}>{step.instruction}</p>
         <h3>{t("gave")}</h3>
-        {step.output === "" ? <p className="hint">{t("nothingYet")}</p> : <Markdown text={step.output} />}
+        {step.output === "" ? <p className="hint">{t("nothingYet")}</p> : <Markdown text={step.output} topLevel={4} />}
       </div>
     </section>
   );

@@ -1,5 +1,6 @@
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
+import { MenuPortal } from "./MenuPortal";
 import styles from "./Menu.module.css";
 
 export interface MenuItem {
@@ -20,7 +21,7 @@ export function Menu({ trigger, items }: Props) {
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <MenuPortal>
         <DropdownMenu.Content className={styles.menu} align="end" sideOffset={4}>
           {items.map((item) => (
             <DropdownMenu.Item key={item.label} className={item.danger ? `${styles.menuItem} danger` : styles.menuItem} onSelect={item.onSelect}>
@@ -28,7 +29,7 @@ export function Menu({ trigger, items }: Props) {
             </DropdownMenu.Item>
           ))}
         </DropdownMenu.Content>
-      </DropdownMenu.Portal>
+      </MenuPortal>
     </DropdownMenu.Root>
   );
 }

@@ -6,6 +6,7 @@ import { useFrame } from "../frame/context";
 import { useActions, useAppState, useSelected } from "../state/context";
 import { openChatOf } from "../state/state";
 import { AUTOMATIC, options, placeName, type Where, where } from "../state/where";
+import { MenuPortal } from "../kit/MenuPortal";
 import { Places } from "./Places";
 import { useDockerState } from "./useDockerState";
 import { classes } from "../lib/classes";
@@ -46,7 +47,7 @@ export function WhereMenu() {
         <DropdownMenu.Trigger asChild>
           <WhereButton now={now} />
         </DropdownMenu.Trigger>
-        <DropdownMenu.Portal>
+        <MenuPortal>
           <DropdownMenu.Content className={`${menus.menu} ${styles.places}`} align="start" sideOffset={6} collisionPadding={8}>
             <DropdownMenu.Label className={menus.menuLabel}>{t("activeRunner")}</DropdownMenu.Label>
             <Places
@@ -62,7 +63,7 @@ export function WhereMenu() {
                   {t("thisChat")}
                   <ChevronDown aria-hidden="true" className={styles.turn} />
                 </DropdownMenu.SubTrigger>
-                <DropdownMenu.Portal>
+                <MenuPortal>
                   <DropdownMenu.SubContent className={`${menus.menu} ${styles.places}`} collisionPadding={8}>
                     <Places
                       options={options(settings, runners, bound)}
@@ -71,7 +72,7 @@ export function WhereMenu() {
                       onChoose={bind}
                     />
                   </DropdownMenu.SubContent>
-                </DropdownMenu.Portal>
+                </MenuPortal>
               </DropdownMenu.Sub>
             )}
             <DropdownMenu.Separator className={menus.menuLine} />
@@ -79,7 +80,7 @@ export function WhereMenu() {
               {t("manage")}
             </DropdownMenu.Item>
           </DropdownMenu.Content>
-        </DropdownMenu.Portal>
+        </MenuPortal>
       </DropdownMenu.Root>
       <Reason now={now} />
     </div>

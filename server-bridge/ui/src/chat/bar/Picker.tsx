@@ -1,6 +1,7 @@
 import { ChevronDown } from "lucide-react";
 import { DropdownMenu } from "radix-ui";
 import type { ReactNode } from "react";
+import { MenuPortal } from "../../kit/MenuPortal";
 import styles from "../composer/composer.module.css";
 import menus from "../../kit/Menu.module.css";
 
@@ -33,7 +34,7 @@ export function Picker({ name, value, choices, icon, onOpen, onChoose }: Props) 
           <ChevronDown aria-hidden="true" />
         </button>
       </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <MenuPortal>
         <DropdownMenu.Content className={`${menus.menu} ${styles.pickerMenu}`} align="start" side="top" sideOffset={4} collisionPadding={8}>
           <DropdownMenu.RadioGroup value={value} onValueChange={onChoose}>
             {choices.map((choice) => (
@@ -44,7 +45,7 @@ export function Picker({ name, value, choices, icon, onOpen, onChoose }: Props) 
             ))}
           </DropdownMenu.RadioGroup>
         </DropdownMenu.Content>
-      </DropdownMenu.Portal>
+      </MenuPortal>
     </DropdownMenu.Root>
   );
 }

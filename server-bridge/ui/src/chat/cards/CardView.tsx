@@ -38,7 +38,7 @@ export function CardView({ message, card }: Props) {
     const filled = Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== ""));
     if (!isClosed) void answer.run(message.chat_id, message.id, { button, values: filled });
   };
-  const show = (part: CardPart, at: number) => {
+  const show = (part: CardPart, at: number, topLevel: number) => {
     switch (part.kind) {
       case "button":
         return (
@@ -58,16 +58,16 @@ export function CardView({ message, card }: Props) {
           />
         );
       default:
-        return <Content key={at} part={part} />;
+        return <Content key={at} part={part} topLevel={topLevel} />;
     }
   };
   return (
     <form className={classes(styles.card, styles[card.tone])} aria-labelledby={title} data-testid="card" onSubmit={submit}>
-      <h3 id={title}>{card.title}</h3>
+      <h2 id={title}>{card.title}</h2>
       {card.blocks.map((block, at) => (
         <div key={at}>
-          {block.title !== undefined && <h4>{block.title}</h4>}
-          <div className={styles[block.layout]}>{block.parts.map(show)}</div>
+          {block.title !== undefined && <h3>{block.title}</h3>}
+          <div className={styles[block.layout]}>{block.parts.map((part, index) => show(part, index, block.title === undefined ? 3 : 4))}</div>
         </div>
       ))}
       {card.is_sent && controls.length > 0 && buttons.length === 0 && (
@@ -120,12 +120,12 @@ function Field({ control, value, isClosed, onChange }: FieldProps) {
   );
 }
 
-/** A part of a card that only displays something. Only texts are Markdown. */
-function Content({ part }: { part: Exclude<CardPart, Control | Button> }) {
+/** A part of a card that only displays something. Only texts are Markdown, with headings from `topLevel`. */
+function Content({ part, topLevel }: { part: Exclude<CardPart, Control | Button>; topLevel: number }) {
   const { t } = useTranslation("chat");
   switch (part.kind) {
     case "text":
-      return <Markdown text={part.text} />;
+      return <Markdown text={part.text} topLevel={topLevel} />;
     case "fields":
       return (
         <dl className={styles.fields}>

@@ -80,3 +80,27 @@ test("a citation of a document opens the document, and the text around it stays 
   expect(window.location.hash).toBe("#/settings/knowledge");
   expect(takeCitation()).toEqual({ document: 12, page: 3, start: 0, end: 240 });
 });
+
+/** The headings of a text, as the page shows them: their tags and texts. */
+function headings(text: string, topLevel?: number): string[] {
+  const { container } = render(<Markdown text={text} topLevel={topLevel} />);
+  const found = Array.from(container.querySelectorAll("h1, h2, h3, h4, h5, h6"), (heading) => `${heading.tagName} ${heading.textContent}`);
+  cleanup();
+  return found;
+}
+
+test("headings of an answer are below the page's, without gaps, and look as the model meant", () => {
+  expect(headings("# One\n\ntext\n\n## Two\n\n#### Three\n\n# Four\n")).toEqual(["H2 One", "H3 Two", "H4 Three", "H2 Four"]);
+  expect(headings("### One\n\ntext\n\n### Two\n\n# Three\n\n### Four")).toEqual(["H2 One", "H2 Two", "H2 Three", "H3 Four"]);
+  expect(headings("Title\n=====\n\ntext\n\nPart\n----\n\n### Deep")).toEqual(["H2 Title", "H3 Part", "H4 Deep"]);
+  expect(headings("# a\n## b\n### c\n#### d\n##### e\n###### f")).toEqual(["H2 a", "H3 b", "H4 c", "H5 d", "H6 e", "H6 f"]);
+  expect(headings("## One", 4)).toEqual(["H4 One"]);
+  render(<Markdown text={"### One"} />);
+  expect(screen.getByRole("heading", { level: 2 }).dataset.level).toBe("3");
+});
+
+test("a line that only looks like a heading changes no levels, and one in a list or a quotation stays inside its section", () => {
+  expect(headings("# One\n\n```sh\n# a comment\n## another\n```\n\n## Two")).toEqual(["H2 One", "H3 Two"]);
+  expect(headings("# One\n\n> # Quoted\n\n## Two\n\n- ### Listed\n\ntext\n\n### Three")).toEqual(["H2 One", "H3 Quoted", "H3 Two", "H4 Listed", "H4 Three"]);
+  expect(headings("# One\n\n- item\n---\n\n#hash\n\n    # code\n\n## Two")).toEqual(["H2 One", "H3 Two"]);
+});

@@ -1,6 +1,6 @@
 import { type ComponentPropsWithoutRef, lazy, memo, Suspense, useContext, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import ReactMarkdown, { type Components } from "react-markdown";
+import ReactMarkdown, { type Components, type Options } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { blocksOf, isOpenCode } from "./blocks";
 import { openPanel } from "../../panels/open";
@@ -8,6 +8,7 @@ import { citationOf, wantCitation } from "../../lib/citation";
 import { showSettings } from "../../lib/location";
 import { CITED, citations, SaidAt } from "./citations";
 import { CodeBlock, DrawnBlock } from "./CodeBlock";
+import { headingLevels, outlinesOf } from "./headings";
 import { pathOf, safeAddress } from "./links";
 import { honestMath, mayHaveMath, withDollars } from "./math";
 import { useHighlight, useMath } from "./latePlugin";
@@ -15,29 +16,41 @@ import "./markdown.css";
 
 const Formula = lazy(() => import("./Formula"));
 
-/** A model's text as Markdown, which was begun at `saidAt`. HTML in it is not rendered; while it grows, only its last block is parsed again. */
-export function Markdown({ text, saidAt }: { text: string; saidAt?: number }) {
+interface Props {
+  text: string;
+  /** When the text was begun. */
+  saidAt?: number;
+  /** The level of its outermost headings: one below the heading above the text. */
+  topLevel?: number;
+}
+
+/** A model's text as Markdown. HTML in it is not rendered; while it grows, only its last block is parsed again. */
+export function Markdown({ text, saidAt, topLevel = 2 }: Props) {
   const blocks = useMemo(() => blocksOf(text), [text]);
+  const outlines = useMemo(() => outlinesOf(blocks), [blocks]);
   return (
     <div className="markdown">
       <SaidAt value={saidAt}>
-        {blocks.map((block) => (
-          <Part key={block.at} text={block.text} />
+        {blocks.map((block, index) => (
+          <Part key={block.at} text={block.text} topLevel={topLevel} outline={outlines[index]?.join("") ?? ""} />
         ))}
       </SaidAt>
     </div>
   );
 }
 
-const Part = memo(function Part({ text }: { text: string }) {
+/** One block. `outline` has a digit for the level of each heading above it: a string, which does not change while the text grows. */
+const Part = memo(function Part({ text, topLevel, outline }: { text: string; topLevel: number; outline: string }) {
   const hasCode = text.includes("```") || text.includes("~~~");
   // Code that is still growing is plain: colouring it again for every word would be wasted work.
   const isGrowing = hasCode && isOpenCode(text);
   const highlight = useHighlight(hasCode && !isGrowing);
   const math = useMath(mayHaveMath(text));
+  const levels = { top: topLevel, outline: Array.from(outline, Number) };
+  const plugins: NonNullable<Options["remarkPlugins"]> = [...PLUGINS, [headingLevels, levels]];
   return (
     <ReactMarkdown
-      remarkPlugins={math === null ? PLUGINS : [...PLUGINS, math, honestMath]}
+      remarkPlugins={math === null ? plugins : [...plugins, math, honestMath]}
       rehypePlugins={highlight === null ? NONE : [highlight]}
       urlTransform={safeAddress}
       components={isGrowing ? GROWING : COMPONENTS}

@@ -2,8 +2,8 @@
  * Cuts Markdown into blocks that can be rendered one by one, so that only the last block of a running answer is parsed again. Pure.
  * The blocks concatenated are the text.
  */
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
+export const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+export const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
 // A link definition must stay in the same block as its uses.
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
@@ -58,7 +58,7 @@ export function isOpenCode(text: string): boolean {
   return fence !== null;
 }
 
-function closes(line: string, fence: string): boolean {
+export function closes(line: string, fence: string): boolean {
   const found = FENCE.exec(line)?.[1];
   return found !== undefined && found[0] === fence[0] && found.length >= fence.length && line.trim() === found;
 }

@@ -1,6 +1,7 @@
 import { DropdownMenu } from "radix-ui";
 import { type ReactNode, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { MenuPortal } from "../../kit/MenuPortal";
 import { useAppState } from "../../state/context";
 import { AUTOMATIC, options, placeName } from "../../state/where";
 import { type ExecView, execs } from "../requests";
@@ -27,7 +28,7 @@ export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePl
   return (
     <DropdownMenu.Root modal={false} onOpenChange={look}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <MenuPortal>
         <DropdownMenu.Content className={menus.menu} align="end" sideOffset={4}>
           {terminals.isFull && <DropdownMenu.Label className={panels.label}>{t("term.full")}</DropdownMenu.Label>}
           {activePlace === null && (
@@ -60,7 +61,7 @@ export function NewMenu({ trigger, activePlace }: { trigger: ReactNode; activePl
             </DropdownMenu.Item>
           ))}
         </DropdownMenu.Content>
-      </DropdownMenu.Portal>
+      </MenuPortal>
     </DropdownMenu.Root>
   );
 }
@@ -82,7 +83,7 @@ export function OptionsMenu({ trigger, preferences, current, onClose }: OptionsP
   return (
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <MenuPortal>
         <DropdownMenu.Content className={menus.menu} align="end" sideOffset={4}>
           <DropdownMenu.Item className={menus.menuItem} onSelect={(event) => resize(event, 1)}>
             {t("term.larger")} <span className="hint">{preferences.font_px} px</span>
@@ -109,7 +110,7 @@ export function OptionsMenu({ trigger, preferences, current, onClose }: OptionsP
           )}
           <DropdownMenu.Label className={panels.label}>{t("term.shortcuts")}</DropdownMenu.Label>
         </DropdownMenu.Content>
-      </DropdownMenu.Portal>
+      </MenuPortal>
     </DropdownMenu.Root>
   );
 }

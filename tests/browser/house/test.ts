@@ -121,26 +121,84 @@ export async function run(page: Page, command: string): Promise<string> {
 
 /** Expects that axe finds no problem on the page, however small. */
 export async function expectAccessible(page: Page): Promise<void> {
+  await examine(page, {});
+}
+
+/** Runs axe on the page, which must find nothing. */
+async function examine(page: Page, options: axe.RunOptions): Promise<void> {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() =>
-    (window as unknown as { axe: typeof axe }).axe.run({ resultTypes: ["violations"] }),
+  const { violations } = await page.evaluate(
+    (run) => (window as unknown as { axe: typeof axe }).axe.run(run),
+    { resultTypes: ["violations"], ...options } satisfies axe.RunOptions,
   );
   expect(violations.map(({ id, help, impact, nodes }) => ({ id, help, impact, at: nodes.map((node) => node.html) }))).toEqual([]);
 }
 
-/** Saves a picture of the page, in both themes and both widths, if `SCREENSHOTS` names a directory. */
-export async function picture(page: Page, name: string): Promise<void> {
-  const directory = process.env.SCREENSHOTS;
-  if (!directory) return;
-  mkdirSync(directory, { recursive: true });
+const WIDTHS = [
+  [1280, 800, "desktop"],
+  [390, 844, "phone"],
+] as const;
+const THEMES = ["light", "dark"] as const;
+
+/** Calls back in each theme and each width, as they are on the user's system. */
+async function eachLook(page: Page, look: (width: string, theme: (typeof THEMES)[number]) => Promise<void>): Promise<void> {
   const before = page.viewportSize();
-  for (const [width, height, size] of [[1280, 800, "desktop"], [390, 844, "phone"]] as const) {
+  for (const [width, height, name] of WIDTHS) {
     await page.setViewportSize({ width, height });
-    for (const colorScheme of ["light", "dark"] as const) {
+    for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(directory, `${name}-${size}-${colorScheme}.png`) });
+      await look(name, colorScheme);
     }
   }
   await page.emulateMedia({ colorScheme: null });
   if (before !== null) await page.setViewportSize(before);
+}
+
+/** Saves a picture of the page, in both themes and both widths, if `SCREENSHOTS` names a directory. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env.SCREENSHOTS) return;
+  await eachLook(page, (width, theme) => save(page, `${name}-${width}-${theme}`));
+}
+
+async function save(page: Page, name: string): Promise<void> {
+  const directory = process.env.SCREENSHOTS;
+  if (!directory) return;
+  mkdirSync(directory, { recursive: true });
+  await page.screenshot({ path: join(directory, `${name}.png`) });
+}
+
+/**
+ * Expects that a view is accessible in both themes and both widths, and that the themes differ only in colours; saves pictures of it
+ * if `SCREENSHOTS` names a directory.
+ */
+export async function expectLooks(page: Page, name: string): Promise<void> {
+  expect(await unlikeInThemes(page), name).toEqual([]);
+  await eachLook(page, async (width, theme) => {
+    // Everything but the contrast is the same in both themes.
+    await examine(page, theme === "light" ? {} : { runOnly: ["color-contrast"] });
+    await save(page, `${name}-${width}-${theme}`);
+  });
+}
+
+/** The elements that have another size, type or place in the dark theme, and the page itself if its colours are the same. */
+function unlikeInThemes(page: Page): Promise<string[]> {
+  return page.evaluate((themes) => {
+    const root = document.documentElement;
+    const chosen = root.dataset.theme;
+    const names = ["display", "position", "width", "height", "margin", "padding", "borderWidth", "fontFamily", "fontSize", "fontWeight", "lineHeight", "opacity", "visibility"] as const;
+    const looks = themes.map((theme) => {
+      root.dataset.theme = theme;
+      const elements = Array.from(document.querySelectorAll("body *"), (element) => {
+        const style = getComputedStyle(element);
+        return `${element.tagName} ${element.getAttribute("class") ?? ""} ${names.map((name) => style[name]).join("|")}`;
+      });
+      return { elements, ground: getComputedStyle(root).backgroundColor, text: getComputedStyle(root).color };
+    });
+    if (chosen === undefined) delete root.dataset.theme;
+    else root.dataset.theme = chosen;
+    const [light, dark] = looks;
+    if (light === undefined || dark === undefined) return ["no themes"];
+    const unlike = dark.elements.filter((element, index) => element !== light.elements[index]);
+    return light.ground === dark.ground || light.text === dark.text ? ["the colours of the page", ...unlike] : unlike;
+  }, THEMES);
 }

@@ -36,7 +36,7 @@ export function MessageList({ pending, handle }: Props) {
   const list = useRef<VirtuosoHandle>(null);
   // A long list stays hidden until it has scrolled to its end; a short one is visible at once.
   const [opensAtEnd] = useState(() => items.length > FEW_ITEMS_COUNT);
-  const { atEnd, showEnd, props } = useFollowEnd(list);
+  const { atEnd, showEnd, props } = useFollowEnd();
   const unseen = useUnseen(items, atEnd);
   useImperativeHandle(handle, () => ({
     showEnd,

@@ -17,44 +17,106 @@ export { expect } from "@playwright/test";
 export { isAfterTool, lastOfUser, Speech } from "./model";
 export { PASSWORD } from "./server";
 
-interface House {
+interface Household {
   /** More options of `sandbridge serve`; set with `test.use`. */
   serverOptions: string[];
   model: ScriptedModel;
   server: Server;
   alice: Person;
   laptop: Machine;
+}
+
+interface Visit {
   /** Alice's page, signed in, with her laptop online. */
   page: Page;
 }
 
-export const test = base.extend<House>({
+/** The settings of a user's browser. */
+const SETTINGS = { locale: "en-GB", reducedMotion: "reduce" } as const;
+/** The key of the session in the browser's storage. */
+const SESSION = "sandbridge.session";
+
+type Use<T> = (value: T) => Promise<void>;
+
+async function model({}, use: Use<ScriptedModel>): Promise<void> {
+  const model = await ScriptedModel.start();
+  await use(model);
+  await model.close();
+}
+
+async function server({ model, serverOptions }: Pick<Household, "model" | "serverOptions">, use: Use<Server>): Promise<void> {
+  const server = new Server([...model.options(), ...serverOptions]);
+  await server.start();
+  await use(server);
+  await server.close();
+}
+
+async function alice({ server }: Pick<Household, "server">, use: Use<Person>): Promise<void> {
+  const alice = await server.person("alice");
+  await use(alice);
+  await alice.close();
+}
+
+async function laptop({ alice }: Pick<Household, "alice">, use: Use<Machine>): Promise<void> {
+  await use(await alice.machine("laptop"));
+}
+
+/** Opens a page for a test, in which the browser may report no errors. */
+async function visit(context: BrowserContext, use: Use<Page>): Promise<void> {
+  const page = await context.newPage();
+  const errors = complaints(page);
+  await page.goto("/");
+  await composer(page).waitFor();
+  await use(page);
+  await page.close();
+  expect(errors).toEqual([]);
+}
+
+export const test = base.extend<Household & Visit>({
   serverOptions: [[], { option: true }],
-  model: async ({}, use) => {
-    const model = await ScriptedModel.start();
-    await use(model);
-    await model.close();
-  },
-  server: async ({ model, serverOptions }, use) => {
-    const server = new Server([...model.options(), ...serverOptions]);
-    await server.start();
-    await use(server);
-    await server.close();
-  },
-  alice: async ({ server }, use) => {
-    const alice = await server.person("alice");
-    await use(alice);
-    await alice.close();
-  },
-  laptop: async ({ alice }, use) => {
-    await use(await alice.machine("laptop"));
-  },
+  model,
+  server,
+  alice,
+  laptop,
   page: async ({ browser, alice, laptop }, use) => {
     void laptop;
-    const { page, errors } = await signedIn(browser, alice);
-    await use(page);
-    await page.context().close();
-    expect(errors).toEqual([]);
+    const context = await sessionOf(browser, alice);
+    await visit(context, use);
+    await context.close();
+  },
+});
+
+interface Shared {
+  /** Alice's browser, signed in. */
+  browserOfAlice: BrowserContext;
+}
+
+const WORKER = { scope: "worker" } as const;
+
+/**
+ * Like `test`, for tests that share one server, with alice, her laptop and her browser: each test gets a new page, and finds what the
+ * tests before it left on the server. What a test stores in the browser is removed after it.
+ */
+export const together = base.extend<Visit, Household & Shared>({
+  serverOptions: [[], { option: true, ...WORKER }],
+  model: [model, WORKER],
+  server: [server, WORKER],
+  alice: [alice, WORKER],
+  laptop: [laptop, WORKER],
+  browserOfAlice: [
+    async ({ browser, alice }, use) => {
+      const context = await sessionOf(browser, alice);
+      await use(context);
+      await context.close();
+    },
+    WORKER,
+  ],
+  page: async ({ browserOfAlice, laptop }, use) => {
+    void laptop;
+    await visit(browserOfAlice, async (page) => {
+      await use(page);
+      await page.evaluate((kept) => Object.keys(localStorage).forEach((key) => key !== kept && localStorage.removeItem(key)), SESSION);
+    });
   },
 });
 
@@ -81,8 +143,8 @@ export async function sessionOf(browser: Browser, person: Person, isNew = false)
   if (!isNew) expect((await entrance.post("/api/v1/me/welcomed", { headers })).ok()).toBe(true);
   const { cookies } = await entrance.storageState();
   await entrance.dispose();
-  const storageState = { cookies, origins: [{ origin, localStorage: [{ name: "sandbridge.session", value: token }] }] };
-  return browser.newContext({ baseURL: origin, locale: "en-GB", reducedMotion: "reduce", storageState });
+  const storageState = { cookies, origins: [{ origin, localStorage: [{ name: SESSION, value: token }] }] };
+  return browser.newContext({ ...SETTINGS, baseURL: origin, storageState });
 }
 
 /** Collects uncaught errors, and violations of the page's content security policy. */
@@ -106,6 +168,11 @@ export async function say(page: Page, text: string): Promise<void> {
   await page.getByRole("button", { name: "Send" }).click();
 }
 
+/** Waits until everything in view has been loaded. It looks at each frame, where an assertion looks at growing intervals. */
+export async function loaded(page: Page): Promise<void> {
+  await page.getByText("Loading…").first().waitFor({ state: "hidden" });
+}
+
 /** Messages of one kind, in the order of the chat. */
 export function messages(page: Page, role: "user" | "exec" | "assistant" | "notice") {
   return page.locator(`[data-testid=message][data-role=${role}]`);
@@ -126,7 +193,7 @@ export async function expectAccessible(page: Page): Promise<void> {
 
 /** Runs axe on the page, which must find nothing. */
 async function examine(page: Page, options: axe.RunOptions): Promise<void> {
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate(
     (run) => (window as unknown as { axe: typeof axe }).axe.run(run),
     { resultTypes: ["violations"], ...options } satisfies axe.RunOptions,
@@ -174,8 +241,9 @@ async function save(page: Page, name: string): Promise<void> {
 export async function expectLooks(page: Page, name: string): Promise<void> {
   expect(await unlikeInThemes(page), name).toEqual([]);
   await eachLook(page, async (width, theme) => {
-    // Everything but the contrast is the same in both themes.
-    await examine(page, theme === "light" ? {} : { runOnly: ["color-contrast"] });
+    // Everything but the contrast is the same in both themes, and the contrast is the same in both widths.
+    if (theme === "light") await examine(page, {});
+    else if (width === "desktop") await examine(page, { runOnly: ["color-contrast"] });
     await save(page, `${name}-${width}-${theme}`);
   });
 }

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { showPanel } from "../house/panels";
-import { expect, expectAccessible, expectLooks, isAfterTool, messages, run, say, test } from "../house/test";
+import { expect, expectAccessible, expectLooks, isAfterTool, loaded, messages, run, say, test } from "../house/test";
 
 test("the main views are accessible in both themes and both widths, and the themes differ only in colours", async ({ page, model, alice }) => {
   await alice.machine("desktop");
@@ -35,7 +35,7 @@ test("the main views are accessible in both themes and both widths, and the them
   for (const section of ["", "general", "appearance", "account", "runners", "models", "approvals", "hooks", "mcp", "trust", "http", "plugins", "automations", "channels", "knowledge", "memory", "usage", "keys", "users", "server", "nodes", "audit", "about"]) {
     await page.goto(section === "" ? "/#/settings" : `/#/settings/${section}`);
     await page.getByRole("dialog").waitFor();
-    await expect(page.getByText("Loading…")).toHaveCount(0);
+    await loaded(page);
     await expectLooks(page, `settings-${section || "list"}`);
   }
 });

@@ -2,32 +2,70 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { Server } from "../house/server";
-import { expect, expectAccessible, messages, PASSWORD, say, sessionOf, signedIn, test } from "../house/test";
+import { expect, expectAccessible, loaded, messages, PASSWORD, say, sessionOf, signedIn, together as test } from "../house/test";
 
-const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "MCP servers", "Memory", "Usage and cost", "API keys", "Users", "Nodes", "Audit", "About"];
-/** The ids, in their addresses, of sections that have another name. */
-const IDS: Record<string, string> = { "MCP servers": "mcp", "Usage and cost": "usage", "API keys": "keys" };
+/** Each section's id, as in its address, and its name. */
+const SECTIONS = {
+  general: "General",
+  appearance: "Appearance",
+  account: "Account",
+  runners: "Runners",
+  models: "Models",
+  approvals: "Approvals",
+  hooks: "Hooks",
+  mcp: "MCP servers",
+  trust: "Trust",
+  http: "HTTP tools",
+  plugins: "Plugins",
+  automations: "Automations",
+  channels: "Channels",
+  knowledge: "Knowledge",
+  memory: "Memory",
+  usage: "Usage and cost",
+  keys: "API keys",
+  users: "Users",
+  server: "Server",
+  nodes: "Nodes",
+  audit: "Audit",
+  about: "About",
+};
 /** Sections that together use every colour of the settings. */
 const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
+const PHONE = { width: 360, height: 740 };
 
 async function open(page: Page, section: string): Promise<void> {
   if ((await page.getByRole("dialog").count()) === 0) await page.getByRole("button", { name: "Settings" }).click();
   await page.getByRole("navigation", { name: "Settings" }).getByRole("button", { name: section, exact: true }).click();
   await expect(page.getByRole("heading", { name: section, exact: true })).toBeVisible();
-  await expect(page.getByText("Loading…")).toHaveCount(0);
+  await loaded(page);
 }
 
-/** Alice, the first user, administers the server. */
-test("every section opens, is accessible in both themes, and has an address", async ({ page }) => {
-  for (const section of SECTIONS) {
-    await open(page, section);
+/** The parts of the settings that are wider than their place. */
+function tooWide(page: Page): Promise<string[]> {
+  return page.getByRole("dialog").evaluate((dialog) =>
+    [dialog, ...dialog.querySelectorAll("section, header, form, ul, dl, fieldset")]
+      .filter((element) => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible")
+      .map((element) => element.outerHTML.slice(0, 200)),
+  );
+}
+
+// The tests share a server: each leaves it as the next ones need it.
+
+/** Alice, the first user, administers the server. `looks.spec.ts` examines how the sections look. */
+test("every section opens, has an address and fits a phone, and the language is chosen in one place", async ({ page }) => {
+  const languages = page.locator("select").filter({ has: page.locator("option[lang=zh]") });
+  const desktop = page.viewportSize() ?? PHONE;
+  for (const [id, name] of Object.entries(SECTIONS)) {
+    await open(page, name);
+    expect(new URL(page.url()).hash).toBe(`#/settings/${id}`);
     await expect(page.getByRole("dialog").getByRole("alert").filter({ hasText: /./ })).toHaveCount(0);
-    await expectAccessible(page);
-    if (!COLOURFUL.includes(section)) continue;
-    await page.emulateMedia({ colorScheme: "dark" });
-    await expectAccessible(page);
-    await page.emulateMedia({ colorScheme: "light" });
+    await expect(languages).toHaveCount(id === "general" ? 1 : 0);
+    await page.setViewportSize(PHONE);
+    expect(await tooWide(page), name).toEqual([]);
+    await page.setViewportSize(desktop);
   }
+  await open(page, "General");
+  await expect(page.getByRole("combobox", { name: "Language", exact: true })).toHaveCount(1);
   await open(page, "Nodes");
   await expect(page.getByText("This server runs alone.")).toBeVisible();
   await open(page, "About");
@@ -100,32 +138,6 @@ test("instructions for agents are kept", async ({ page }) => {
   await expect(page.getByLabel("Instructions for every agent")).toHaveValue("Be brief.");
 });
 
-test("a subscription is added, tested and made the default; its key is never shown again", async ({ page, model }) => {
-  model.answersWith({ say: "pong" });
-  await open(page, "Models");
-  await page.getByRole("button", { name: "Add a subscription" }).click();
-  const form = page.getByRole("form", { name: "Add a subscription" });
-  await form.getByLabel("Name", { exact: true }).fill("mine");
-  await form.getByLabel("Address").fill(model.options()[3] ?? "");
-  await form.getByLabel("API key").fill("secret-key-of-mine-wxyz");
-  await form.getByRole("combobox", { name: "Balance" }).fill("scripted");
-  await expectAccessible(page);
-  await form.getByRole("button", { name: "Save" }).click();
-  const card = page.locator("[data-testid=subscription][data-name=mine]");
-  await expect(card).toContainText("ends in wxyz");
-  await card.getByRole("button", { name: "Test" }).click();
-  await expect(card.getByRole("status")).toContainText("pong");
-  await page.getByLabel("Default model").selectOption("mine/balance");
-  await expect(card.getByText("default", { exact: true })).toBeVisible();
-  await card.getByRole("button", { name: "Edit" }).click();
-  await expect(page.getByLabel("API key")).toHaveValue("");
-  await page.getByRole("button", { name: "Cancel" }).click();
-  await card.getByRole("button", { name: "Remove mine" }).click();
-  await card.getByRole("button", { name: "Remove", exact: true }).click();
-  await expect(card).toHaveCount(0);
-  expect(await page.content()).not.toContain("secret-key-of-mine");
-});
-
 test("a key for a program is shown once, works, and stops when it is removed", async ({ page, server }) => {
   await open(page, "API keys");
   await page.getByLabel("Name", { exact: true }).fill("ci");
@@ -186,46 +198,9 @@ test("the user's container is stopped, committed, replaced and reset, with or wi
   expect(asked).toEqual(["POST /stop", "POST /commit", "PUT /import?workspace=true", "DELETE ?workspace=true"]);
 });
 
-/** Moves the times at which users last gave their password half an hour into the past, since the server's clock cannot be changed. */
-function agePasswords(home: string): void {
-  const age = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=10); db.execute('UPDATE sessions SET confirmed_at_ms = confirmed_at_ms - 1800000'); db.commit()";
-  execFileSync("python3", ["-c", age, join(home, "sandbridge.db")]);
-}
-
-test("the password is asked for again before a key, a user or a machine is added, and then the action continues", async ({ page, server, alice }) => {
-  const dialog = page.getByRole("dialog", { name: "Confirm your password" });
-  await open(page, "API keys");
-  agePasswords(server.home);
-  await page.getByLabel("Name", { exact: true }).fill("late");
-  await page.getByRole("button", { name: "Make key" }).click();
-  await expect(dialog).toBeVisible();
-  await expectAccessible(page);
-  await dialog.getByLabel("Password").fill("a wrong one");
-  await dialog.getByRole("button", { name: "Continue" }).click();
-  await expect(dialog.getByRole("alert")).toContainText("that is not your password");
-  expect(await alice.json(["key", "list"])).toEqual([]);
-  // Cancelling creates nothing, and the user may begin again.
-  await page.keyboard.press("Escape");
-  await expect(dialog).toHaveCount(0);
-  await expect(page.getByRole("heading", { name: "API keys", exact: true })).toBeVisible();
-  expect(await alice.json(["key", "list"])).toEqual([]);
-  await page.getByRole("button", { name: "Make key" }).click();
-  await dialog.getByLabel("Password").fill(PASSWORD);
-  await page.keyboard.press("Enter");
-  await expect(page.getByTestId("api-key")).toBeVisible();
-  await expect(dialog).toHaveCount(0);
-  // The confirmation is valid for a few minutes.
-  await open(page, "Users");
-  await page.getByLabel("Name", { exact: true }).fill("carol");
-  await page.getByLabel("First password").fill("a long enough password");
-  await page.getByRole("button", { name: "Add user" }).click();
-  await expect(page.getByTestId("user").filter({ hasText: "carol" })).toBeVisible();
-  agePasswords(server.home);
-  await page.getByTestId("user").filter({ hasText: "carol" }).getByRole("button", { name: "Make administrator" }).click();
-  await expect(dialog).toBeVisible();
-});
-
 test("the chat looks the same before and after the settings are open", async ({ page }) => {
+  await page.getByRole("button", { name: "New chat", exact: true }).click();
+  await expect(page.getByTestId("message")).toHaveCount(0);
   await say(page, "!true");
   await expect(page.getByTestId("exec-status")).toContainText("exit 0");
   const looks = () =>
@@ -266,10 +241,37 @@ test("where no price is known, no cost is shown", async ({ page, model }) => {
   await expect(dialog).not.toContainText("$0");
 });
 
+// Afterwards the default is a subscription that is gone, so no later test may ask a model.
+test("a subscription is added, tested and made the default; its key is never shown again", async ({ page, model }) => {
+  model.answersWith({ say: "pong" });
+  await open(page, "Models");
+  await page.getByRole("button", { name: "Add a subscription" }).click();
+  const form = page.getByRole("form", { name: "Add a subscription" });
+  await form.getByLabel("Name", { exact: true }).fill("mine");
+  await form.getByLabel("Address").fill(model.options()[3] ?? "");
+  await form.getByLabel("API key").fill("secret-key-of-mine-wxyz");
+  await form.getByRole("combobox", { name: "Balance" }).fill("scripted");
+  await expectAccessible(page);
+  await form.getByRole("button", { name: "Save" }).click();
+  const card = page.locator("[data-testid=subscription][data-name=mine]");
+  await expect(card).toContainText("ends in wxyz");
+  await card.getByRole("button", { name: "Test" }).click();
+  await expect(card.getByRole("status")).toContainText("pong");
+  await page.getByLabel("Default model").selectOption("mine/balance");
+  await expect(card.getByText("default", { exact: true })).toBeVisible();
+  await card.getByRole("button", { name: "Edit" }).click();
+  await expect(page.getByLabel("API key")).toHaveValue("");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await card.getByRole("button", { name: "Remove mine" }).click();
+  await card.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(card).toHaveCount(0);
+  expect(await page.content()).not.toContain("secret-key-of-mine");
+});
+
 test("the audit trail is whole on a phone", async ({ page }) => {
   await say(page, `!echo ${"long".repeat(60)}`);
-  await expect(page.getByTestId("exec-status")).toContainText("exit 0");
-  await page.setViewportSize({ width: 360, height: 740 });
+  await expect(page.getByTestId("exec-status").last()).toContainText("exit 0");
+  await page.setViewportSize(PHONE);
   await page.goto("/#/settings/audit");
   const table = page.getByRole("group", { name: "Audit" }).getByRole("table");
   const rows = table.locator("tbody tr");
@@ -286,21 +288,6 @@ test("the audit trail is whole on a phone", async ({ page }) => {
     expect(await element.evaluate((shown) => shown.scrollWidth <= shown.clientWidth)).toBe(true);
   }
   await expectAccessible(page);
-});
-
-test("no section is wider than a phone", async ({ page }) => {
-  await page.setViewportSize({ width: 360, height: 740 });
-  for (const section of [...SECTIONS.map((name) => IDS[name] ?? name.toLowerCase()), "trust", "http", "plugins", "automations", "channels", "knowledge", "server"]) {
-    await page.goto(`/#/settings/${section}`);
-    await expect(page.getByRole("dialog").getByRole("heading", { level: 3 })).toBeVisible();
-    await expect(page.getByText("Loading…")).toHaveCount(0);
-    const wide = await page.getByRole("dialog").evaluate((dialog) =>
-      [dialog, ...dialog.querySelectorAll("section, header, form, ul, dl, fieldset")]
-        .filter((element) => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible")
-        .map((element) => element.outerHTML.slice(0, 200)),
-    );
-    expect(wide, section).toEqual([]);
-  }
 });
 
 test("About says whether a model is set up", async ({ browser, model }) => {
@@ -326,14 +313,7 @@ test("About says whether a model is set up", async ({ browser, model }) => {
   await server.close();
 });
 
-test("the language is chosen in one place, and the text has a size that stays", async ({ page }) => {
-  await open(page, "General");
-  await expect(page.getByRole("combobox", { name: "Language", exact: true })).toHaveCount(1);
-  const choices = page.locator("select").filter({ has: page.locator("option[lang=zh]") });
-  for (const section of SECTIONS) {
-    await open(page, section);
-    await expect(choices).toHaveCount(section === "General" ? 1 : 0);
-  }
+test("the text has a size that stays", async ({ page }) => {
   await open(page, "Appearance");
   const size = () => page.evaluate(() => parseFloat(getComputedStyle(document.body).fontSize));
   const sizes: number[] = [];
@@ -347,4 +327,44 @@ test("the language is chosen in one place, and the text has a size that stays", 
   await expect(page.getByLabel("Text size")).toHaveValue("huge");
   expect(await size()).toBe(sizes.at(-1));
   await expectAccessible(page);
+});
+
+/** Moves the times at which users last gave their password half an hour into the past, since the server's clock cannot be changed. */
+function agePasswords(home: string): void {
+  const age = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=10); db.execute('UPDATE sessions SET confirmed_at_ms = confirmed_at_ms - 1800000'); db.commit()";
+  execFileSync("python3", ["-c", age, join(home, "sandbridge.db")]);
+}
+
+// The last test: it leaves all sessions without a recent confirmation.
+test("the password is asked for again before a key, a user or a machine is added, and then the action continues", async ({ page, server, alice }) => {
+  const dialog = page.getByRole("dialog", { name: "Confirm your password" });
+  await open(page, "API keys");
+  agePasswords(server.home);
+  await page.getByLabel("Name", { exact: true }).fill("late");
+  await page.getByRole("button", { name: "Make key" }).click();
+  await expect(dialog).toBeVisible();
+  await expectAccessible(page);
+  await dialog.getByLabel("Password").fill("a wrong one");
+  await dialog.getByRole("button", { name: "Continue" }).click();
+  await expect(dialog.getByRole("alert")).toContainText("that is not your password");
+  expect(await alice.json(["key", "list"])).toEqual([]);
+  // Cancelling creates nothing, and the user may begin again.
+  await page.keyboard.press("Escape");
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole("heading", { name: "API keys", exact: true })).toBeVisible();
+  expect(await alice.json(["key", "list"])).toEqual([]);
+  await page.getByRole("button", { name: "Make key" }).click();
+  await dialog.getByLabel("Password").fill(PASSWORD);
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("api-key")).toBeVisible();
+  await expect(dialog).toHaveCount(0);
+  // The confirmation is valid for a few minutes.
+  await open(page, "Users");
+  await page.getByLabel("Name", { exact: true }).fill("carol");
+  await page.getByLabel("First password").fill("a long enough password");
+  await page.getByRole("button", { name: "Add user" }).click();
+  await expect(page.getByTestId("user").filter({ hasText: "carol" })).toBeVisible();
+  agePasswords(server.home);
+  await page.getByTestId("user").filter({ hasText: "carol" }).getByRole("button", { name: "Make administrator" }).click();
+  await expect(dialog).toBeVisible();
 });

@@ -1,10 +1,10 @@
 import { ChevronLeft, ChevronRight } from "lucide-react";
-import { Suspense } from "react";
+import { type ComponentType, createElement, Suspense, useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { Dialog } from "../kit/Dialog";
 import { showSettings } from "../lib/location";
 import { useAppState } from "../state/context";
-import { type Section, sectionsFor } from "./sections";
+import { type Section, SECTIONS, sectionsFor } from "./sections";
 import styles from "./settings.module.css";
 
 interface Props {
@@ -18,6 +18,7 @@ export default function SettingsDialog({ section, onClose }: Props) {
   const { t } = useTranslation("settings");
   const { me } = useAppState("me");
   const sections = sectionsFor(me?.admin ?? false);
+  useEffect(() => SECTIONS.forEach((candidate) => candidate.view.prepare()), []);
   const named = sections.find((candidate) => candidate.id === section);
   const open = named ?? sections[0];
   return (
@@ -45,13 +46,19 @@ export default function SettingsDialog({ section, onClose }: Props) {
             </header>
             <p className="hint">{t(`hints.${open.id}`)}</p>
             <Suspense fallback={<p className="hint">{t("loading")}</p>}>
-              <open.View />
+              <Body section={open} />
             </Suspense>
           </section>
         )}
       </div>
     </Dialog>
   );
+}
+
+function Body({ section }: { section: Section }) {
+  // One component as long as the section is open: its chunk may arrive meanwhile.
+  const [{ view }] = useState<{ view: ComponentType }>(() => ({ view: section.view.view() }));
+  return createElement(view);
 }
 
 function Entry({ section, current }: { section: Section; current: boolean }) {

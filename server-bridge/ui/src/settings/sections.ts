@@ -24,7 +24,8 @@ import {
   Users,
   Webhook,
 } from "lucide-react";
-import { type ComponentType, lazy, type LazyExoticComponent } from "react";
+import type { ComponentType } from "react";
+import { type Prepared, prepared } from "./prepared";
 
 export interface Section {
   id:
@@ -54,32 +55,32 @@ export interface Section {
   group: "you" | "work" | "server";
   /** True if only administrators see the section. */
   admin?: boolean;
-  View: LazyExoticComponent<ComponentType>;
+  view: Prepared<ComponentType>;
 }
 
 export const SECTIONS: Section[] = [
-  { id: "general", icon: SlidersHorizontal, group: "you", View: lazy(() => import("./General")) },
-  { id: "appearance", icon: Palette, group: "you", View: lazy(() => import("./Appearance")) },
-  { id: "account", icon: CircleUser, group: "you", View: lazy(() => import("./Account")) },
-  { id: "runners", icon: Server, group: "work", View: lazy(() => import("./runners/Runners")) },
-  { id: "models", icon: Brain, group: "work", View: lazy(() => import("./models/Models")) },
-  { id: "approvals", icon: ShieldCheck, group: "work", View: lazy(() => import("./Approvals")) },
-  { id: "hooks", icon: Webhook, group: "work", View: lazy(() => import("./Hooks")) },
-  { id: "mcp", icon: Plug, group: "work", View: lazy(() => import("./mcp/McpServers")) },
-  { id: "trust", icon: BadgeCheck, group: "work", View: lazy(() => import("./Trust")) },
-  { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
-  { id: "plugins", icon: Blocks, group: "work", View: lazy(() => import("./plugins/Plugins")) },
-  { id: "automations", icon: CalendarClock, group: "work", View: lazy(() => import("./automations/Automations")) },
-  { id: "channels", icon: MessagesSquare, group: "work", View: lazy(() => import("./channels/Channels")) },
-  { id: "knowledge", icon: LibraryBig, group: "work", View: lazy(() => import("./knowledge/Knowledge")) },
-  { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
-  { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },
-  { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },
-  { id: "users", icon: Users, group: "server", admin: true, View: lazy(() => import("./users/Users")) },
-  { id: "server", icon: ServerCog, group: "server", admin: true, View: lazy(() => import("./ServerSettings")) },
-  { id: "nodes", icon: Network, group: "server", admin: true, View: lazy(() => import("./Nodes")) },
-  { id: "audit", icon: ScrollText, group: "server", View: lazy(() => import("./Audit")) },
-  { id: "about", icon: Info, group: "server", View: lazy(() => import("./About")) },
+  { id: "general", icon: SlidersHorizontal, group: "you", view: prepared(() => import("./General")) },
+  { id: "appearance", icon: Palette, group: "you", view: prepared(() => import("./Appearance")) },
+  { id: "account", icon: CircleUser, group: "you", view: prepared(() => import("./Account")) },
+  { id: "runners", icon: Server, group: "work", view: prepared(() => import("./runners/Runners")) },
+  { id: "models", icon: Brain, group: "work", view: prepared(() => import("./models/Models")) },
+  { id: "approvals", icon: ShieldCheck, group: "work", view: prepared(() => import("./Approvals")) },
+  { id: "hooks", icon: Webhook, group: "work", view: prepared(() => import("./Hooks")) },
+  { id: "mcp", icon: Plug, group: "work", view: prepared(() => import("./mcp/McpServers")) },
+  { id: "trust", icon: BadgeCheck, group: "work", view: prepared(() => import("./Trust")) },
+  { id: "http", icon: ArrowLeftRight, group: "work", view: prepared(() => import("./http/HttpTools")) },
+  { id: "plugins", icon: Blocks, group: "work", view: prepared(() => import("./plugins/Plugins")) },
+  { id: "automations", icon: CalendarClock, group: "work", view: prepared(() => import("./automations/Automations")) },
+  { id: "channels", icon: MessagesSquare, group: "work", view: prepared(() => import("./channels/Channels")) },
+  { id: "knowledge", icon: LibraryBig, group: "work", view: prepared(() => import("./knowledge/Knowledge")) },
+  { id: "memory", icon: NotebookPen, group: "work", view: prepared(() => import("./Memories")) },
+  { id: "usage", icon: ChartColumn, group: "work", view: prepared(() => import("./Usage")) },
+  { id: "keys", icon: KeyRound, group: "server", view: prepared(() => import("./Keys")) },
+  { id: "users", icon: Users, group: "server", admin: true, view: prepared(() => import("./users/Users")) },
+  { id: "server", icon: ServerCog, group: "server", admin: true, view: prepared(() => import("./ServerSettings")) },
+  { id: "nodes", icon: Network, group: "server", admin: true, view: prepared(() => import("./Nodes")) },
+  { id: "audit", icon: ScrollText, group: "server", view: prepared(() => import("./Audit")) },
+  { id: "about", icon: Info, group: "server", view: prepared(() => import("./About")) },
 ];
 
 /** The sections that a user sees. */

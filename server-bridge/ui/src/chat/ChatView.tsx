@@ -36,7 +36,7 @@ export function ChatView() {
 
 function Conversation() {
   const { t } = useTranslation("chat");
-  const { open_chat_id: chatId, open_chat_told: told, messages, messages_loaded: loaded, outbox, runners } = useAppState("open_chat_id", "open_chat_told", "messages", "messages_loaded", "outbox", "runners");
+  const { open_chat_id: chatId, open_chat_events: events, messages, messages_loaded: loaded, outbox, runners } = useAppState("open_chat_id", "open_chat_events", "messages", "messages_loaded", "outbox", "runners");
   const title = useSelected((state) => openChatOf(state)?.title);
   const list = useRef<ListHandle>(null);
   const pending = useMemo(() => unsent(outbox, chatId, messages), [outbox, chatId, messages]);
@@ -45,7 +45,7 @@ function Conversation() {
   const todos = useMemo(() => newestTodos(messages), [messages]);
   const turn = useMemo(() => turnOf(messages), [messages]);
   // Loaded again when the settings are closed: a model may have been added.
-  const [details, changeDetails] = useChatDetails(chatId, `${turn} ${told} ${isCovered(useAddress())}`);
+  const [details, changeDetails] = useChatDetails(chatId, `${turn} ${events} ${isCovered(useAddress())}`);
   const lacksModel = details?.model_configured === false;
   const isEmpty = messages.length === 0 && pending.length === 0;
   const isLoading = chatId !== null && !loaded;

@@ -17,16 +17,16 @@ export function itemsOf(messages: Message[], speaking: string, pending: Pending[
   const items: Item[] = [];
   const speakers = new Set(speaking.split(" "));
   let ended: Message | null = null;
-  const tellEnd = () => {
+  const addEnd = () => {
     if (ended !== null) items.push({ key: `end ${ended.id}`, kind: "end", message: ended });
     ended = null;
   };
   for (const message of messages) {
-    if (message.role === "user") tellEnd();
+    if (message.role === "user") addEnd();
     if (isShown(message, speakers)) items.push({ key: String(message.id), kind: "message", message });
     if (endedEarly(message)) ended = message;
   }
-  tellEnd();
+  addEnd();
   for (const item of pending) items.push({ key: item.send_id, kind: "pending", pending: item });
   return items;
 }

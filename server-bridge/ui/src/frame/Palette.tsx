@@ -85,6 +85,6 @@ function usePaletteChats(query: string): Chat[] {
   const titled = chats.filter((chat) => words.every((word) => chat.title.toLowerCase().includes(word)));
   const known = new Set(titled.map((chat) => chat.id));
   const found = answer?.query === wanted ? answer.chats : [];
-  const told = found.filter((chat) => chat.found && !known.has(chat.id));
-  return [...titled, ...told].slice(0, PALETTE_CHATS_COUNT);
+  const byContent = found.filter((chat) => chat.found && !known.has(chat.id));
+  return [...titled, ...byContent].slice(0, PALETTE_CHATS_COUNT);
 }

@@ -12,9 +12,9 @@ import styles from "./settings.module.css";
 
 /** The settings of the whole server, for administrators; changes by another administrator are shown at once. */
 export default function ServerSettings() {
-  const { server_settings: told } = useAppState("server_settings");
+  const { server_settings: known } = useAppState("server_settings");
   const requests = useRequests();
-  const loaded = useLoaded(["server settings"], requests.serverSettings, told);
+  const loaded = useLoaded(["server settings"], requests.serverSettings, known);
   return (
     <Ready loaded={loaded}>
       {(known) => (

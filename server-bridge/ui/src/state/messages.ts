@@ -52,12 +52,12 @@ export function addUnknown(messages: Message[], more: Message[]): Message[] {
  * if they certainly adjoin the page: after a long time without a connection there may be a gap, which loading earlier messages
  * fills.
  */
-export function joinNewest(known: Message[], page: MessagePage, told: ReadonlySet<number>): { messages: Message[]; joined: boolean } {
+export function joinNewest(known: Message[], page: MessagePage, reported: ReadonlySet<number>): { messages: Message[]; joined: boolean } {
   const oldest = page.messages[0];
   if (oldest === undefined) return { messages: known, joined: true };
   const joined = known.some((message) => message.id === oldest.id);
   const kept = joined ? known : known.filter((message) => message.id > oldest.id);
-  const newer = page.messages.filter((message) => !told.has(message.id) || findMessage(kept, message.id) === undefined);
+  const newer = page.messages.filter((message) => !reported.has(message.id) || findMessage(kept, message.id) === undefined);
   const replaced = new Set(newer.map((message) => message.id));
   const messages = [...kept.filter((message) => !replaced.has(message.id)), ...newer].sort((a, b) => a.id - b.id);
   return { messages, joined };

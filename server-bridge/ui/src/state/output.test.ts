@@ -73,33 +73,33 @@ test("a gap is marked once, and not before any output", () => {
 });
 
 const piece = (at: number, text: string) => ({ channel: "stdout" as const, at, text });
-const told = (...pieces: [number, string][]) => pieces.reduce((output, [at, text]) => addPiece(output, piece(at, text)), emptyOutput("a"));
+const built = (...pieces: [number, string][]) => pieces.reduce((output, [at, text]) => addPiece(output, piece(at, text)), emptyOutput("a"));
 
 test("a piece that arrives twice, whole or in part, is shown once", () => {
-  expect(shown(told([0, "one "], [0, "one "], [2, "e two"], [7, " three"]))).toBe("one two three");
+  expect(shown(built([0, "one "], [0, "one "], [2, "e two"], [7, " three"]))).toBe("one two three");
 });
 
 test("a piece that is missing is marked", () => {
-  expect(told([0, "a"], [5, "f"]).segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
+  expect(built([0, "a"], [5, "f"]).segments.map((segment) => segment.channel)).toEqual(["stdout", "gap", "stdout"]);
 });
 
 test("a page loaded between pieces joins on to them, wherever it was cut", () => {
   const all = "abcdefghij";
   for (let read = 4; read <= all.length; read += 1) {
     // The page received events only from the fifth character on.
-    const heard = told([4, "ef"], [6, "gh"], [8, "ij"]);
+    const heard = built([4, "ef"], [6, "gh"], [8, "ij"]);
     expect(shown(loadPieces(heard, "a", [piece(0, all.slice(0, read))]) ?? emptyOutput("a"))).toBe(all);
   }
 });
 
 test("output loaded before an interruption of the events is replaced by output loaded after it", () => {
-  const stale = addPiece(markStale(told([0, "old half"])), piece(3, "new"));
+  const stale = addPiece(markStale(built([0, "old half"])), piece(3, "new"));
   const loaded = loadPieces(stale, "a", [piece(0, "the"), piece(3, "n")]);
   expect(shown(loaded ?? emptyOutput("a"))).toBe("thenew");
 });
 
 test("an answer that starts over continues the offsets", () => {
-  const output = addPiece(restart(told([0, "void"]), "a", "text", ""), piece(4, "whole"));
+  const output = addPiece(restart(built([0, "void"]), "a", "text", ""), piece(4, "whole"));
   expect(shown(output)).toBe("whole");
 });
 

@@ -14,7 +14,7 @@ export function reduce(state: State, action: Action): State {
     case "connection":
       return { ...state, connection: action.state, retry_at: null };
     case "connection_restored":
-      return { ...state, live: markAllStale(state.live), activity: {}, heard: new Set(), groups_told: state.groups_told + 1 };
+      return { ...state, live: markAllStale(state.live), activity: {}, heard: new Set(), group_reconnects: state.group_reconnects + 1 };
     case "overview_loaded":
       return {
         ...state,
@@ -29,7 +29,7 @@ export function reduce(state: State, action: Action): State {
       return takeAsked(state, action.chat);
     case "newest_loaded": {
       if (action.chat_id !== state.open_chat_id) return state;
-      const { messages, joined } = joinNewest(state.messages, action.page, state.told_ids);
+      const { messages, joined } = joinNewest(state.messages, action.page, state.reported_ids);
       const more = joined && state.messages_loaded ? state.more_messages : action.page.more;
       const activity = action.page.messages.reduce(track, state.activity);
       return loadLive({ ...state, messages, messages_loaded: true, more_messages: more, activity }, action.page.messages);
@@ -41,7 +41,7 @@ export function reduce(state: State, action: Action): State {
         action.page.messages,
       );
     case "load_began":
-      return action.chat_id === state.open_chat_id ? { ...state, told_ids: new Set() } : state;
+      return action.chat_id === state.open_chat_id ? { ...state, reported_ids: new Set() } : state;
     case "messages_received": {
       const here = action.messages.filter((message) => message.chat_id === state.open_chat_id);
       return { ...state, messages: addUnknown(state.messages, here) };
@@ -106,7 +106,7 @@ function applyEvent(state: State, event: ServerEvent): State {
       return {
         ...state,
         chats: upsertChat(state.chats, event.chat),
-        open_chat_told: state.open_chat_told + (event.chat.id === state.open_chat_id ? 1 : 0),
+        open_chat_events: state.open_chat_events + (event.chat.id === state.open_chat_id ? 1 : 0),
       };
     case "chat_removed":
       return removeChat(state, event.id);
@@ -131,9 +131,9 @@ function applyMessage(before: State, message: Message): State {
   const heard = before.heard.has(message.chat_id) ? before.heard : new Set(before.heard).add(message.chat_id);
   const state = { ...before, activity: track(before.activity, message), heard };
   if (message.chat_id === state.open_chat_id) {
-    const told_ids = new Set(state.told_ids).add(message.id);
+    const reported_ids = new Set(state.reported_ids).add(message.id);
     const messages = upsertMessage(state.messages, message);
-    return { ...state, messages, told_ids, live: settleOutput(state.live, message) };
+    return { ...state, messages, reported_ids, live: settleOutput(state.live, message) };
   }
   // For other chats, only the output of running commands is kept, for when the chat is opened.
   if (isOpen(message)) return state;
@@ -157,7 +157,7 @@ function openChat(state: State, id: string | null, along = false): State {
     messages: [],
     messages_loaded: false,
     more_messages: false,
-    told_ids: new Set(),
+    reported_ids: new Set(),
     live: without(state.live, (messageId) => finished.has(messageId)),
   };
 }

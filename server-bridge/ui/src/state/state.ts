@@ -34,7 +34,7 @@ export interface State {
   /** The open chat as last loaded, which may not be in the list; see `openChatOf`. */
   asked_chat: Chat | null;
   /** The number of events about the open chat: its mode or its model may have been changed in another window. */
-  open_chat_told: number;
+  open_chat_events: number;
   /** The messages of the open chat, oldest first. */
   messages: Message[];
   messages_loaded: boolean;
@@ -42,7 +42,7 @@ export interface State {
   more_messages: boolean;
   live: LiveOutputs;
   /** Messages of the open chat that an event has brought since they were last loaded. */
-  told_ids: ReadonlySet<number>;
+  reported_ids: ReadonlySet<number>;
   /** Messages sent and not acknowledged yet, in all chats. */
   outbox: Pending[];
   /** A text offered to the composer: a message that was taken back, or one to replace `editing`. */
@@ -59,9 +59,9 @@ export interface State {
   more_chats: boolean;
   /** The settings of the whole server from the last event; null before one came. */
   server_settings: ServerSettings | null;
-  /** The number of changes of each group that events reported; `groups_told` counts reconnections, after which any may have changed. */
+  /** The number of changes of each group that events reported; `group_reconnects` counts reconnections, after which any may have changed. */
   group_news: Readonly<Record<number, number>>;
-  groups_told: number;
+  group_reconnects: number;
   /** The time of the next attempt to connect, in Unix milliseconds. */
   retry_at: number | null;
 }
@@ -104,12 +104,12 @@ export const INITIAL_STATE: State = {
   open_chat_id: null,
   view: 0,
   asked_chat: null,
-  open_chat_told: 0,
+  open_chat_events: 0,
   messages: [],
   messages_loaded: false,
   more_messages: false,
   live: {},
-  told_ids: new Set(),
+  reported_ids: new Set(),
   outbox: [],
   input: null,
   parents: {},
@@ -120,7 +120,7 @@ export const INITIAL_STATE: State = {
   more_chats: false,
   server_settings: null,
   group_news: {},
-  groups_told: 0,
+  group_reconnects: 0,
   retry_at: null,
 };
 

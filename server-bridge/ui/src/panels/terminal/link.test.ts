@@ -36,7 +36,7 @@ class FakeSocket {
   close(): void {
     this.closed = true;
   }
-  get told(): { type?: string; offset?: number; rows?: number }[] {
+  get frames(): { type?: string; offset?: number; rows?: number }[] {
     return this.sent.filter((frame) => typeof frame === "string").map((frame) => JSON.parse(frame) as { type?: string });
   }
   get input(): number {
@@ -100,7 +100,7 @@ test("a terminal is requested once, and then attached to by its id at the last o
   const { states, last } = link();
   expect(last().path).toBe("/exec");
   last().open();
-  expect(last().told[0]).toEqual({ ...REQUEST, ...ASKED, connection: 0 });
+  expect(last().frames[0]).toEqual({ ...REQUEST, ...ASKED, connection: 0 });
   last().say(STARTED);
   last().output(10);
   last().say({ type: "gap", bytes: 5 });
@@ -120,7 +120,7 @@ test("an unanswered request is repeated unchanged", () => {
   vi.runOnlyPendingTimers();
   last().open();
   expect(last().path).toBe("/exec");
-  expect(last().told[0]).toEqual({ ...REQUEST, ...ASKED, connection: 1 });
+  expect(last().frames[0]).toEqual({ ...REQUEST, ...ASKED, connection: 1 });
 });
 
 test("output is acknowledged only after the screen has written it", () => {
@@ -129,13 +129,13 @@ test("output is acknowledged only after the screen has written it", () => {
   last().say(STARTED);
   last().output(TERMINAL_ACK_BYTES * 2);
   vi.advanceTimersByTime(10_000);
-  expect(last().told).toEqual([]);
+  expect(last().frames).toEqual([]);
   made.wrote(10);
-  expect(last().told).toEqual([]);
+  expect(last().frames).toEqual([]);
   vi.advanceTimersByTime(1_000);
-  expect(last().told).toEqual([{ type: "ack", offset: 110 }]);
+  expect(last().frames).toEqual([{ type: "ack", offset: 110 }]);
   made.wrote(TERMINAL_ACK_BYTES);
-  expect(last().told.at(-1)).toEqual({ type: "ack", offset: 110 + TERMINAL_ACK_BYTES });
+  expect(last().frames.at(-1)).toEqual({ type: "ack", offset: 110 + TERMINAL_ACK_BYTES });
 });
 
 test("unacknowledged input is limited by the window, and more is sent once the server has taken some", () => {
@@ -212,9 +212,9 @@ test("the terminal's size is sent on every connection", () => {
   const { made, last } = link();
   made.resize(30, 100);
   last().open();
-  expect(last().told).toHaveLength(1);
+  expect(last().frames).toHaveLength(1);
   last().say(STARTED);
-  expect(last().told.at(-1)).toEqual({ type: "resize", rows: 30, columns: 100 });
+  expect(last().frames.at(-1)).toEqual({ type: "resize", rows: 30, columns: 100 });
 });
 
 test("a closed link sends nothing", () => {

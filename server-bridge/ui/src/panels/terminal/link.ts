@@ -95,7 +95,7 @@ export class ExecLink {
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
       isGreeted = true;
       if (data instanceof ArrayBuffer) this.output(new Uint8Array(data, 1));
-      else if (typeof data === "string") this.hear(JSON.parse(data) as ExecServerFrame);
+      else if (typeof data === "string") this.receive(JSON.parse(data) as ExecServerFrame);
     };
     socket.onclose = () => {
       this.socket = null;
@@ -165,17 +165,17 @@ export class ExecLink {
     if (this.ackTimer !== null) clearTimeout(this.ackTimer);
   }
 
-  private hear(told: ExecServerFrame): void {
-    switch (told.type) {
+  private receive(frame: ExecServerFrame): void {
+    switch (frame.type) {
       case "started":
         this.pending = null;
         this.attempt = 0;
-        this.sent = this.taken = told.stdin_offset;
+        this.sent = this.taken = frame.stdin_offset;
         // Input that takes the terminal over is kept until the new connection is open; otherwise nothing is kept.
         if (!this.isWatching) this.input = [];
         this.isWatching = false;
         this.change({ kind: "open" });
-        this.options.onStarted(told.runner);
+        this.options.onStarted(frame.runner);
         if (this.size !== null) this.tell({ type: "resize", ...this.size });
         this.sendWaiting();
         break;
@@ -183,11 +183,11 @@ export class ExecLink {
         this.isWatching = true;
         break;
       case "gap":
-        this.received += told.bytes;
-        this.options.onGap(told.bytes);
+        this.received += frame.bytes;
+        this.options.onGap(frame.bytes);
         break;
       case "input":
-        this.taken = told.offset;
+        this.taken = frame.offset;
         this.sendWaiting();
         break;
       case "interrupted":
@@ -197,11 +197,11 @@ export class ExecLink {
         this.change({ kind: "open" });
         break;
       case "exit":
-        this.end(told);
+        this.end(frame);
         break;
       case "error":
         // After a passing error, the close that follows counts as a lost connection.
-        if (!PASSING.includes(told.kind)) this.end(told);
+        if (!PASSING.includes(frame.kind)) this.end(frame);
         break;
     }
   }

@@ -98,7 +98,7 @@ fn search_by_meaning_survives_kills_and_an_unavailable_embedder() {
     let headers = [("content-type", "application/json"), ("accept-language", "zh-CN")];
     let notes =
         client.send_with("POST", "/knowledge/search", &headers, body.as_bytes()).json()["notes"].clone();
-    assert!(notes[0].as_str().unwrap().contains("仅按词语搜索"), "{notes}");
+    assert!(notes[0].as_str().unwrap().contains("仅按关键词搜索"), "{notes}");
     embedder.set(Mood::Well);
     run(&alice, &["delete", "manuals"]);
     assert!(found(&alice, "kettle").is_empty());

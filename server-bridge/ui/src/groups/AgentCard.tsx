@@ -22,6 +22,7 @@ interface Props {
 export function AgentCard({ group, agent, act, onEdit }: Props) {
   const { t } = useTranslation("groups");
   const { t: where } = useTranslation("where");
+  const { t: modes } = useTranslation("chat");
   const { me } = useAppState("me");
   const requests = useGroupRequests();
   const { handle, owner, runner, online, approval, persona, chat_id: chatId } = agent;
@@ -35,7 +36,7 @@ export function AgentCard({ group, agent, act, onEdit }: Props) {
         {isLead && <span className={classes(marks.badge, marks.holds)}>{t("lead")}</span>}
       </h3>
       <p className="hint">
-        {t("ownedBy", { owner })} · {t("approves", { mode: approval })}
+        {t("ownedBy", { owner })} · {t("approves", { mode: modes(`mode.${approval}`) })}
         {agent.model !== null && ` · ${agent.model}`}
       </p>
       {agent.tools !== null && <p className="hint">{t("onlyTools", { names: agent.tools.join(", ") })}</p>}

@@ -27,6 +27,7 @@ function namesIn(text: string): string[] {
 /** The form that adds an agent on one of the user's machines, or changes it. */
 export function AgentForm({ group, edited, onSaved }: Props) {
   const { t } = useTranslation("groups");
+  const { t: modes } = useTranslation("chat");
   const requests = useGroupRequests();
   const { settings } = useAppState("settings");
   const places = (settings?.choices ?? []).filter((choice) => choice.kind === "runner" || choice.available).map((choice) => choice.name);
@@ -88,7 +89,9 @@ export function AgentForm({ group, edited, onSaved }: Props) {
           {(id) => (
             <select id={id} value={approval} onChange={(event) => setApproval(event.target.value as ApprovalMode)}>
               {APPROVAL_MODES.map((mode) => (
-                <option key={mode}>{mode}</option>
+                <option key={mode} value={mode}>
+                  {modes(`mode.${mode}`)}
+                </option>
               ))}
             </select>
           )}

@@ -81,7 +81,7 @@ export function Members({ group, reload }: Props) {
         </section>
         <section aria-labelledby="agents">
           <h2 id="agents">{t("agents")}</h2>
-          {group.agents.length === 0 && <p className="hint">{t("noAgents")}</p>}
+          {group.agents.length === 0 && <p className="hint">{t("noAgentsYet")}</p>}
           <ul className={styles.cards}>
             {group.agents.map((agent) => (
               <AgentCard key={agent.handle} group={group} agent={agent} act={(work) => void act.run(work)} onEdit={() => setEdited(agent)} />

@@ -303,7 +303,7 @@ const TABLE: &[Row] = &[
         "Write /memory, /memory add TEXT, /memory accept ID, or /memory forget ID.",
         "请输入 /memory、/memory add 内容、/memory accept 编号 或 /memory forget 编号。",
     ),
-    ("Memories that were recalled with the last message:", "随最近一条消息调出的记忆："),
+    ("Memories that were recalled with the last message:", "随最近一条消息调取的记忆："),
     ("Proposals, which are used only if you accept them:", "提议（只有你接受后才会使用）："),
     ("it would be replaced", "将被取代"),
     ("replaced by #{}", "已被 #{0} 取代"),
@@ -391,7 +391,7 @@ const TABLE: &[Row] = &[
     // Notices about answers.
     (
         "⏳ Other answers are under way; this one begins when one of them ends.",
-        "⏳ 其他回答正在进行；其中一个结束后开始此回答。",
+        "⏳ 有其他回答正在进行；其中一个结束后才会开始此回答。",
     ),
     ("⚠️ {}: {}. {} answers instead.", "⚠️ {0}：{1*}。改由 {2} 回答。"),
     ("The conversation was not compressed: {}.", "对话未压缩：{0}。"),

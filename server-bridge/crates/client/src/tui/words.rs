@@ -266,7 +266,7 @@ const CHINESE: &[Row] = &[
         "你不在任何群组中；可用 `sandbridge group create 名称` 创建",
     ),
     ("you are not in this group any more", "你已不在此群组中"),
-    ("you may only read this group", "你只能阅读此群组"),
+    ("you may only read this group", "你在此群组中只能查看"),
     (" Enter answers · Esc goes back ", " Enter 回答 · Esc 返回 "),
     (" Esc goes back to the text ", " Esc 返回输入 "),
     (

@@ -56,8 +56,7 @@ export function ToolCard({ message, tool, live }: Props) {
         )}
         <span className={styles.status}>
           {tool.status === "running" && <Running place={tool.place} />}
-          {tool.status !== "running" && tool.status !== "done" && t(`tool.${tool.status}`)}
-          {tool.status === "failed" && result?.ending && `, ${endingText(result.ending, t)}`}
+          {tool.status !== "running" && tool.status !== "done" && <Outcome status={tool.status} ending={result?.ending ?? null} />}
           {tool.duration_ms !== undefined && ` ${duration(tool.duration_ms)}`}
         </span>
       </button>
@@ -75,6 +74,13 @@ function Running({ place }: { place: string | null }) {
   const { t } = useTranslation("chat");
   const { runners } = useAppState("runners");
   return isAway(runners, place) ? t("tool.away", { place: placeName(place ?? "") }) : t("tool.running");
+}
+
+/** The state of a call that waits or did not succeed, with the ending of a failed command. */
+function Outcome({ status, ending }: { status: Exclude<Tool["status"], "running" | "done">; ending: ShellResult["ending"] }) {
+  const { t } = useTranslation("chat");
+  if (status === "failed" && ending) return t("tool.failedWith", { ending: endingText(ending, t) });
+  return t(`tool.${status}`);
 }
 
 /** The number of lines that a change adds and removes in the part that is shown. */

@@ -80,6 +80,7 @@ export const chat = {
     away: "{{place}} is offline; waiting for it",
     done: "done",
     failed: "failed",
+    failedWith: "failed, {{ending}}",
     denied: "denied",
     cancelled: "cancelled",
     where: "The agent works on {{place}}",

@@ -11,6 +11,7 @@ export const groups = {
   older: "Show earlier messages",
   nothingSaid: "Nothing has been said yet. Mention an agent with @handle to ask it.",
   noAgents: "This group has no agents yet. Add one under Members.",
+  noAgentsYet: "This group has no agents yet.",
   asks: "asks {{agents}}",
   atWork: "At work",
   askedFor: "{{agent}} (asked by {{person}})",

@@ -68,7 +68,7 @@ export const automations: Room<"settings">["automations"] = {
   everyHint: "90s、15m、2h 或 1d；至少 60 秒。",
   at: "时间",
   zone: "时区",
-  missed: "服务器未运行期间错过的运行",
+  missed: "服务器停机期间错过的运行",
   missedWords: {
     once: "补执行最近一次（限一小时以内）",
     skip: "不补执行",

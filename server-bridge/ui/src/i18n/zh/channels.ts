@@ -26,7 +26,7 @@ export const channels: Room<"settings">["channels"] = {
   editName: "编辑 {{name}}",
   removeName: "移除 {{name}}",
   removeQuestion: "移除 {{name}} 及其绑定？会话会保留。",
-  serviceName: "你在 {{name}} 的登录",
+  serviceName: "你在 {{name}} 的登录状态",
   serviceOut: "用你自己的飞书账号登录后，你的智能体可以按你的权限使用你的多维表格、知识库、文档和云空间。群组的智能体不能使用。",
   serviceIn: "你已于 {{when}} 登录飞书：你的智能体可以使用你的多维表格、知识库、文档和云空间。",
   serviceEnded: "你的飞书登录已失效。请重新登录，以便智能体使用你在飞书的文档。",

@@ -46,7 +46,7 @@ export const frame: Room<"frame"> = {
   toChoose: "选择",
   toOpen: "打开",
   toClose: "关闭",
-  useRunner: "命令运行位置：{{name}}",
+  useRunner: "在 {{name}} 上运行命令",
   speak: "语言：{{language}}",
   themes: {
     system: "主题：跟随系统",
@@ -54,7 +54,7 @@ export const frame: Room<"frame"> = {
     dark: "主题：深色",
   },
   failed: "页面出错了",
-  failedHint: "你机器上的命令会继续运行。重新加载即可继续。",
+  failedHint: "你机器上的命令会继续运行，重新加载页面即可恢复。",
   draft: "尚未发送的内容",
   reload: "重新加载",
   shortcuts: {

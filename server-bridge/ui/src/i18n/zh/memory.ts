@@ -9,9 +9,9 @@ export const memory: Room<"settings">["memory"] = {
   ofAgent: "{{group}} 中的 @{{handle}}",
   askedInGroup: "来自向智能体提问的人",
   mode: "记忆方式",
-  modes: { typed: "核心块与按需调出", letta: "核心块与档案（Letta）", flat: "全部记忆" },
+  modes: { typed: "核心块与按需调取", letta: "核心块与档案（Letta）", flat: "全部记忆" },
   modeHints: {
-    typed: "每个提示词都包含核心块。其他记忆在词语或语义与消息相符时调出。",
+    typed: "每个提示词都包含核心块。其他记忆在关键词或语义与消息相符时调取。",
     letta: "每个提示词都包含核心块。其余记忆和以前的会话由智能体用工具搜索。",
     flat: "每个提示词都包含所有记忆，以及工作区的 memory/MEMORY.md 和今天、昨天的笔记。",
   },

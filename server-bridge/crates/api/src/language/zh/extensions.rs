@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the user's rule {}", "用户的规则 {0}"),
     ("the built-in rule {}", "内置规则 {0}"),
     ("it deletes folders with everything in them", "会删除目录及其中的所有内容"),
-    ("it erases a disk", "会清除磁盘"),
+    ("it erases a disk", "会擦除整个磁盘"),
     ("it overwrites disks and files byte by byte", "会逐字节写入磁盘和文件，覆盖原有内容"),
     ("it stops the machine", "会关闭机器"),
     ("it lets everyone change files", "会让所有人都能修改文件"),

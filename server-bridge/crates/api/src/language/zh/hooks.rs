@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "tells you in the chat how long the call took, if it took at least `over_seconds` of its `input`, 10 if that is absent",
-        "调用用时达到其 `input` 的 `over_seconds`（未写则为 10 秒）时，在会话中告诉你用时",
+        "调用用时达到其 `input` 中的 `over_seconds`（默认 10 秒）时，在会话中告诉你用了多久",
     ),
     ("a hook wants each of these calls approved", "有钩子要求每次都批准此类调用"),
     ("{} took {} s", "{0} 用时 {1} 秒"),
@@ -152,7 +152,7 @@ pub(super) const TABLE: &[Row] = &[
     ("defer", "不作决定"),
     ("stop", "停止"),
     ("adds context", "补充了上下文"),
-    ("nothing to say", "没有意见"),
+    ("nothing to say", "未给出决定"),
     ("goes on in the background, for at most {} s", "在后台继续运行，最多 {0} 秒"),
     (
         "a trial writes nothing: the output is the line that would be written",

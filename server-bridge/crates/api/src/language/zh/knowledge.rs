@@ -77,24 +77,27 @@ pub(super) const TABLE: &[Row] = &[
         "documents missing from the folder: {} of {}; they are kept until you confirm that they are gone (sandbridge knowledge sync --remove-missing)",
         "{1} 个文档中有 {0} 个已不在文件夹中；在你确认之前，这些文档会保留（sandbridge knowledge sync --remove-missing）",
     ),
-    ("found by words only: this server has no embedder installed", "仅按词语搜索：本服务器未安装嵌入模型"),
-    ("found by words only: the server's embedder does not answer", "仅按词语搜索：服务器的嵌入模型没有响应"),
-    ("found by words only: the server's embedder cannot be used", "仅按词语搜索：服务器的嵌入模型无法使用"),
+    ("found by words only: this server has no embedder installed", "仅按关键词搜索：本服务器未安装嵌入模型"),
+    (
+        "found by words only: the server's embedder does not answer",
+        "仅按关键词搜索：服务器的嵌入模型没有响应",
+    ),
+    ("found by words only: the server's embedder cannot be used", "仅按关键词搜索：服务器的嵌入模型无法使用"),
     (
         "found by words only: comparing the question with all passages took too long",
-        "仅按词语搜索：将问题与所有段落比较耗时过长",
+        "仅按关键词搜索：将问题与所有段落比较耗时过长",
     ),
     (
         "some passages are found by words only, until the server has embedded them",
-        "部分段落目前仅能按词语找到，待服务器完成向量化后即可按语义搜索",
+        "部分段落目前仅能按关键词找到，待服务器完成向量化后即可按语义搜索",
     ),
     (
         "passages found by words only, until the server has embedded them: {}",
-        "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按语义搜索",
+        "{0} 个段落目前仅能按关键词找到，待服务器完成向量化后即可按语义搜索",
     ),
     (
         "passages found by words only, since the server's embedder refuses them: {}",
-        "{0} 个段落仅能按词语找到：服务器的嵌入模型拒绝处理它们",
+        "{0} 个段落仅能按关键词找到：服务器的嵌入模型拒绝处理它们",
     ),
     (
         "the folder has more than {} files; the newest are indexed, and no document is removed",

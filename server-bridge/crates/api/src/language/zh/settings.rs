@@ -126,7 +126,7 @@ pub(super) const TABLE: &[Row] = &[
         "this provider has no embeddings; choose a subscription with another provider",
         "该提供商没有嵌入模型；请选择其他提供商的订阅",
     ),
-    ("{}; until this is fixed, search uses words only", "{0}；问题解决前仅按词语搜索"),
+    ("{}; until this is fixed, search uses words only", "{0}；问题解决前仅按关键词搜索"),
     (
         "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
         "内置嵌入模型的文件 {0} 尚未安装；请运行 scripts/build 安装，或选择其他嵌入模型",

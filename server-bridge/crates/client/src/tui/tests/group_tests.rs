@@ -190,5 +190,5 @@ fn a_reader_reads_and_every_size_of_terminal_is_drawn() {
     person.state.theme.language = api::language::Language::Chinese;
     person.terminal = Terminal::new(TestBackend::new(100, 24)).unwrap();
     person.draw();
-    assert!(person.sees().replace(' ', "").contains("你只能阅读此群组"), "{}", person.sees());
+    assert!(person.sees().replace(' ', "").contains("你在此群组中只能查看"), "{}", person.sees());
 }

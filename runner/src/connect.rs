@@ -112,7 +112,7 @@ pub async fn run(
     executor: &Rc<Executor>,
     shutdown: &CancellationToken,
 ) -> i32 {
-    let told = Told::default();
+    let status = StatusPrinter::default();
     let connect = async || {
         let state_dir = &executor.host.policy.state_dir;
         let shown = token.read(state_dir).await.map_err(Failure::Token)?;
@@ -133,7 +133,7 @@ pub async fn run(
         match connected {
             Ok((link, accepted)) => {
                 let how = summary(executor.profile(), executor.report());
-                told.tell(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
+                status.print(format!("connected to {} as {} ({how})", endpoint.url(), accepted.runner));
                 executor.host.refresh_resolver().await;
                 executor.execs.set_beside_server(link.is_beside());
                 if let Some(updates) = executor.updates.get() {
@@ -146,7 +146,7 @@ pub async fn run(
             Err(failure) => Attempt::Failed(failure),
         }
     };
-    stay(attempt, patience, endpoint.url(), &told, shutdown).await
+    stay(attempt, patience, endpoint.url(), &status, shutdown).await
 }
 
 /// Registers once and closes the link, as a trial: nothing is served. If the server cannot be reached, this retries for as long as
@@ -158,7 +158,7 @@ pub async fn on_trial(
     executor: &Rc<Executor>,
     shutdown: &CancellationToken,
 ) -> i32 {
-    let told = Told::default();
+    let status = StatusPrinter::default();
     let attempt = async || {
         let shown = token.read(&executor.host.policy.state_dir).await.map_err(Failure::Token)?;
         let mut link = endpoint.connect().await.map_err(Failure::Link)?;
@@ -173,7 +173,7 @@ pub async fn on_trial(
             },
         };
         let (advice, needs_a_person) = failure.advice(endpoint.url(), true);
-        told.tell(format!("on trial: {advice}"));
+        status.print(format!("on trial: {advice}"));
         if needs_a_person {
             return EXIT_REFUSED;
         }
@@ -202,10 +202,10 @@ impl Attempt {
 
 /// Prints events for a person on standard error, the same problem once and not at each attempt.
 #[derive(Default)]
-struct Told(RefCell<String>);
+struct StatusPrinter(RefCell<String>);
 
-impl Told {
-    fn tell(&self, text: String) {
+impl StatusPrinter {
+    fn print(&self, text: String) {
         let mut last = self.0.borrow_mut();
         if *last != text {
             eprintln!("sandbridge-runner: {text}");
@@ -219,7 +219,7 @@ async fn stay(
     mut attempt: impl AsyncFnMut() -> Attempt,
     patience: Patience,
     url: &str,
-    told: &Told,
+    status: &StatusPrinter,
     shutdown: &CancellationToken,
 ) -> i32 {
     let mut pauses = Pauses::up_to(patience.longest_pause);
@@ -231,12 +231,12 @@ async fn stay(
                 if let Some(code) = last_word(&ended) {
                     return code;
                 }
-                told.tell(format!("connection lost ({}); connecting again", reason(&ended)));
+                status.print(format!("connection lost ({}); connecting again", reason(&ended)));
                 pauses.after_link(lived, asked_pause(&ended), rand::random())
             }
             Attempt::Failed(failure) => {
                 let (advice, needs_a_person) = failure.advice(url, ends_if_refused);
-                told.tell(advice);
+                status.print(advice);
                 if needs_a_person && ends_if_refused {
                     return EXIT_REFUSED;
                 }
@@ -372,7 +372,10 @@ mod tests {
             attempt.unwrap_or_else(|| Attempt::over(Ended::Shutdown))
         };
         let patience = Patience { longest_pause: Duration::from_secs(60), exits_if_refused: true };
-        assert_eq!(stay(attempt, patience, "ws://a", &Told::default(), &shutdown).await, EXIT_STOPPED);
+        assert_eq!(
+            stay(attempt, patience, "ws://a", &StatusPrinter::default(), &shutdown).await,
+            EXIT_STOPPED
+        );
         pauses
     }
 
@@ -476,7 +479,7 @@ mod tests {
                 async || script.next().unwrap(),
                 patience,
                 "ws://a",
-                &Told::default(),
+                &StatusPrinter::default(),
                 &CancellationToken::new(),
             )
             .await;

@@ -20,7 +20,7 @@ const NEXT_WITHIN: Duration = Duration::from_secs(60);
 const DISK_MIB: usize = 8;
 
 /// Two users with a machine each; the first user's machine is attacked.
-struct Scene {
+struct BombTest {
     server: Server,
     alice: Person,
     laptop: Machine,
@@ -29,7 +29,7 @@ struct Scene {
     _desktop: Machine,
 }
 
-impl Scene {
+impl BombTest {
     fn new(options: &[&str]) -> Self {
         Self::in_workspace(TempDir::with_prefix("sandbridge-bomb-").unwrap(), options)
     }
@@ -88,35 +88,35 @@ fn has_limits() -> bool {
 
 #[test]
 fn a_fork_bomb_that_reaches_its_limit_is_ended_and_the_limit_named() {
-    let scene = Scene::new(&["--pids", "64"]);
+    let test = BombTest::new(&["--pids", "64"]);
     // These shells give up when a fork is refused, often before the runner's next check; the limit is still named.
-    let output = scene.bomb("5", "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60");
+    let output = test.bomb("5", "bomb() { bomb | bomb & }; bomb 2>/dev/null; sleep 60");
     assert!([2, 124, 137].contains(&output.code), "{output:?}");
     assert!(output.stderr.contains("limit of 64 processes"), "{output:?}");
-    scene.goes_on();
+    test.goes_on();
     // This process exhausts the limit, and starts new processes whenever it can.
-    let full = scene.python(
+    let full = test.python(
         "import os, time\nwhile True:\n    try: child = os.fork()\n    except OSError: child = time.sleep(0.05)\n    \
          if child == 0: time.sleep(60)",
     );
     assert!(full.code == 137 && full.stderr.contains("ended by the runner"), "{full:?}");
     assert!(full.stderr.contains("limit of 64 processes") && full.stderr.contains("--pids"), "{full:?}");
-    scene.goes_on();
+    test.goes_on();
 }
 
 #[test]
 fn a_fork_bomb_below_the_limit_ends_with_its_timeout() {
-    let scene = Scene::new(&[]);
+    let test = BombTest::new(&[]);
     // More than a hundred shells, each in a separate session, restart any shell that ends.
     std::fs::write(
-        scene.laptop.workspace().join("bomb.sh"),
+        test.laptop.workspace().join("bomb.sh"),
         "[ $1 -gt 0 ] && { setsid sh bomb.sh $(($1 - 1)) & setsid sh bomb.sh $(($1 - 1)) & }\nwhile :; do sleep 0.1; done",
     )
     .unwrap();
-    let output = scene.bomb("2", "sh bomb.sh 6");
+    let output = test.bomb("2", "sh bomb.sh 6");
     assert_eq!(output.code, 124, "{output:?}");
-    scene.goes_on();
-    let left = scene.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]);
+    test.goes_on();
+    let left = test.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]);
     let left: usize = left.stdout.trim().parse().unwrap();
     assert!(left < 10, "{left} processes are left");
 }
@@ -126,21 +126,20 @@ fn a_memory_bomb_is_killed_and_the_reason_reported() {
     if !has_limits() {
         return;
     }
-    let scene = Scene::new(&["--memory", "96M"]);
-    let alone = scene.python("held = []\nwhile True: held.append(bytearray(1 << 20))");
+    let test = BombTest::new(&["--memory", "96M"]);
+    let alone = test.python("held = []\nwhile True: held.append(bytearray(1 << 20))");
     assert_eq!(alone.code, 137, "{alone:?}");
     assert!(alone.stderr.contains("96 MiB") && alone.stderr.contains("--memory"), "{}", alone.stderr);
-    scene.goes_on();
+    test.goes_on();
     let together = "for i in 1 2 3 4; do python3 -c 'held = bytearray(60 << 20); import time; time.sleep(60)' & done; wait; echo over";
-    let together = scene.bomb("2", together);
+    let together = test.bomb("2", together);
     assert!([0, 124, 137].contains(&together.code), "{together:?}");
-    scene.goes_on();
+    test.goes_on();
     // Temporary files are in memory that killing processes does not release, so they have a separate limit.
-    let files =
-        scene.bomb("10", "head -c 500M /dev/zero > /tmp/fill; head -c 500M /dev/zero > /dev/shm/fill");
+    let files = test.bomb("10", "head -c 500M /dev/zero > /tmp/fill; head -c 500M /dev/zero > /dev/shm/fill");
     assert_eq!(files.code, 1, "{files:?}");
     assert!(files.stderr.contains("No space"), "{}", files.stderr);
-    scene.goes_on();
+    test.goes_on();
 }
 
 /// A small file system mounted on a directory; both are removed when this is dropped.
@@ -174,20 +173,20 @@ fn doctor(workspace: &Path) -> String {
 fn a_full_disk_is_an_error_and_delays_nothing_else() {
     let workspace = TempDir::with_prefix("sandbridge-disk-").unwrap();
     let _disk = Disk::mount(workspace.path());
-    let scene = Scene::in_workspace(workspace, &[]);
-    let filler = scene.bomb("10", "head -c 100M /dev/zero > fill");
+    let test = BombTest::in_workspace(workspace, &[]);
+    let filler = test.bomb("10", "head -c 100M /dev/zero > fill");
     assert_eq!(filler.code, 1, "{filler:?}");
     assert!(
         filler.stderr.contains("No space") && filler.stderr.contains("the workspace is on is full"),
         "{filler:?}"
     );
-    assert!(doctor(scene.laptop.workspace()).contains("has 0 MiB of 8 MiB left"));
-    let client = Client::login(&scene.server, "alice");
+    assert!(doctor(test.laptop.workspace()).contains("has 0 MiB of 8 MiB left"));
+    let client = Client::login(&test.server, "alice");
     let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
     assert_eq!(written.kind(), "no_space", "{written:?}");
-    scene.goes_on();
+    test.goes_on();
     // Command output works, because it is not stored on the full disk.
-    let output = scene.bomb("10", "head -c 20M /dev/zero");
+    let output = test.bomb("10", "head -c 20M /dev/zero");
     assert_eq!(output.stdout_bytes.len(), 20 << 20);
     assert_eq!(client.call("DELETE", "/files?path=fill").status, 204);
     assert_eq!(client.send("PUT", "/files?path=more", &vec![0; 1 << 20]).status, 200);
@@ -195,36 +194,36 @@ fn a_full_disk_is_an_error_and_delays_nothing_else() {
 
 #[test]
 fn open_files_are_limited_per_command() {
-    let scene = Scene::new(&["--open-files", "200"]);
+    let test = BombTest::new(&["--open-files", "200"]);
     let hog = "import os, sys, time\nheld = []\ntry:\n    while True: held.append(os.open('/dev/null', 0))\n\
                except OSError as error: print(error.errno, len(held) > 100, flush=True)\ntime.sleep(2)";
-    std::fs::write(scene.laptop.workspace().join("bomb.py"), hog).unwrap();
-    let mut caller = scene.alice.command(&["exec", "--", "python3", "bomb.py"]);
+    std::fs::write(test.laptop.workspace().join("bomb.py"), hog).unwrap();
+    let mut caller = test.alice.command(&["exec", "--", "python3", "bomb.py"]);
     let mut caller = caller.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut told = [0; 8];
     caller.stdout.as_mut().unwrap().read_exact(&mut told).unwrap();
     assert_eq!(&told, b"24 True\n");
-    scene.goes_on();
+    test.goes_on();
     assert!(caller.wait().unwrap().success());
 }
 
 #[test]
 fn endless_output_that_nobody_reads_delays_nobody() {
-    let scene = Scene::new(&[]);
-    let mut caller = scene.alice.command(&["exec", "--", "yes"]);
+    let test = BombTest::new(&[]);
+    let mut caller = test.alice.command(&["exec", "--", "yes"]);
     let mut caller = caller.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     caller.stdout.as_mut().unwrap().read_exact(&mut [0; 1024]).unwrap();
-    scene.goes_on();
+    test.goes_on();
     caller.kill().unwrap();
     caller.wait().unwrap();
-    scene.goes_on();
+    test.goes_on();
 }
 
 #[test]
 fn many_files_long_chains_of_links_and_endless_files_are_handled() {
-    let scene = Scene::new(&[]);
-    let client = Client::login(&scene.server, "alice");
-    let made = scene.python(
+    let test = BombTest::new(&[]);
+    let client = Client::login(&test.server, "alice");
+    let made = test.python(
         "import os\nos.mkdir('many')\nfor i in range(10000): open(f'many/{i}', 'w').close()\n\
          open('l0', 'w').write('x')\nfor i in range(1, 42): os.symlink(f'l{i - 1}', f'l{i}')\n\
          os.makedirs('deep' + '/d' * 200)\nos.mkfifo('fifo')\nos.symlink('/dev/zero', 'zero')",
@@ -240,19 +239,17 @@ fn many_files_long_chains_of_links_and_endless_files_are_handled() {
     assert_eq!((list.status, String::from_utf8_lossy(&list.body).matches("\"name\"").count()), (200, 10_000));
     assert_eq!(asked("GET", "/files?path=l30").status, 200);
     assert_eq!(asked("GET", "/files?path=l41").kind(), "too_many_symlinks");
-    assert_ne!(scene.bomb("5", "cat l41").code, 0);
+    assert_ne!(test.bomb("5", "cat l41").code, 0);
     assert_eq!(asked("GET", "/files?path=fifo").kind(), "special_file");
     assert_ne!(asked("GET", "/files?path=zero").status, 200);
-    assert_eq!(scene.bomb("1", "cat fifo").code, 124);
-    assert_eq!(scene.bomb("1", "cat zero > /dev/null").code, 124);
+    assert_eq!(test.bomb("1", "cat fifo").code, 124);
+    assert_eq!(test.bomb("1", "cat zero > /dev/null").code, 124);
     assert_eq!(
-        scene.bomb("10", "ls many | wc -l; ls many/*7 | wc -l; head -c 10 zero | wc -c").stdout,
+        test.bomb("10", "ls many | wc -l; ls many/*7 | wc -l; head -c 10 zero | wc -c").stdout,
         "10000\n1000\n10\n"
     );
     assert_eq!(asked("DELETE", "/files?path=many&recursive=true").status, 204);
     assert_eq!(asked("DELETE", "/files?path=deep&recursive=true").status, 204);
-    assert!(
-        !scene.laptop.workspace().join("many").exists() && !scene.laptop.workspace().join("deep").exists()
-    );
-    scene.goes_on();
+    assert!(!test.laptop.workspace().join("many").exists() && !test.laptop.workspace().join("deep").exists());
+    test.goes_on();
 }

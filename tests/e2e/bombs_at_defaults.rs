@@ -93,14 +93,14 @@ impl Outside {
     }
 }
 
-struct Scene {
+struct BombTest {
     _server: Server,
     alice: Person,
     _machine: Machine,
     _workspace: TempDir,
 }
 
-impl Scene {
+impl BombTest {
     fn new(user: Option<u32>, options: &[&str]) -> Self {
         let server = Server::start();
         let alice = server.person("alice");
@@ -161,14 +161,14 @@ fn users() -> Vec<Option<u32>> {
 #[test]
 fn fork_bombs_at_default_limits_are_ended_with_the_limit_they_reached() {
     for user in users() {
-        let scene = Scene::new(user, &[]);
-        let layer = scene.layer();
+        let test = BombTest::new(user, &[]);
+        let layer = test.layer();
         assert!(layer.starts_with("true") && !layer.contains("switched off"), "{layer}");
         for bomb in [FORKS, PIPES, THREADS, CROWD] {
-            scene.survives(bomb, "processes");
+            test.survives(bomb, "processes");
         }
         if layer.contains("cgroup") {
-            scene.survives(SESSIONS, "processes");
+            test.survives(SESSIONS, "processes");
         }
     }
 }
@@ -176,7 +176,7 @@ fn fork_bombs_at_default_limits_are_ended_with_the_limit_they_reached() {
 #[test]
 fn open_files_without_any_option_are_ended_before_the_machine_has_none() {
     for user in users() {
-        Scene::new(user, &[]).survives(DESCRIPTORS, "ended by the runner");
+        BombTest::new(user, &[]).survives(DESCRIPTORS, "ended by the runner");
     }
 }
 
@@ -184,12 +184,12 @@ fn open_files_without_any_option_are_ended_before_the_machine_has_none() {
 fn memory_limits_are_enforced_and_named_by_the_kernel_and_by_counting() {
     for user in users() {
         for by in [&[][..], &["--limits-by", "none"]] {
-            let scene = Scene::new(user, &[&["--memory", "256M"], by].concat());
-            scene.survives(MEMORY, "256 MiB");
+            let test = BombTest::new(user, &[&["--memory", "256M"], by].concat());
+            test.survives(MEMORY, "256 MiB");
             if user.is_none() && by.is_empty() && rustix::process::geteuid().is_root() {
-                scene.survives(FULL_PIPES, "256 MiB");
+                test.survives(FULL_PIPES, "256 MiB");
             }
-            scene.survives(MEMORY_OF_MANY, "256 MiB");
+            test.survives(MEMORY_OF_MANY, "256 MiB");
         }
     }
 }
@@ -198,10 +198,10 @@ fn memory_limits_are_enforced_and_named_by_the_kernel_and_by_counting() {
 fn a_full_temporary_directory_is_reported_with_its_size() {
     for user in users() {
         // The limit is a quarter of the machine's memory.
-        let scene = Scene::new(user, &["--memory", "256M"]);
-        scene.survives("head -c 1G /dev/zero > /tmp/fill", "/tmp is full: it holds 64 MiB");
-        scene.survives("head -c 1G /dev/zero > /dev/shm/fill", "is full");
-        scene.survives("dd if=/dev/zero of=/tmp/more bs=64k", "remove what is not needed");
+        let test = BombTest::new(user, &["--memory", "256M"]);
+        test.survives("head -c 1G /dev/zero > /tmp/fill", "/tmp is full: it holds 64 MiB");
+        test.survives("head -c 1G /dev/zero > /dev/shm/fill", "is full");
+        test.survives("dd if=/dev/zero of=/tmp/more bs=64k", "remove what is not needed");
     }
 }
 
@@ -216,8 +216,8 @@ fn each_available_mechanism_enforces_the_limit_when_chosen() {
             if !can_have(user, by) {
                 continue;
             }
-            let scene = Scene::new(user, &["--pids", &pids.to_string(), "--limits-by", by]);
-            let layer = scene.layer();
+            let test = BombTest::new(user, &["--pids", &pids.to_string(), "--limits-by", by]);
+            let layer = test.layer();
             let words = match by {
                 "cgroup2" => "(cgroup v2)",
                 "cgroup1" => "(cgroup v1)",
@@ -225,9 +225,9 @@ fn each_available_mechanism_enforces_the_limit_when_chosen() {
                 _ => "(RLIMIT_NPROC of their user)",
             };
             assert!(layer.starts_with("true") && layer.contains(words), "{layer}");
-            scene.survives(CROWD, &limit);
-            scene.survives(THREADS, &limit);
-            scene.survives(SESSIONS, &most);
+            test.survives(CROWD, &limit);
+            test.survives(THREADS, &limit);
+            test.survives(SESSIONS, &most);
             tried.push((user, by));
         }
     }
@@ -238,15 +238,15 @@ fn each_available_mechanism_enforces_the_limit_when_chosen() {
 #[test]
 fn a_machine_without_a_mechanism_reports_that_and_counts() {
     for user in users() {
-        let scene = Scene::new(user, &["--pids", "300", "--limits-by", "none"]);
-        let layer = scene.layer();
+        let test = BombTest::new(user, &["--pids", "300", "--limits-by", "none"]);
+        let layer = test.layer();
         assert!(layer.starts_with("false") && layer.contains("counted by the runner only"), "{layer}");
-        scene.survives(SLOW_CROWD, "limit of 300 processes");
+        test.survives(SLOW_CROWD, "limit of 300 processes");
         // A process whose parent exits first is ended too.
         let left = format!("({SLOW_CROWD}) > /dev/null 2>&1 &");
-        assert_eq!(scene.alice.run(&["exec", "--", "sh", "-c", &left]).code, 0);
+        assert_eq!(test.alice.run(&["exec", "--", "sh", "-c", &left]).code, 0);
         tests::eventually("the processes left behind have ended", Duration::from_secs(60), || {
-            let count = scene.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]).stdout;
+            let count = test.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]).stdout;
             count.trim().parse::<u32>().is_ok_and(|count| count < 20).then_some(())
         });
     }

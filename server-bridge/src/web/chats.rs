@@ -8,7 +8,7 @@ use api::chat::{
 use api::turn::{ApprovalAnswer, ApprovalMode};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::{Author, ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
+use chats::{Author, ChatId, Find, Found, MessageId, NewPost, Page, chat_view, message_view, shown_view};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -163,8 +163,8 @@ pub async fn post(
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
     let NewMessage { text, send_id, attachments, client_id } = &message;
     let (send_id, client) = (send_id.as_deref(), *client_id);
-    let saying = Saying { text, send_id, attachments, author: Author::Owner, client };
-    let answered = state.chats.say(&caller.user, &chat_id(&id)?, saying).await?;
+    let post = NewPost { text, send_id, attachments, author: Author::Owner, client };
+    let answered = state.chats.say(&caller.user, &chat_id(&id)?, post).await?;
     let (error, input) = (answered.error, answered.input);
     let messages = answered.messages.into_iter().map(message_view).collect();
     let chat = answered.chat.map(chat_view);

@@ -173,7 +173,7 @@ impl Words {
 
 /// A request to a model that a turn is about to make, with the most that it may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct Estimate {
     /// Tokens, read and written: an estimate that errs on the high side, and the longest answer.
     pub tokens: u64,
     /// Their cost, in millionths of a US dollar; 0 if the price is not known.
@@ -182,7 +182,7 @@ pub struct Wish {
     pub answers: Option<usize>,
 }
 
-impl Wish {
+impl Estimate {
     /// A request of about `input_tokens` to a model, whose answer has at most `reply_tokens`; `answers` as in the field.
     pub fn of(setup: &ModelSetup, input_tokens: usize, reply_tokens: u32, answers: Option<usize>) -> Self {
         let usage = Usage {
@@ -237,7 +237,11 @@ pub trait Hook: Send + Sync + 'static {
 
     /// Holds what a request of a turn to a model may use, or fails with the reason why the turn may make none; most hooks hold nothing. It may wait
     /// until requests of other turns have ended: a cancel does not wait for it.
-    fn holds<'a>(&'a self, _turn: HookedTurn<'a>, _wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
+    fn holds<'a>(
+        &'a self,
+        _turn: HookedTurn<'a>,
+        _estimate: Estimate,
+    ) -> BoxFuture<'a, Result<Hold, String>> {
         Box::pin(std::future::ready(Ok(Hold::default())))
     }
 
@@ -273,10 +277,10 @@ impl Hooks {
     /// Has all hooks hold what a request of a turn may use.
     ///
     /// Fails with the reason of the first one that refuses it.
-    pub async fn hold(&self, turn: HookedTurn<'_>, wish: Wish) -> Result<Hold, String> {
+    pub async fn hold(&self, turn: HookedTurn<'_>, estimate: Estimate) -> Result<Hold, String> {
         let mut hold = Hold::default();
         for hook in self.all() {
-            hold.add(hook.holds(turn, wish).await?);
+            hold.add(hook.holds(turn, estimate).await?);
         }
         Ok(hold)
     }

@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use api::words::{MissedSlots, OverlappingRuns, RunOutcome};
-use chats::{Author, Saying};
+use chats::{Author, NewPost};
 use store::{DueRun, Job, RunChat, RunState, User, UserId, run_send_id};
 
 use crate::document::Document;
@@ -158,14 +158,14 @@ impl Inner {
         };
         let chat = self.store.run_chat(job, run.run_id, chat).await?;
         let send_id = run_send_id(run.run_id);
-        let saying = Saying {
+        let post = NewPost {
             text: &run.text,
             send_id: Some(&send_id),
             attachments: &[],
             author: Author::Others,
             client: None,
         };
-        match self.chats.say(user, &chat, saying).await {
+        match self.chats.say(user, &chat, post).await {
             Ok(answered) => {
                 let mut messages = answered.messages.iter().map(|message| message.id);
                 let (Some(said), answer) = (messages.next(), messages.next()) else {

@@ -309,7 +309,7 @@ async fn act(
     match done.await {
         Ok(text) => Ok(Outcome::done(text)),
         Err(error) if error.kind() == "internal" => Err(PortError::Failed(error.to_string()).into()),
-        Err(error) => Err(Failure::Told(error.message())),
+        Err(error) => Err(Failure::Message(error.message())),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use api::card::CardReply;
-use chats::{Answered, Author, Saying, Surface};
+use chats::{Answered, Author, NewPost, Surface};
 use platforms::Styled;
 use platforms::event::Message;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ impl Inner {
         let Incoming { live, row, event, .. } = incoming;
         let account = &live.account;
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", account.id, row.platform_id)));
-        let saying = Saying {
+        let post = NewPost {
             text: &post.text,
             send_id: Some(&send_id),
             attachments: &post.attachments,
@@ -122,7 +122,7 @@ impl Inner {
                 let surface = Surface(&account.kind);
                 self.chats.answer_card(user, chat, MessageId(*message), reply, surface).await
             }
-            None => self.chats.say(user, chat, saying).await,
+            None => self.chats.say(user, chat, post).await,
         };
         let answered = match said {
             Ok(answered) => answered,

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use chats::{Author, Choices, Saying};
+use chats::{Author, Choices, NewPost};
 use platforms::Styled;
 use sha2::{Digest as _, Sha256};
 use store::{MessageRole, OpenAsk, Press, User, hex};
@@ -81,14 +81,14 @@ impl Inner {
         }
         // After a crash the press is handled again with the same id, so the chat posts the command once.
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", live.account.id, row.platform_id)));
-        let saying = Saying {
+        let post = NewPost {
             text: &setting.command,
             send_id: Some(&send_id),
             attachments: &[],
             author: Author::Owner,
             client: None,
         };
-        let text = match self.chats.say(user, &chat, saying).await {
+        let text = match self.chats.say(user, &chat, post).await {
             Ok(answered) => {
                 let answers = self.answers_to(user, &chat, &answered).await?;
                 let notices = answers.into_iter().filter(|answer| answer.role == MessageRole::Notice);

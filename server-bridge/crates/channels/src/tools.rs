@@ -160,7 +160,7 @@ Do not repeat what you answer here.";
         match channels.message(context.user, &self.text, &self.channel).await {
             Ok(sent) => Ok(Outcome::done(sent.words())),
             Err(error) if error.kind() == "internal" => Err(PortError::Failed(error.to_string()).into()),
-            Err(error) => Err(Failure::Told(error.message())),
+            Err(error) => Err(Failure::Message(error.message())),
         }
     }
 }

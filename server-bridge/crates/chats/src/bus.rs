@@ -7,7 +7,7 @@ use store::{MessageId, UserId};
 use tools::Clients;
 
 use crate::ChatEvent;
-use crate::told::{Board, Told};
+use crate::live::{LivePiece, LiveTexts};
 
 /// Receives the events of users' chats. It must not block: each subscriber has its own cursor and buffer.
 pub type Subscriber = Arc<dyn Fn(UserId, &ChatEvent) + Send + Sync>;
@@ -18,7 +18,7 @@ pub struct Bus(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    board: Board,
+    texts: LiveTexts,
     subscribers: RwLock<Vec<Subscriber>>,
 }
 
@@ -39,15 +39,15 @@ impl Bus {
     /// Sends an event to all subscribers.
     pub(crate) fn send(&self, user: UserId, mut event: ChatEvent) {
         // Held until the event is sent, so that events are sent in the order in which they are counted.
-        let mut board = self.0.board.write();
+        let mut texts = self.0.texts.write();
         match &mut event {
             ChatEvent::Output { message, channel, text, at, .. } => {
-                *at = board.add(*message, channel.as_str(), text);
+                *at = texts.add(*message, channel.as_str(), text);
             }
             ChatEvent::Said { message, part, text, at, .. } => {
-                *at = board.add(*message, part.as_str(), text);
+                *at = texts.add(*message, part.as_str(), text);
             }
-            ChatEvent::Message(message) => board.changed(message),
+            ChatEvent::Message(message) => texts.changed(message),
             ChatEvent::Chat(_)
             | ChatEvent::Removed(_)
             | ChatEvent::ActiveRunner(_)
@@ -61,17 +61,17 @@ impl Bus {
 
     /// True if any event was sent for a message in progress.
     pub(crate) fn knows(&self, message: MessageId) -> bool {
-        self.0.board.knows(message)
+        self.0.texts.knows(message)
     }
 
     /// The newest 256 KiB of the live text of a message in progress.
-    pub(crate) fn told(&self, message: MessageId) -> Vec<Told> {
-        self.0.board.of(message)
+    pub(crate) fn live(&self, message: MessageId) -> Vec<LivePiece> {
+        self.0.texts.of(message)
     }
 
     /// Forgets the live text of a message that no longer needs it.
     pub(crate) fn forget(&self, message: MessageId) {
-        self.0.board.write().forget(message);
+        self.0.texts.write().forget(message);
     }
 }
 

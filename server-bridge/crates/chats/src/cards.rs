@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use store::{AuditEntry, Author, ChatId, Message, MessageId, User, hex};
 
 use crate::house::ChatService;
-use crate::sends::{Answered, Saying};
+use crate::sends::{Answered, NewPost};
 use crate::stored::to_json;
 use crate::{ChatEvent, Error, Result, Surface, document};
 
@@ -92,7 +92,7 @@ impl ChatService {
             .say(
                 user,
                 chat,
-                Saying {
+                NewPost {
                     text: &text,
                     send_id: Some(&send_id),
                     attachments: &[],

@@ -6,7 +6,7 @@
 use agent::approval::{Access, Ruling};
 use agent::context::tokens;
 use agent::engine::Ports;
-use agent::hooks::{HookedTurn, Hooks, Wish};
+use agent::hooks::{Estimate, HookedTurn, Hooks};
 use agent::judge::{HookCall, Judge, Question};
 use agent::models::NoModel;
 use agent::tool::{
@@ -73,7 +73,7 @@ impl Judging<'_> {
         let Question { system, text, tier, reads, .. } = self.question;
         let setup = match self.ports.models.chain(Some(*tier)).await {
             Ok(chain) => chain.setup,
-            Err(NoModel::Told(why)) => return Err(why),
+            Err(NoModel::Unavailable(why)) => return Err(why),
             Err(NoModel::Port(error)) => {
                 tracing::error!(%error, "a model could not be looked up for a hook");
                 return Err(
@@ -97,8 +97,8 @@ impl Judging<'_> {
             if round == rounds && *reads {
                 request.reminder = Some("Answer now, without another tool call.".to_owned());
             }
-            let wish = Wish::of(&setup, tokens::of_request(&request), request.max_tokens, None);
-            let hold = self.hooks.hold(self.turn(), wish).await?;
+            let estimate = Estimate::of(&setup, tokens::of_request(&request), request.max_tokens, None);
+            let hold = self.hooks.hold(self.turn(), estimate).await?;
             let patience = self.ports.models.patience();
             let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
             let reply = reply.map_err(|error| format!("the hook's model did not answer: {error}"))?;
@@ -197,11 +197,11 @@ impl Host for Reader<'_> {
     }
 
     fn sample(&self, _request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
-        Box::pin(async { Err(Failure::Told("a hook's agent can only read files".to_owned())) })
+        Box::pin(async { Err(Failure::Message("a hook's agent can only read files".to_owned())) })
     }
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
-        Box::pin(async { Err(Failure::Told("a hook's agent can only read files".to_owned())) })
+        Box::pin(async { Err(Failure::Message("a hook's agent can only read files".to_owned())) })
     }
 
     fn is_at_work(&self, _sub_agent: &ChatId) -> bool {

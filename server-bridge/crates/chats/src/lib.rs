@@ -43,7 +43,7 @@
 //! | `terminals` | the terminals in which messages were written, and what agents ask them for |
 //! | `bus` | [`Bus`]: sends the chats' events to every subscriber |
 //! | `transcript` | the beginning and the end of a command's output |
-//! | `told` | the live text of messages in progress, for clients that connect later |
+//! | `live` | the live text of messages in progress, for clients that connect later |
 //! | `event`, `error` | the events, and the errors |
 //! | [`limits`] | every limit and timeout |
 //!
@@ -72,6 +72,7 @@ mod house;
 mod judging;
 mod languages;
 pub mod limits;
+mod live;
 mod manage;
 mod memories;
 mod memorise;
@@ -95,7 +96,6 @@ pub mod subscriptions;
 mod tasks;
 mod terminals;
 mod titles;
-mod told;
 mod transcript;
 mod turns;
 mod undo;
@@ -116,12 +116,12 @@ pub use event::{Channel, ChatEvent, Part, Posted};
 pub use export::{Export, Format};
 pub use house::ChatService;
 pub use languages::Languages;
+pub use live::LivePiece;
 pub use manage::{Excerpt, Find, Found, Page, Shown};
 pub use memories::MemorySettings;
 pub use models::ModelsConfig;
 pub use preferences::Preferences;
-pub use sends::{Answered, Saying};
+pub use sends::{Answered, NewPost};
 pub use store::{ApprovalRule, Author, Chat, ChatId, Message, MessageId, MessageRole, SubAgent};
-pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};
 pub use views::{chat_view, message_view, shown_view};

@@ -40,11 +40,11 @@ pub const OUTPUT_FILE_MODE: u32 = 0o600;
 /// How much of a command is repeated in its message's document, in bytes; the user's own message contains all of it.
 pub const DOCUMENT_COMMAND_MAX_BYTES: usize = 4_096;
 /// Limit on the live text that is kept for one message in progress, in bytes, for clients that connect later.
-pub const TOLD_KEPT_BYTES: usize = 256 * 1024;
+pub const LIVE_KEPT_BYTES: usize = 256 * 1024;
 /// The memory that a piece of live text is assumed to take in addition to the text itself, in bytes.
-pub const TOLD_PIECE_BYTES: usize = 96;
+pub const LIVE_PIECE_BYTES: usize = 96;
 /// Limit on the live text that is kept for all messages together, in bytes.
-pub const TOLD_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
+pub const LIVE_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
 /// The interval at which the output so far is stored while a command runs, in milliseconds: the stored part survives a killed server.
 pub const SNAPSHOT_INTERVAL_MS: u64 = 5_000;
 /// Limit on the consecutive answers that may begin without a message from the user, because a sub-agent in the background has ended.

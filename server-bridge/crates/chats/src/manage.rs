@@ -5,7 +5,7 @@ use store::{Chat, ChatId, ChatSearch, FoundChat, Message, MessageId, SubAgent, U
 use crate::limits::{
     CHAT_PAGE_ROWS, CHAT_SEARCH_ROWS, EXCERPT_BYTES, MESSAGE_PAGE_MAX_ROWS, MESSAGE_PAGE_ROWS,
 };
-use crate::told::Told;
+use crate::live::LivePiece;
 use crate::{ChatEvent, ChatService, Error, Result};
 
 /// A search for chats: all, the most recently active first, or those that contain some words.
@@ -54,7 +54,7 @@ pub struct Shown {
     /// The message itself.
     pub message: Message,
     /// The live text that the message's own text does not contain yet.
-    pub live: Vec<Told>,
+    pub live: Vec<LivePiece>,
 }
 
 impl ChatService {
@@ -145,7 +145,7 @@ impl ChatService {
             Page::After(message) => store.messages_after(user, chat, message, limit).await?,
         };
         self.fill_live(user, &mut messages);
-        let shown = messages.into_iter().map(|message| Shown { live: self.told(message.id), message });
+        let shown = messages.into_iter().map(|message| Shown { live: self.live(message.id), message });
         Ok((shown.collect(), more))
     }
 

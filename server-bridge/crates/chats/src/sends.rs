@@ -13,7 +13,7 @@ use crate::{Posted, Result};
 
 /// A client's message, with its id.
 #[derive(Clone, Copy, Debug)]
-pub struct Saying<'a> {
+pub struct NewPost<'a> {
     /// The text: a message, a slash command, or `!` and a shell command.
     pub text: &'a str,
     /// The message's id, chosen by the client, 64 bytes at most. The same id in the same chat is the same message.

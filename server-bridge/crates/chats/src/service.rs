@@ -16,6 +16,7 @@ use crate::commands::{self, Context, Input};
 use crate::house::{ChatService, House};
 use crate::languages::Languages;
 use crate::limits::{END_CHECK, TURNS_QUEUED};
+use crate::live::LivePiece;
 use crate::model_choices::Choices;
 use crate::models::{Models, ModelsConfig};
 use crate::prompt;
@@ -24,7 +25,6 @@ use crate::running::Running;
 use crate::sending::Sending;
 use crate::sends;
 use crate::terminals::Terminals;
-use crate::told::Told;
 use crate::transcript::LeftOut;
 use crate::turns;
 use agent::approval::Mode;
@@ -39,7 +39,7 @@ use tools::Services;
 use tools::internet::Internet;
 
 use crate::bus::Bus;
-use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, recover};
+use crate::{Answered, ChatEvent, Error, NewPost, Posted, Result, recover};
 
 impl ChatService {
     /// A service over this store and router, with these models and this access to the internet.
@@ -236,8 +236,8 @@ impl ChatService {
     ///
     /// # Errors
     /// As for [`ChatService::post`]; [`Error::Refused`] for a different text under the same id.
-    pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
-        let Saying { text, send_id, attachments, author, client } = saying;
+    pub async fn say(&self, user: &store::User, chat: &ChatId, post: NewPost<'_>) -> Result<Answered> {
+        let NewPost { text, send_id, attachments, author, client } = post;
         let text = with_attachments(text, attachments)?;
         let text = text.as_str();
         let send_id = match (send_id, author) {
@@ -346,8 +346,8 @@ impl ChatService {
 
     /// The newest 256 KiB of the live text of a message in progress; the message's own text does not contain it yet.
     /// Later events begin where this ends.
-    pub fn told(&self, message: MessageId) -> Vec<Told> {
-        self.0.bus.told(message)
+    pub fn live(&self, message: MessageId) -> Vec<LivePiece> {
+        self.0.bus.live(message)
     }
 
     /// The ledger of every exec of the server: those of chats and all others.

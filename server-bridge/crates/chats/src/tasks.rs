@@ -48,7 +48,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
         let followed = execs.followed(&user, &task);
         let ended = async {
             loop {
-                followed.available(until).await.map_err(|error| Failure::Told(error.to_string()))?;
+                followed.available(until).await.map_err(|error| Failure::Message(error.to_string()))?;
                 match tools::tasks::kill(&service.services, &user, &task).await {
                     // The machine became unreachable again.
                     Err(Failure::Away { .. }) => {}

@@ -5,7 +5,7 @@ use store::{Chat, Message};
 
 use crate::Shown;
 use crate::document::Document;
-use crate::told::Told;
+use crate::live::LivePiece;
 
 /// A chat in the form for clients.
 pub fn chat_view(chat: Chat) -> ChatView {
@@ -42,7 +42,10 @@ pub fn message_view(message: Message) -> MessageView {
 
 /// A message in the form for clients, with its live text so far.
 pub fn shown_view(Shown { message, live }: Shown) -> MessageView {
-    let live =
-        live.into_iter().map(|Told { channel, at, text }| LiveView { channel: channel.into(), at, text });
+    let live = live.into_iter().map(|LivePiece { channel, at, text }| LiveView {
+        channel: channel.into(),
+        at,
+        text,
+    });
     MessageView { live: live.collect(), ..message_view(message) }
 }

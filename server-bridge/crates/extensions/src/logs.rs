@@ -109,7 +109,7 @@ impl Call for LogCall {
     ) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async move {
             if !context.user.admin {
-                return Err(Failure::Told("only an administrator may see the server's log".to_owned()));
+                return Err(Failure::Message("only an administrator may see the server's log".to_owned()));
             }
             let Logs { lines, redactor } = &self.source;
             Ok(Outcome::done(shown(&lines(), redactor, self.lines, &self.contains)))

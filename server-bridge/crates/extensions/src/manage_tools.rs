@@ -278,7 +278,7 @@ fn there_is_one(kind: &str, name: &str) -> Error {
 
 fn failure(error: Error) -> Failure {
     match error {
-        Error::Refused { text, .. } => Failure::Told(text),
+        Error::Refused { text, .. } => Failure::Message(text),
         Error::Store(error) => Failure::Port(tools_error(error)),
     }
 }

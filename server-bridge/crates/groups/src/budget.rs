@@ -17,7 +17,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use agent::hooks::{Hold, Wish};
+use agent::hooks::{Estimate, Hold};
 use chains::{Room, Spent};
 use store::TurnId;
 use tokio::sync::watch;
@@ -80,14 +80,14 @@ impl Budgets {
     pub(crate) async fn hold<F>(
         &self,
         run: i64,
-        wish: Wish,
+        estimate: Estimate,
         room: impl Fn(Spent) -> F,
     ) -> Result<Option<Hold>>
     where
         F: Future<Output = Result<Room>>,
     {
         let of_run = self.of(run);
-        let (tokens, cost) = (clamped(wish.tokens), clamped(wish.cost_micros));
+        let (tokens, cost) = (clamped(estimate.tokens), clamped(estimate.cost_micros));
         let mut changes = of_run.held.subscribe();
         // When there was no room, and what was held then: with as much held, there is none a moment later either.
         let mut full: Option<(Instant, Spent)> = None;
@@ -158,8 +158,8 @@ mod tests {
     /// The most that a request of the test uses, in tokens.
     const MOST: i64 = 700;
 
-    fn wish(tokens: i64) -> Wish {
-        Wish { tokens: tokens.cast_unsigned(), cost_micros: 0, answers: Some(0) }
+    fn estimate(tokens: i64) -> Estimate {
+        Estimate { tokens: tokens.cast_unsigned(), cost_micros: 0, answers: Some(0) }
     }
 
     /// The room in a budget of which `spent` tokens are recorded as used and `held` are held by requests under way.
@@ -182,7 +182,7 @@ mod tests {
                 let (budgets, spent) = (Arc::clone(&budgets), Arc::clone(&spent));
                 agents.spawn(async move {
                     while let Some(hold) =
-                        budgets.hold(1, wish(MOST), |held| room(&spent, held)).await.unwrap()
+                        budgets.hold(1, estimate(MOST), |held| room(&spent, held)).await.unwrap()
                     {
                         let pauses = rand::rng().random_range(0..20);
                         for _ in 0..pauses {
@@ -202,7 +202,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_waits_for_those_under_way_and_the_runs_beside_it_do_not() {
         let (budgets, spent) = (&Budgets::default(), &AtomicI64::new(0));
-        let ask = move |run, tokens| budgets.hold(run, wish(tokens), move |held| room(spent, held));
+        let ask = move |run, tokens| budgets.hold(run, estimate(tokens), move |held| room(spent, held));
         // The first request may use more than there is: how much it uses is known only afterwards.
         let first = ask(1, 3 * BUDGET).await.unwrap().unwrap();
         assert!(timeout(4 * LONGEST_SLEEP, ask(1, 1)).await.is_err(), "it may use the whole budget");
@@ -223,7 +223,7 @@ mod tests {
             looks.fetch_add(1, Ordering::SeqCst);
             Ok::<_, crate::error::Error>(if held.tokens < MOST { Room::Free } else { Room::Held })
         };
-        let ask = move || Box::pin(budgets.hold(1, wish(MOST), room));
+        let ask = move || Box::pin(budgets.hold(1, estimate(MOST), room));
         let first = ask().await.unwrap().unwrap();
         let waiting = select_all((0..10).map(|_| ask()));
         let ((second, _, waiting), ()) = tokio::join!(waiting, async {

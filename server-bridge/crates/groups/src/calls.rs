@@ -7,7 +7,7 @@
 //! Each step is on record before the next one begins, and repeating a step changes nothing.
 
 use api::document::AgentDocument;
-use chats::{Author, Saying};
+use chats::{Author, NewPost};
 use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRole, TurnStatus, User};
 
 use crate::ask;
@@ -147,9 +147,9 @@ impl Inner {
         let agent = self.store.group_agent(call.agent_id).await?;
         let Some(owner) = self.store.user_by_id(agent.owner).await? else { return Ok(Progress::None) };
         let send_id = send_id(call);
-        let saying =
-            Saying { text, send_id: Some(&send_id), attachments: &[], author: Author::Others, client: None };
-        let answered = match self.chats.say(&owner, chat, saying).await {
+        let post =
+            NewPost { text, send_id: Some(&send_id), attachments: &[], author: Author::Others, client: None };
+        let answered = match self.chats.say(&owner, chat, post).await {
             Ok(answered) => answered,
             // Too many messages wait in the chat, or the server is stopping: the call is posted later.
             Err(error) if matches!(error.kind(), "busy" | "unavailable") => return Ok(Progress::None),

@@ -197,7 +197,7 @@ impl Inner {
     /// Waits until a run has ended, asks a person, or takes long; returns its state at that time.
     ///
     /// # Errors
-    /// [`Failure::Told`] if the wait is cancelled; the run is stopped then.
+    /// [`Failure::Message`] if the wait is cancelled; the run is stopped then.
     pub(crate) async fn run_of(
         &self,
         group: i64,
@@ -218,7 +218,7 @@ impl Inner {
                 () = cancelled.cancelled() => {
                     self.end_run(&row, RunEnd::Stopped, "The agent that began it was stopped.").await?;
                     self.changed(group).await;
-                    return Err(Failure::Told("the wait was stopped".to_owned()));
+                    return Err(Failure::Message("the wait was stopped".to_owned()));
                 }
             }
         }

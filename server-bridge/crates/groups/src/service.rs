@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent::approval::Mode;
-use agent::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
+use agent::hooks::{Estimate, Hold, Hook, HookedTurn, Place, Words};
 use api::group::{GroupAgentPut, GroupGrantPut, GroupLead, GroupPersonPut, GroupView};
 use api::words::{Approval, GrantMode, GroupAccess};
 use chats::ChatService;
@@ -341,9 +341,9 @@ impl Hook for Groups {
     fn holds<'a>(
         &'a self,
         turn: HookedTurn<'a>,
-        wish: Wish,
+        estimate: Estimate,
     ) -> BoxFuture<'a, std::result::Result<Hold, String>> {
-        Box::pin(self.0.hold(turn, wish))
+        Box::pin(self.0.hold(turn, estimate))
     }
 }
 

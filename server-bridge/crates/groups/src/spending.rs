@@ -1,6 +1,6 @@
 //! The requests of turns that work for a run, held against its budget: see `budget`.
 
-use agent::hooks::{Hold, HookedTurn, Wish};
+use agent::hooks::{Estimate, Hold, HookedTurn};
 use api::chain::ChainDraft;
 use api::words::{GateKind, GateReply};
 use store::GroupCall;
@@ -25,10 +25,14 @@ impl Inner {
     /// to work for a call; if the error may pass, this tries again first.
     ///
     /// Fails with the reason why the turn may make no request.
-    pub(crate) async fn hold(&self, turn: HookedTurn<'_>, wish: Wish) -> std::result::Result<Hold, String> {
+    pub(crate) async fn hold(
+        &self,
+        turn: HookedTurn<'_>,
+        estimate: Estimate,
+    ) -> std::result::Result<Hold, String> {
         let mut tries = 1;
         loop {
-            let error = match self.try_hold(turn, wish).await {
+            let error = match self.try_hold(turn, estimate).await {
                 Ok(held) => return held.ok_or_else(|| USED_UP.to_owned()),
                 Err(error) => error,
             };
@@ -45,7 +49,7 @@ impl Inner {
         }
     }
 
-    async fn try_hold(&self, turn: HookedTurn<'_>, wish: Wish) -> Result<Option<Hold>> {
+    async fn try_hold(&self, turn: HookedTurn<'_>, estimate: Estimate) -> Result<Option<Hold>> {
         let free = Ok(Some(Hold::default()));
         let Some(call) = self.store.call_of_turn(turn.root, turn.turn).await? else { return free };
         let Some(root) = self.root_call(&origin_of(&call)).await? else { return free };
@@ -60,8 +64,8 @@ impl Inner {
         }
         let run = &run;
         let room = |held| async move { Ok::<_, Error>(Known::read(self, run).await?.run(run).room(held)) };
-        let held = self.budgets.hold(run.id, wish, room).await?;
-        Ok(match (held, wish.answers) {
+        let held = self.budgets.hold(run.id, estimate, room).await?;
+        Ok(match (held, estimate.answers) {
             (None, _) if turn.is_sub_agent() => None,
             (None, Some(0)) => self.is_given_more(&call).await?.then(Hold::default),
             (None, Some(answers)) if self.budgets.may_end(turn.turn, answers) => {

@@ -222,7 +222,7 @@ impl Inner {
     /// Waits for the answer to a call, until the call ends or takes too long to wait for.
     ///
     /// # Errors
-    /// [`Failure::Told`] if the wait is cancelled; the call is stopped then.
+    /// [`Failure::Message`] if the wait is cancelled; the call is stopped then.
     pub(crate) async fn answer_of(
         &self,
         call: i64,
@@ -255,7 +255,7 @@ impl Inner {
                 () = cancelled.cancelled() => {
                     self.store.unwant_call(now.group_id, now.id).await.map_err(Error::from)?;
                     self.changed(now.group_id).await;
-                    return Err(Failure::Told("the wait for the answer was stopped".to_owned()));
+                    return Err(Failure::Message("the wait for the answer was stopped".to_owned()));
                 }
             }
         }

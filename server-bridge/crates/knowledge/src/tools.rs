@@ -172,8 +172,8 @@ fn told(error: Error) -> Failure {
     match error.kind() {
         "internal" | "unavailable" => {
             tracing::error!(%error, "the documents could not be searched");
-            Failure::Told("the documents cannot be searched right now".to_owned())
+            Failure::Message("the documents cannot be searched right now".to_owned())
         }
-        _ => Failure::Told(error.message()),
+        _ => Failure::Message(error.message()),
     }
 }

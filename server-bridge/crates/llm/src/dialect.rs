@@ -53,19 +53,19 @@ const TOO_LONG: [&str; 13] = [
 
 /// A refusal in the format of most providers: `{"error": {"message", "type", "code"}}`.
 pub(crate) fn refusal(status: u16, body: &[u8], retry_after_s: Option<u64>) -> Error {
-    let told = Told::of(body);
+    let told = ProviderError::of(body);
     told.into_error(status, retry_after_s)
 }
 
 /// A provider's error, as parsed from its response.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ProviderError {
     message: String,
     /// The error's type and code, for programs.
     words: String,
 }
 
-impl Told {
+impl ProviderError {
     /// Parses an error's object, or any other body.
     pub(crate) fn of(body: &[u8]) -> Self {
         let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) else {

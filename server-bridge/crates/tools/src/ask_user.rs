@@ -69,13 +69,13 @@ impl Arguments {
     fn check(&self) -> Result<(), Failure> {
         let long = |text: &str, most| text.trim().is_empty() || text.chars().count() > most;
         if long(&self.question, QUESTION_CHARS) {
-            return Err(Failure::Told(format!("a question must have 1 to {QUESTION_CHARS} characters")));
+            return Err(Failure::Message(format!("a question must have 1 to {QUESTION_CHARS} characters")));
         }
         if self.options.len() > QUESTION_OPTIONS {
-            return Err(Failure::Told(format!("a question can have at most {QUESTION_OPTIONS} options")));
+            return Err(Failure::Message(format!("a question can have at most {QUESTION_OPTIONS} options")));
         }
         if self.options.iter().any(|option| long(option, QUESTION_OPTION_CHARS)) {
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "an option must have 1 to {QUESTION_OPTION_CHARS} characters"
             )));
         }

@@ -50,7 +50,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let path = work.path(&arguments.path).await?;
     let found = work.sandbox().await?.stat(path.as_bytes()).await?;
     if found.kind != FileKind::Directory {
-        return Err(Failure::Told(format!("{} is not a directory", visible::line(&path))));
+        return Err(Failure::Message(format!("{} is not a directory", visible::line(&path))));
     }
     work.services.store.set_chat_cwd(work.user.id, work.agent()?.chat, &path).await.ported()?;
     Ok(Outcome::done(format!("now in {}", visible::line(&path))))

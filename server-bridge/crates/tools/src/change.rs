@@ -40,7 +40,7 @@ pub(super) async fn change<T>(
     let (store, turn, place) = (&work.services.store, work.agent()?.turn, sandbox.place());
     let path = within(&sandbox.facts().workspace, path);
     if path.len() > EXEC_ERROR_MAX_BYTES {
-        return Err(Failure::Told("the path is too long; use a shorter one".to_owned()));
+        return Err(Failure::Message("the path is too long; use a shorter one".to_owned()));
     }
     let earlier = match store.checkpoint(turn, place, path).await.ported()? {
         Some(earlier) => earlier,

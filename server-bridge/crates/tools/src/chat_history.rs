@@ -65,7 +65,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
         limit: HISTORY_RESULTS,
     };
     let found = match work.services.store.search_messages(work.user.id, &search).await {
-        Err(error @ store::Error::Invalid { .. }) => return Err(Failure::Told(error.to_string())),
+        Err(error @ store::Error::Invalid { .. }) => return Err(Failure::Message(error.to_string())),
         found => found.ported()?,
     };
     let Some(last) = found.last().map(|message| message.id) else {
@@ -81,7 +81,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
 pub(crate) fn time(text: Option<&str>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let unknown =
-        || Failure::Told(format!("{text:?} is not a time; write it like 2026-01-31 or 2026-01-31T08:00"));
+        || Failure::Message(format!("{text:?} is not a time; write it like 2026-01-31 or 2026-01-31T08:00"));
     utc::parse(text).map(Some).ok_or_else(unknown)
 }
 

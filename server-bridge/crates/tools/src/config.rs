@@ -126,7 +126,7 @@ chat and of new ones, and this chat's model. Change something only when the user
         let known = || KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
         let key = KEYS.iter().find(|key| key.name == self.key);
         let key = key.ok_or_else(|| {
-            Failure::Told(format!("there is no setting {:?}; the settings are {}", self.key, known()))
+            Failure::Message(format!("there is no setting {:?}; the settings are {}", self.key, known()))
         })?;
         if self.action == Action::Get {
             return Ok(Outcome::done((key.read)(work).await?));
@@ -134,7 +134,7 @@ chat and of new ones, and this chat's model. Change something only when the user
         let value = self.value.trim();
         let is_value = !value.is_empty() && value.chars().count() <= CONFIG_VALUE_CHARS;
         if !is_value || value.chars().any(char::is_control) {
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "a value must be one line of 1 to {CONFIG_VALUE_CHARS} characters"
             )));
         }
@@ -169,7 +169,7 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
     let choice = (value != AUTO).then(|| value.to_owned());
     let route_request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
     if !route_request.is_known() {
-        return Err(Failure::Told(format!(
+        return Err(Failure::Message(format!(
             "the user has no runner {value:?}; the user's runners are {}",
             route_request.registered.join(", ")
         )));
@@ -204,19 +204,21 @@ async fn set_new_chats_approval(work: &Work<'_>, value: &str) -> Result<String, 
 
 /// The requested mode, if it lets the model do no more than the current one; `how` describes how the user allows more.
 fn stricter(now: &str, value: &str, how: &str) -> Result<Mode, Failure> {
-    let wanted: Mode = value.parse().map_err(|error| Failure::Told(format!("approval {error}")))?;
+    let wanted: Mode = value.parse().map_err(|error| Failure::Message(format!("approval {error}")))?;
     // A mode that only a newer server knows counts as the strictest.
     let now = now.parse().unwrap_or(Mode::Plan);
     let strictness = |mode| Mode::ALL.iter().position(|known| *known == mode);
     if strictness(wanted) > strictness(now) {
-        return Err(Failure::Told(format!("only the user can let you do more ({how}); ask them to")));
+        return Err(Failure::Message(format!("only the user can let you do more ({how}); ask them to")));
     }
     Ok(wanted)
 }
 
 fn models<'a>(work: &'a Work<'_>) -> Result<&'a dyn ModelChoices, Failure> {
     let models = work.services.models.get();
-    models.map(AsRef::as_ref).ok_or_else(|| Failure::Told("models cannot be shown or chosen here".to_owned()))
+    models
+        .map(AsRef::as_ref)
+        .ok_or_else(|| Failure::Message("models cannot be shown or chosen here".to_owned()))
 }
 
 async fn model(work: &Work<'_>) -> Result<String, Failure> {
@@ -226,6 +228,6 @@ async fn model(work: &Work<'_>) -> Result<String, Failure> {
 
 async fn set_model(work: &Work<'_>, value: &str) -> Result<String, Failure> {
     let choice = (value != AUTO).then_some(value);
-    models(work)?.choose(work.user, work.agent()?.chat, choice).await.map_err(Failure::Told)?;
+    models(work)?.choose(work.user, work.agent()?.chat, choice).await.map_err(Failure::Message)?;
     Ok("; it answers from the next message on".to_owned())
 }

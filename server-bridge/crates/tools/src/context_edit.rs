@@ -68,11 +68,11 @@ replace. The last 3 messages cannot be edited. The user still sees everything.";
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
-        let action = self.action().map_err(|missing| Failure::Told(format!("{missing} is missing")))?;
+        let action = self.action().map_err(|missing| Failure::Message(format!("{missing} is missing")))?;
         let (store, agent) = (&work.services.store, work.agent()?);
         let stored = store.stored_context(work.user.id, agent.chat, agent.turn).await.ported()?;
         let conversation = Conversation::of_stored(u32::MAX, stored);
-        let edits = edit::edits(&conversation, &self.contains, &action).map_err(Failure::Told)?;
+        let edits = edit::edits(&conversation, &self.contains, &action).map_err(Failure::Message)?;
         store.edit_context(agent.turn, &edits).await.ported()?;
         Ok(Outcome::done(match edits.len() {
             1 => "1 message edited".to_owned(),

@@ -75,7 +75,7 @@ Fetch.";
         };
         let sandbox = work.sandbox().await?;
         let late = |_| {
-            Failure::Told(format!("the download did not finish within {} s", DOWNLOAD_PATIENCE.as_secs()))
+            Failure::Message(format!("the download did not finish within {} s", DOWNLOAD_PATIENCE.as_secs()))
         };
         let download = async {
             let bytes = timeout(DOWNLOAD_PATIENCE, sandbox.download(request)).await.map_err(late)?;

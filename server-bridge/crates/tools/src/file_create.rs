@@ -99,5 +99,5 @@ fn in_lines(text: &str) -> String {
 
 fn exists(path: &str) -> Failure {
     let path = visible::line(path);
-    Failure::Told(format!("{path} exists; change it with FileReplace, or set rewrite to replace it"))
+    Failure::Message(format!("{path} exists; change it with FileReplace, or set rewrite to replace it"))
 }

@@ -65,7 +65,7 @@ replace_all is set. Read the file first and copy old_string exactly, with its wh
         target.file.present = Present::Content(Sha256::digest(&old).into());
         let shown = visible::line(&target.file.path);
         let old = text(&target.file.path, old)?;
-        let (new, count) = replaced(self, &old).map_err(|why| Failure::Told(format!("{shown}: {why}")))?;
+        let (new, count) = replaced(self, &old).map_err(|why| Failure::Message(format!("{shown}: {why}")))?;
         let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
         let kind = if self.regex { ", found by a regular expression" } else { "" };
         let mut parts = vec![edited("old text", &self.old_string), edited("new text", &self.new_string)];
@@ -110,14 +110,15 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let old = whole(&sandbox, &path).await?;
     let digest: [u8; 32] = Sha256::digest(&old).into();
     if work.bound_content().is_some_and(|allowed| allowed != digest) {
-        return Err(Failure::Told(format!(
+        return Err(Failure::Message(format!(
             "{} has changed since the change was allowed; nothing was written: Read it again",
             visible::line(&path)
         )));
     }
     let old = text(&path, old)?;
     let shown = visible::line(&path);
-    let (new, count) = replaced(arguments, &old).map_err(|why| Failure::Told(format!("{shown}: {why}")))?;
+    let (new, count) =
+        replaced(arguments, &old).map_err(|why| Failure::Message(format!("{shown}: {why}")))?;
     // If something else changed the file meanwhile, its change is not overwritten.
     let if_match = present.is_none().then_some(digest);
     let size_bytes = Some(new.len() as u64);

@@ -63,7 +63,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let (mut paths, mut left_out) = (Vec::new(), 0);
     while let Some(batch) = reader.next_batch().await {
         if paths.len() > most as usize {
-            return Err(Failure::Told("the runner returned more paths than requested".to_owned()));
+            return Err(Failure::Message("the runner returned more paths than requested".to_owned()));
         }
         let entries = batch?.entries;
         let hidden = work.hidden(&path, entries.iter().map(|entry| &entry.path[..])).await?;

@@ -67,7 +67,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     };
     let outcome = match read.await {
         // A failed read also counts as reading the file, so the reminder that the file changed ends.
-        Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Outcome::failed(&why),
+        Err(Failure::Message(why) | Failure::Refused { text: why, .. }) => Outcome::failed(&why),
         read => read?,
     };
     Ok(Outcome { file: Some(seen), ..outcome })
@@ -82,7 +82,7 @@ fn shown(arguments: &Arguments, path: &str, content: Vec<u8>) -> Result<Outcome,
         Some(Ok((text, image))) => {
             return Ok(Outcome { images: vec![image], ..Outcome::part(format!("{shown_path}: {text}")) });
         }
-        Some(Err(why)) => return Err(Failure::Told(format!("{shown_path}: {why}"))),
+        Some(Err(why)) => return Err(Failure::Message(format!("{shown_path}: {why}"))),
         None => {}
     }
     let text = text(path, content)?;
@@ -133,13 +133,13 @@ async fn whole_since(sandbox: &Sandbox, path: &str) -> Result<(Vec<u8>, i64), Fa
         let text = format!(
             "{path} has {size_bytes} bytes, more than the {limit_mib} MiB that can be read at once; use Grep, or head and tail in Shell"
         );
-        return Err(Failure::Told(text));
+        return Err(Failure::Message(text));
     }
     let mut content = Vec::with_capacity(usize::try_from(size_bytes).unwrap_or(0));
     while let Some(piece) = reader.next().await {
         content.extend_from_slice(&piece?);
         if content.len() as u64 > size_bytes {
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "{} grew while it was read; read it again",
                 visible::line(path)
             )));
@@ -152,7 +152,7 @@ async fn whole_since(sandbox: &Sandbox, path: &str) -> Result<(Vec<u8>, i64), Fa
 pub(super) fn text(path: &str, content: Vec<u8>) -> Result<String, Failure> {
     let no_text = |_| {
         let path = visible::line(path);
-        Failure::Told(format!("{path} is not text in UTF-8; look at it with a command in Shell"))
+        Failure::Message(format!("{path} is not text in UTF-8; look at it with a command in Shell"))
     };
     String::from_utf8(content).map_err(no_text)
 }

@@ -54,7 +54,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let Some(Offload { text, is_stale }) =
         work.services.store.offload(work.user.id, work.agent()?.root, id).await.ported()?
     else {
-        return Err(Failure::Told(format!("no result was put aside under the id {id:?}")));
+        return Err(Failure::Message(format!("no result was put aside under the id {id:?}")));
     };
     let page = page(&text, *offset, characters(*limit));
     Ok(Outcome::part(if is_stale { format!("{STALE}\n{page}") } else { page }))

@@ -39,15 +39,15 @@ impl TypedTool for Arguments {
         let Some(masked) =
             work.services.store.masked_item(work.user.id, work.agent()?.chat, id).await.ported()?
         else {
-            return Err(Failure::Told(format!("nothing is masked as {id:?}")));
+            return Err(Failure::Message(format!("nothing is masked as {id:?}")));
         };
         if masked.is_forgotten {
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "{id} is too old and no longer kept; repeat the call that it came from"
             )));
         }
         let text = history::from_json(&masked.item_json).as_ref().and_then(mask::recalled);
-        let text = text.ok_or_else(|| Failure::Told(format!("{id} was deleted")))?;
+        let text = text.ok_or_else(|| Failure::Message(format!("{id} was deleted")))?;
         Ok(Outcome::part(recall::page(&text, 0, crate::limits::RECALL_CHARS)))
     }
 }

@@ -200,7 +200,7 @@ impl Work<'_> {
         if is_there == (file.present == Present::Nothing) {
             let what = if is_there { "was created" } else { "was removed" };
             let path = visible::line(&file.path);
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "{path} {what} since this was allowed; nothing was written: check it again"
             )));
         }
@@ -216,7 +216,7 @@ impl Work<'_> {
         let now = sandbox.resolve(path::join(&cwd, ".").as_bytes()).await?;
         let now = now.map_or_else(|| path::join(&cwd, ".").into_bytes(), |now| now.path.as_bytes().to_vec());
         if now != allowed.as_bytes() {
-            return Err(Failure::Told(
+            return Err(Failure::Message(
                 "the directory now leads somewhere else than when this was allowed; nothing was run: check the current directory"
                     .to_owned(),
             ));

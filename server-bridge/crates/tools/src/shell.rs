@@ -321,7 +321,7 @@ impl Watch {
                     let ending =
                         Ending::refused("protocol", "the sandbox gave no answer; run the command again");
                     let _recorded = self.record.finish(work, &ending).await?;
-                    return Err(Failure::Told("the command's end was not reported".to_owned()));
+                    return Err(Failure::Message("the command's end was not reported".to_owned()));
                 }
             }
         }

@@ -47,7 +47,7 @@ impl TypedTool for Arguments {
                 || "there are no skills here".to_owned(),
                 |known| format!("use one of these:\n{known}"),
             );
-            return Err(Failure::Told(format!("there is no skill {:?}; {known}", self.name)));
+            return Err(Failure::Message(format!("there is no skill {:?}; {known}", self.name)));
         };
         // The whole skill is meant to be read.
         let at = format!("(Paths in it are relative to {}.)", skill.directory.as_str());

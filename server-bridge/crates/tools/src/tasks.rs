@@ -313,7 +313,7 @@ async fn sub_agent(id: &str, work: &Work<'_>) -> Result<Option<BackgroundTurn>, 
 /// A task of this chat, by its id.
 async fn of_chat(id: &str, work: &Work<'_>) -> Result<store::Exec, Failure> {
     let found = find(work.services, work.user, work.agent()?.root, id).await.ported()?;
-    found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}; if this chat was copied from another chat, read and end that chat's tasks there")))
+    found.ok_or_else(|| Failure::Message(format!("this chat has no task {id:?}; if this chat was copied from another chat, read and end that chat's tasks there")))
 }
 
 /// The tasks of a chat, the most recently started first.

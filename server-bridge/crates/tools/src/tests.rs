@@ -132,7 +132,7 @@ async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
             &self,
             _: agent::tool::SampleRequest,
         ) -> BoxFuture<'_, Result<agent::tool::Sampled, Failure>> {
-            Box::pin(async { Err(Failure::Told("no model here".to_owned())) })
+            Box::pin(async { Err(Failure::Message("no model here".to_owned())) })
         }
 
         fn delegate<'a>(

@@ -74,7 +74,7 @@ three steps or more: write it before you begin, keep one item in_progress, and m
             .collect();
         match work.services.store.set_todos(work.user.id, work.agent()?.chat, &todos).await {
             Ok(()) => Ok(shown(&todos)),
-            Err(error @ store::Error::Invalid { .. }) => Err(Failure::Told(error.to_string())),
+            Err(error @ store::Error::Invalid { .. }) => Err(Failure::Message(error.to_string())),
             Err(error) => Err(ported(error).into()),
         }
     }

@@ -150,13 +150,13 @@ impl Arguments {
     async fn chat(&self, work: &Work<'_>) -> Result<ChatId, Failure> {
         let (store, user, wanted) = (&work.services.store, work.user.id, self.chat.trim());
         if wanted.is_empty() {
-            return Err(Failure::Told(
+            return Err(Failure::Message(
                 "open_chat needs `chat`: a chat's id, or words of its title".to_owned(),
             ));
         }
         if let Ok(id) = ChatId::parse(wanted) {
             // A chat of another user is reported like one that does not exist.
-            let unknown = || Failure::Told(format!("the user has no chat {wanted}"));
+            let unknown = || Failure::Message(format!("the user has no chat {wanted}"));
             let chat = match store.chat(user, &id).await {
                 Ok(chat) => chat,
                 Err(store::Error::NotFound { .. }) => return Err(unknown()),
@@ -167,7 +167,7 @@ impl Arguments {
             return if is_agents { Err(unknown()) } else { Ok(chat.id) };
         }
         let chats = store.chats(user, TUI_CHATS_SEARCHED).await.ported()?;
-        titled(&chats, wanted).map_err(Failure::Told)
+        titled(&chats, wanted).map_err(Failure::Message)
     }
 }
 
@@ -214,7 +214,7 @@ fn written(text: &str) -> Result<&str, Failure> {
     } else {
         return Ok(text);
     };
-    Err(Failure::Told(why))
+    Err(Failure::Message(why))
 }
 
 /// The outcome, in words for the model.

@@ -20,7 +20,7 @@ use super::Receiver;
 use crate::limits::{EXEC_INPUT_BYTES, EXEC_INPUT_TOLD_BYTES, EXEC_SMALL_INPUT_BYTES};
 
 /// The sending halves of the acknowledgements in both directions: see [`super::pump::Acks`].
-pub(super) struct Told {
+pub(super) struct AckSenders {
     /// How much of the output the client has, in bytes.
     pub(super) received: watch::Sender<u64>,
     /// How much of the client's input the command took, in bytes.
@@ -31,7 +31,7 @@ pub(super) struct Told {
 type Queued = (Bytes, Option<OwnedSemaphorePermit>);
 
 /// Carries out the client's commands until it disconnects.
-pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool, told: &Told) {
+pub(super) async fn commands(receiver: &mut Receiver, control: &ExecControl, stdin: bool, told: &AckSenders) {
     // The queue is bounded by the permits of its pieces.
     let (queue, queued) = mpsc::unbounded_channel();
     let mut write = pin!(write(queued, control, &told.input));

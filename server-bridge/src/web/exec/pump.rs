@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::commands::Told;
+use super::commands::AckSenders;
 use super::{Ended, Sender, text};
 use crate::limits::{EXEC_GATHER_BYTES, SOCKET_PING_INTERVAL};
 
@@ -49,12 +49,12 @@ enum News {
 }
 
 impl Acks {
-    /// `offset` is the client's position in the output, and `input` the offset of its next input; the returned [`Told`] sends the
+    /// `offset` is the client's position in the output, and `input` the offset of its next input; the returned [`AckSenders`] sends the
     /// acknowledgements.
-    pub(super) fn new(is_manual: bool, offset: u64, input: u64, later: Option<Later>) -> (Told, Self) {
+    pub(super) fn new(is_manual: bool, offset: u64, input: u64, later: Option<Later>) -> (AckSenders, Self) {
         let (received_sender, received) = watch::channel(offset);
         let (input_sender, input) = watch::channel(input);
-        let told = Told { received: received_sender, input: input_sender };
+        let told = AckSenders { received: received_sender, input: input_sender };
         (told, Self { is_manual, received, input, counted: offset, later })
     }
 

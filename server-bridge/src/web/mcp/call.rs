@@ -147,11 +147,11 @@ impl Host for ProgramHost<'_> {
     }
 
     fn sample(&self, _: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>> {
-        Box::pin(async { Err(Failure::Told("models answer only in chats".to_owned())) })
+        Box::pin(async { Err(Failure::Message("models answer only in chats".to_owned())) })
     }
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
-        Box::pin(async { Err(Failure::Told("sub-agents are available only in chats".to_owned())) })
+        Box::pin(async { Err(Failure::Message("sub-agents are available only in chats".to_owned())) })
     }
 
     fn is_at_work(&self, _sub_agent: &chats::ChatId) -> bool {

@@ -322,7 +322,7 @@ pub trait SubAgents: Send + Sync {
 
     /// The place for a sub-agent on the machine with this name; `None` if the turn's agent works there itself.
     ///
-    /// Fails with [`Failure::Told`] if it is not a machine of the user, cannot be reached, or is closed to this chat.
+    /// Fails with [`Failure::Message`] if it is not a machine of the user, cannot be reached, or is closed to this chat.
     fn place<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
     /// Creates a sub-agent with an empty conversation.
@@ -331,19 +331,19 @@ pub trait SubAgents: Send + Sync {
     /// Gives a sub-agent a task, and runs its turn to the end. If the task `goes_on`, the turn resumes from its record, and the task is
     /// posted only if the server died before it did so. If the turn has already ended, this only returns its end.
     ///
-    /// Fails with [`Failure::Told`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
+    /// Fails with [`Failure::Message`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>>;
 }
 
 /// The sub-agents that the turn's agent calls and does not wait for.
 pub trait BackgroundAgents: Send + Sync {
-    /// Fails with [`Failure::Told`] if the turn cannot call a sub-agent in the background: too many are at work, or the chat may have
+    /// Fails with [`Failure::Message`] if the turn cannot call a sub-agent in the background: too many are at work, or the chat may have
     /// none. Called before anything is created for the call.
     fn check(&self) -> BoxFuture<'_, Result<(), Failure>>;
 
     /// Gives a sub-agent a task, once per card. Its turn is then on record, and begins when the call's result is on record too.
     ///
-    /// Fails with [`Failure::Told`] if too many are at work in the background, or the chat may have none.
+    /// Fails with [`Failure::Message`] if too many are at work in the background, or the chat may have none.
     fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>>;
 
     /// Stops a sub-agent, and waits a moment for it to end; true if it has ended.

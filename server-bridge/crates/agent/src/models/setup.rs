@@ -64,7 +64,7 @@ pub enum NoModel {
     Port(#[from] PortError),
     /// No model is available; contains a text for the user.
     #[error("{0}")]
-    Told(String),
+    Unavailable(String),
 }
 
 /// Removes the reasoning of models other than `origin`: only the provider that produced it can read it, and others refuse it.

@@ -28,12 +28,12 @@ pub trait Host: Send + Sync {
 
     /// Asks the chat's model for one answer, outside of the conversation; the cost counts for the turn.
     ///
-    /// Fails with [`Failure::Told`] if there is no model, or it does not answer.
+    /// Fails with [`Failure::Message`] if there is no model, or it does not answer.
     fn sample(&self, request: SampleRequest) -> BoxFuture<'_, Result<Sampled, Failure>>;
 
     /// Runs a sub-agent to the end of its turn.
     ///
-    /// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the turn that calls it
+    /// Fails with [`Failure::Message`] if it cannot be called this way, and with another failure if the turn that calls it
     /// cannot continue.
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>>;
 
@@ -45,7 +45,7 @@ pub trait Host: Send + Sync {
     ///
     /// Fails if this cannot be determined.
     fn end_sub_agent<'a>(&'a self, _sub_agent: &'a ChatId) -> BoxFuture<'a, Result<bool, Failure>> {
-        Box::pin(async { Err(Failure::Told("sub-agents are available only in chats".to_owned())) })
+        Box::pin(async { Err(Failure::Message("sub-agents are available only in chats".to_owned())) })
     }
 }
 
@@ -161,7 +161,7 @@ impl ToolContext<'_> {
     pub fn agent(&self) -> Result<AgentTurn<'_>, Failure> {
         match self.caller {
             ToolCaller::Agent(turn) => Ok(turn),
-            ToolCaller::Program(_) => Err(Failure::Told("this tool works only in a chat".to_owned())),
+            ToolCaller::Program(_) => Err(Failure::Message("this tool works only in a chat".to_owned())),
         }
     }
 

@@ -78,7 +78,7 @@ impl Ground {
                 text(&found)?
             }
             Some(_) => {
-                return Err(Failure::Told(format!(
+                return Err(Failure::Message(format!(
                     "the directory {} no longer exists",
                     visible::line(&lexical)
                 )));
@@ -142,7 +142,7 @@ impl Ground {
         };
         if let Some(found) = found.as_ref().filter(|found| found.kind != FileKind::File) {
             let what = if found.kind == FileKind::Directory { "a directory" } else { "not a regular file" };
-            return Err(Failure::Told(format!("{} is {what}", visible::line(&path))));
+            return Err(Failure::Message(format!("{} is {what}", visible::line(&path))));
         }
         let present = match (&found, sha256) {
             (None, _) => Present::Nothing,
@@ -258,7 +258,7 @@ pub fn words_of(subject: &str) -> Vec<String> {
 
 fn text(resolved: &Resolved) -> Result<String, Failure> {
     String::from_utf8(resolved.path.as_bytes().to_vec()).map_err(|_| {
-        Failure::Told("the path leads to a name that is not UTF-8; use a command in Shell".to_owned())
+        Failure::Message("the path leads to a name that is not UTF-8; use a command in Shell".to_owned())
     })
 }
 

@@ -121,7 +121,7 @@ pub trait Call: Send + Sync {
 
     /// Carries the call out; `live` is called with its output while it is written.
     ///
-    /// Fails with [`Failure::Told`] or [`Failure::Refused`] for errors that the model gets, otherwise if the turn cannot continue.
+    /// Fails with [`Failure::Message`] or [`Failure::Refused`] for errors that the model gets, otherwise if the turn cannot continue.
     fn run<'a>(
         &'a self,
         context: &'a ToolContext<'_>,
@@ -178,7 +178,7 @@ impl Understood {
     /// Fails only if the turn cannot continue.
     pub async fn run(&self, context: &ToolContext<'_>, live: Live<'_>) -> Result<Outcome, Failure> {
         match self.call.run(context, live).await {
-            Err(Failure::Told(text) | Failure::Refused { text, .. }) => Ok(Outcome::failed(&text)),
+            Err(Failure::Message(text) | Failure::Refused { text, .. }) => Ok(Outcome::failed(&text)),
             done => done,
         }
     }

@@ -101,7 +101,7 @@ pub struct FileSeen {
 pub enum Failure {
     /// An error that the model can react to.
     #[error("{0}")]
-    Told(String),
+    Message(String),
     /// An error that the model can react to, with a name that programs match on.
     #[error("{text}")]
     Refused {
@@ -132,7 +132,7 @@ impl Failure {
     /// The name of the error, for programs; `internal` if the details are only logged.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Told(_) => "invalid",
+            Self::Message(_) => "invalid",
             Self::Refused { kind, .. } | Self::Away { kind, .. } => kind,
             Self::Port(PortError::Gone(_)) => "not_found",
             Self::Port(PortError::Away(_)) => "unavailable",
@@ -143,7 +143,7 @@ impl Failure {
     /// The text for the model, if it can react to the error.
     pub fn told(&self) -> Option<&str> {
         match self {
-            Self::Told(text) | Self::Refused { text, .. } => Some(text),
+            Self::Message(text) | Self::Refused { text, .. } => Some(text),
             Self::Away { .. } | Self::Port(_) => None,
         }
     }

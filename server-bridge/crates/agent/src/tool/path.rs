@@ -28,7 +28,7 @@ pub fn join(cwd: &str, path: &str) -> String {
 /// Fails with the offending character.
 pub fn readable(path: &str) -> Result<(), Failure> {
     let Some(found) = sandbox::control_character(path.as_bytes()) else { return Ok(()) };
-    Err(Failure::Told(format!(
+    Err(Failure::Message(format!(
         "the path contains the control character U+{:04X}, which could make it look like another path: use a path without it",
         u32::from(found)
     )))

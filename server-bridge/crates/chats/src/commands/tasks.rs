@@ -62,7 +62,7 @@ async fn kill(context: &Context<'_>, id: &str) -> Result<Posted> {
     match tasks::kill(&context.service.services, context.user, &task).await {
         Ok(()) => context.notice(&format!("Task {} has ended.", task.exec_id)).await,
         Err(Failure::Port(error)) => Err(error.into()),
-        Err(why @ (Failure::Told(_) | Failure::Refused { .. } | Failure::Away { .. })) => {
+        Err(why @ (Failure::Message(_) | Failure::Refused { .. } | Failure::Away { .. })) => {
             context.refusal("failed", &format!("Task {} was not ended: {why}", task.exec_id)).await
         }
     }

@@ -7,7 +7,7 @@ use sandbox::{ExecEvent, Sandbox};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::keeper::Keeper;
-use super::output::{Output, Told};
+use super::output::{Output, OutputPieces};
 use super::run::{Begin, Ended, Run};
 use super::tidy;
 use crate::limits::{CATCH_UP_MAX_MS, CATCH_UP_QUIET_MS, SNAPSHOT_INTERVAL_MS};
@@ -147,7 +147,7 @@ impl Run {
         self.show_so_far().await;
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: OutputPieces) {
         if !self.is_live {
             return;
         }

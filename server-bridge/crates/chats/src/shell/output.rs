@@ -14,7 +14,7 @@ use agent::live::Live;
 use execs::Utf8Decoder;
 
 /// Pieces of output to be sent to the user's clients, in order.
-pub(crate) type Told = Vec<(Channel, String)>;
+pub(crate) type OutputPieces = Vec<(Channel, String)>;
 
 /// One command's output while it runs.
 pub(crate) struct Output {
@@ -56,7 +56,7 @@ impl Output {
     }
 
     /// Adds the next bytes; returns the pieces to send at once.
-    pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> Told {
+    pub(crate) async fn push(&mut self, channel: Channel, bytes: &Bytes) -> OutputPieces {
         let (decoder, counted_bytes) = match channel {
             Channel::Stdout => (&mut self.stdout, &mut self.counted.stdout_bytes),
             Channel::Stderr => (&mut self.stderr, &mut self.counted.stderr_bytes),
@@ -69,7 +69,7 @@ impl Output {
     }
 
     /// Records that output was dropped before it arrived here.
-    pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
+    pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> OutputPieces {
         self.counted.has_gap = true;
         let note = format!("… {bytes} bytes of output were lost here …");
         let note = format!("\n{}\n", self.language.translated(&note));
@@ -84,11 +84,11 @@ impl Output {
     }
 
     /// Takes the output that was gathered for sending.
-    pub(crate) fn take_live(&mut self) -> Told {
+    pub(crate) fn take_live(&mut self) -> OutputPieces {
         self.take_live_at(Instant::now())
     }
 
-    fn take_live_at(&mut self, now: Instant) -> Told {
+    fn take_live_at(&mut self, now: Instant) -> OutputPieces {
         self.live.take(now, &|note| self.language.translated(note).into_owned())
     }
 
@@ -113,7 +113,7 @@ impl Output {
         FinishedOutput { text, path, lost_some, counted: self.counted }
     }
 
-    fn show(&mut self, channel: Channel, text: &str) -> (bool, Told) {
+    fn show(&mut self, channel: Channel, text: &str) -> (bool, OutputPieces) {
         let is_long = {
             let mut transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
             transcript.push(text);
@@ -121,6 +121,6 @@ impl Output {
         };
         let now = Instant::now();
         let is_full = self.live.push(now, channel, text);
-        (is_long, if is_full { self.take_live_at(now) } else { Told::new() })
+        (is_long, if is_full { self.take_live_at(now) } else { OutputPieces::new() })
     }
 }

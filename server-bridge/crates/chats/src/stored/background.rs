@@ -83,7 +83,7 @@ impl Stored {
         // Agents of a group work and ask in the foreground, in the group's log.
         if store.agent_of_chat(&self.root).await.ported()?.is_some() {
             let text = "an agent of a group has no sub-agents in the background; leave `background` out, or use SendMessage";
-            return Err(Failure::Told(text.to_owned()));
+            return Err(Failure::Message(text.to_owned()));
         }
         let at_work = store.background_open(self.user.id, &self.chat).await.ported()?.len();
         if at_work as u64 >= SUB_AGENTS_IN_BACKGROUND { Err(too_many()) } else { Ok(()) }
@@ -133,7 +133,7 @@ impl Stored {
 
 /// The refusal if too many sub-agents are at work.
 fn too_many() -> Failure {
-    Failure::Told(format!(
+    Failure::Message(format!(
         "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the limit; wait until one of them has \
          ended, end one with task_kill, or call this one without `background`"
     ))

@@ -106,7 +106,7 @@ impl ModelPool for Stored {
             let models = &self.service.models;
             models.of_chat(&self.service, &self.user, &self.root, tier).await.map_err(|error| match error {
                 Error::Store(error) => NoModel::Port(ported(error)),
-                other => NoModel::Told(other.to_string()),
+                other => NoModel::Unavailable(other.to_string()),
             })
         })
     }

@@ -76,7 +76,7 @@ impl SubAgents for Stored {
             // Registered only now: if the recorded turn has already ended, another call may be at work in this chat.
             let _work = service.at_work.begin(user.id, task.chat, task.cancelled);
             let place = self.place_of_work(&task, &agent).await;
-            if let (Err(Failure::Told(why)), Some((turn, message))) = (&place, left) {
+            if let (Err(Failure::Message(why)), Some((turn, message))) = (&place, left) {
                 let ending = match task.cancelled.is_cancelled() {
                     true => (TurnStatus::Cancelled, None),
                     false => (TurnStatus::Failed, Some(why.as_str())),

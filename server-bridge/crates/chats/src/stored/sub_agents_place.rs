@@ -38,7 +38,7 @@ impl Stored {
         }
         // Everyone who may ask an agent of a group may use its one machine.
         if let Some(agent) = store.agent_of_chat(&self.root).await.ported()? {
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "an agent of a group and its sub-agents can work only on the agent's own machine, which is {}",
                 visible::line(&agent.runner)
             )));
@@ -50,7 +50,7 @@ impl Stored {
                 true => "they have none".to_owned(),
                 false => format!("theirs are {}", names.join(", ")),
             };
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "the user has no machine named {:?}; {known}",
                 visible::line(name)
             )));
@@ -58,7 +58,7 @@ impl Stored {
         let route = execs::route_request(store, self.user.id, Some(name)).await.ported()?;
         match self.service.router.check(&sandbox_user(&self.user), &route) {
             Ok(_) => Ok(Some(name.to_owned())),
-            Err(error) => Err(Failure::Told(format!(
+            Err(error) => Err(Failure::Message(format!(
                 "{error}; the sub-agent was not started, and no other machine is used instead"
             ))),
         }
@@ -118,7 +118,7 @@ impl Stored {
                         () = task.cancelled.cancelled() => {}
                     }
                 }
-                found => break found.map_err(|error| Failure::Told(error.to_string())),
+                found => break found.map_err(|error| Failure::Message(error.to_string())),
             }
         };
         if let Some(away) = away {
@@ -156,8 +156,8 @@ impl Stored {
             }
         };
         let Made { path, .. } = worktrees.create(&cwd, &name).await.map_err(|error| match error {
-            Failure::Told(why) => {
-                Failure::Told(format!("the sub-agent got no worktree, and was not started: {why}"))
+            Failure::Message(why) => {
+                Failure::Message(format!("the sub-agent got no worktree, and was not started: {why}"))
             }
             error => error,
         })?;
@@ -170,7 +170,7 @@ impl Stored {
     pub(super) async fn leave_worktree(&self, path: &str, route: &RouteRequest) -> String {
         let left = async {
             let sandbox = self.service.router.for_user(&sandbox_user(&self.user), route).await;
-            let sandbox = sandbox.map_err(|error| Failure::Told(error.to_string()))?;
+            let sandbox = sandbox.map_err(|error| Failure::Message(error.to_string()))?;
             // This happens even after a cancel.
             self.worktrees(&sandbox, None).leave(path).await
         };

@@ -10,7 +10,7 @@ use tests::{Asked, Reply, ScriptedModel};
 use super::talk::answered_by;
 use super::*;
 use crate::models::{Provider, Tier, TierModel};
-use crate::{MemorySettings, Saying};
+use crate::{MemorySettings, NewPost};
 
 /// Texts that attackers want the server to remember.
 const WISHES: [&str; 5] = [
@@ -157,14 +157,14 @@ async fn none_becomes_a_memory(mode: Mode) {
                 let attacks: Vec<&str> =
                     poisons[group_of(group)].iter().map(|(poison, _)| poison.as_str()).collect();
                 let text = format!("others {group}\n{}", attacks.join("\n"));
-                let saying = Saying {
+                let post = NewPost {
                     text: &text,
                     send_id: Some("theirs"),
                     attachments: &[],
                     author: crate::Author::Others,
                     client: None,
                 };
-                talk.service.say(&talk.user, &talk.id, saying).await.unwrap();
+                talk.service.say(&talk.user, &talk.id, post).await.unwrap();
                 let answer = |messages: &[Value]| messages.get(1).and_then(|answer| answer["id"].as_i64());
                 talk.ended(MessageId(talk.sees("an answer", answer).await)).await
             }

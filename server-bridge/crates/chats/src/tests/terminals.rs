@@ -11,7 +11,7 @@ use super::talk::{Talk, answered_by};
 use super::*;
 use crate::limits::TUI_CALLS_PER_TURN;
 use crate::models::Provider;
-use crate::{Author, Error, Saying};
+use crate::{Author, Error, NewPost};
 
 const OWN: ClientId = ClientId::of(0xada);
 
@@ -26,8 +26,8 @@ fn operates(actions: Vec<Value>) -> ScriptedModel {
 impl Talk {
     /// Posts a message that was written in this terminal; returns the message that represents the answer.
     async fn writes(&self, client: Option<ClientId>) -> MessageId {
-        let saying = Saying { text: "go", send_id: None, attachments: &[], author: Author::Owner, client };
-        self.service.say(&self.user, &self.id, saying).await.unwrap().messages[1].id
+        let post = NewPost { text: "go", send_id: None, attachments: &[], author: Author::Owner, client };
+        self.service.say(&self.user, &self.id, post).await.unwrap().messages[1].id
     }
 
     /// The error of a terminal's answer to a call, if it is refused.

@@ -8,7 +8,7 @@ use tests::{Reply, ScriptedModel};
 
 use super::talk::answered_by;
 use super::*;
-use crate::Saying;
+use crate::NewPost;
 use crate::limits::TURNS_QUEUED;
 use crate::models::Provider;
 
@@ -32,14 +32,14 @@ async fn a_cancel_leaves_the_messages_that_wait_and_a_full_queue_takes_no_more()
         talk.post(&format!("message {number}")).await;
     }
     let one_too_many = || {
-        let saying = Saying {
+        let post = NewPost {
             text: "one too many",
             send_id: Some("33"),
             attachments: &[],
             author: crate::Author::Owner,
             client: None,
         };
-        talk.service.say(&talk.user, &talk.id, saying)
+        talk.service.say(&talk.user, &talk.id, post)
     };
     let refused = one_too_many().await.unwrap_err();
     assert_eq!(refused.kind(), "busy", "{refused}");

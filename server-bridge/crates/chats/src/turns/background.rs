@@ -140,7 +140,7 @@ async fn run_recorded(
         SubAgentTask { chat: &chat, card, text: "", worktree, goes_on: true, ancestry: &ancestry, cancelled };
     let end = match ports.sub_agents.run(task).await {
         Ok(end) => end,
-        Err(Failure::Told(why) | Failure::Refused { text: why, .. } | Failure::Away { text: why, .. }) => {
+        Err(Failure::Message(why) | Failure::Refused { text: why, .. } | Failure::Away { text: why, .. }) => {
             let status = if cancelled.is_cancelled() { TurnStatus::Cancelled } else { TurnStatus::Failed };
             let turn = TurnEnd { status, error: Some(why), cost: TurnCost::default(), words: None };
             SubAgentEnd { turn, worktree: None }

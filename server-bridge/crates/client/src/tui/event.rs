@@ -12,7 +12,7 @@ use api::words::{Approval, GateReply, TuiState};
 use ratatui::crossterm::event::KeyEvent;
 
 use super::text::{cut, one_line};
-use super::wire::{Control, Told};
+use super::wire::{Control, ServerNews};
 use crate::failure::Failure;
 use crate::http::Client;
 use crate::limits::{OLDER_MESSAGES, SHOWN_MESSAGES, TUI_ANSWER_CHARS};
@@ -45,7 +45,7 @@ pub(super) enum Event {
     /// The server has ended and will not return; contains the text for the user.
     Ended(String),
     /// An event of the server.
-    Told(Told),
+    Server(ServerNews),
     /// A request is done, or failed.
     Done(Effect, Result<Answer, Failure>),
 }

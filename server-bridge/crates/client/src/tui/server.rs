@@ -137,7 +137,7 @@ async fn relay(events: &mut Events, news: &mpsc::Sender<Event>) -> Option<Failur
         match events.next().await {
             Ok(event) => {
                 let Some(told) = wire::told(event) else { continue };
-                if news.send(Event::Told(told)).await.is_err() {
+                if news.send(Event::Server(told)).await.is_err() {
                     return None;
                 }
             }

@@ -65,7 +65,7 @@ impl Person {
     }
 
     fn told(&mut self, event: Value) -> &mut Self {
-        self.happens(Event::Told(wire::told(read(event)).unwrap()))
+        self.happens(Event::Server(wire::told(read(event)).unwrap()))
     }
 
     fn message(&mut self, message: Value) -> &mut Self {
@@ -647,7 +647,7 @@ fn a_flood_of_output_is_drawn_from_its_end() {
         let text = format!("{number} {}\n", "y".repeat(60));
         let event =
             json!({"type": "output", "chat_id": "c1", "message_id": 5, "channel": "stdout", "text": text});
-        update(&mut person.state, 10_000, Event::Told(wire::told(read(event)).unwrap()));
+        update(&mut person.state, 10_000, Event::Server(wire::told(read(event)).unwrap()));
     }
     person.draw();
     assert!(person.sees().contains("1999 y") && person.sees().contains("earlier"), "{}", person.sees());

@@ -67,7 +67,7 @@ pub(super) struct Control {
 
 /// One event.
 #[derive(Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum ServerNews {
     /// A message is new or changed.
     Message(Box<Message>),
     /// Output of a command, or text of a model.
@@ -89,17 +89,17 @@ pub(super) enum Told {
 }
 
 /// Reads an event; `None` for an unknown one.
-pub(super) fn told(event: Event) -> Option<Told> {
+pub(super) fn told(event: Event) -> Option<ServerNews> {
     Some(match event {
-        Event::Message { message: view } => Told::Message(Box::new(message(*view)?)),
+        Event::Message { message: view } => ServerNews::Message(Box::new(message(*view)?)),
         Event::Output { chat_id, message_id, channel, text, .. } => {
-            Told::Output { chat: chat_id, message: message_id, channel: channel.to_string(), text }
+            ServerNews::Output { chat: chat_id, message: message_id, channel: channel.to_string(), text }
         }
-        Event::Chat { chat: view } => Told::Chat(chat(view)),
-        Event::ChatRemoved { id } => Told::ChatRemoved(id),
-        Event::Runner { .. } | Event::RunnerRemoved { .. } | Event::Settings { .. } => Told::Places,
+        Event::Chat { chat: view } => ServerNews::Chat(chat(view)),
+        Event::ChatRemoved { id } => ServerNews::ChatRemoved(id),
+        Event::Runner { .. } | Event::RunnerRemoved { .. } | Event::Settings { .. } => ServerNews::Places,
         Event::Notice { level, text } => {
-            Told::Notice { is_warning: level == Level::Warning, text: visible(&text) }
+            ServerNews::Notice { is_warning: level == Level::Warning, text: visible(&text) }
         }
         Event::TuiControl { client_id: client, call_id: call, chat_id: chat, action } => {
             let action = match action {
@@ -107,10 +107,10 @@ pub(super) fn told(event: Event) -> Option<Told> {
                 TuiAction::Write { text } => TuiAction::Write { text: visible(&text) },
                 action => action,
             };
-            Told::Control(Box::new(Control { client, call, chat, action }))
+            ServerNews::Control(Box::new(Control { client, call, chat, action }))
         }
-        Event::Group { id } => Told::Group(id),
-        Event::Lagged => Told::Lagged,
+        Event::Group { id } => ServerNews::Group(id),
+        Event::Lagged => ServerNews::Lagged,
         Event::Hello { .. } | Event::Reset | Event::ServerSettings { .. } | Event::Unknown => return None,
     })
 }

@@ -120,7 +120,7 @@ impl CustomCall {
         if now.as_ref() == Some(&self.found.content) {
             return Ok(());
         }
-        Err(Failure::Told(format!(
+        Err(Failure::Message(format!(
             "{path} has changed since its user approved it; the user can approve it again with `sandbridge trust`"
         )))
     }
@@ -143,7 +143,7 @@ impl CustomCall {
             OnRecord::begin(&inner.ledger, context.user, Some(root), &request, place, path.clone(), shown);
         let recorded = recorded.await.map_err(|error| {
             tracing::error!(%error, "a custom tool could not be recorded");
-            Failure::Told(error.shown())
+            Failure::Message(error.shown())
         })?;
         let (pieces, mut said) = mpsc::channel::<Vec<u8>>(CUSTOM_TOOL_LIVE_PIECES);
         let given_up = CancellationToken::new();

@@ -43,7 +43,7 @@ use std::future::ready;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::hooks::{Hold, Hook, HookedTurn, Place, SessionEnd, Wish, Words};
+use agent::hooks::{Estimate, Hold, Hook, HookedTurn, Place, SessionEnd, Words};
 use agent::judge::Judge;
 use execs::Ledger;
 use futures_util::future::BoxFuture;
@@ -150,9 +150,9 @@ impl Hook for HookRunner {
         Box::pin(self.0.at(turn, place))
     }
 
-    fn holds<'a>(&'a self, turn: HookedTurn<'a>, wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
+    fn holds<'a>(&'a self, turn: HookedTurn<'a>, estimate: Estimate) -> BoxFuture<'a, Result<Hold, String>> {
         // A hook asked to end the turn where the engine does not end it, such as at the beginning of a session.
-        let stop = match wish.answers {
+        let stop = match estimate.answers {
             Some(_) => self.0.turns.of(turn.turn).and_then(|hooks| hooks.take_stop()),
             None => None,
         };

@@ -18,7 +18,7 @@ use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
 use crate::via::{Failed, Via};
 
 /// A response as text for models.
-pub(crate) struct Told {
+pub(crate) struct ToolResponse {
     pub(crate) text: String,
     /// True if its status is that of an error.
     pub(crate) is_error: bool,
@@ -42,7 +42,12 @@ impl HttpTools {
     /// Renders a response as text for models.
     ///
     /// Fails with the reason as text.
-    pub(crate) async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<Told, String> {
+    pub(crate) async fn told(
+        &self,
+        tool: &HttpTool,
+        answered: Answered,
+        mask: Mask,
+    ) -> Result<ToolResponse, String> {
         self.0.told(tool, answered, mask).await
     }
 }
@@ -57,7 +62,7 @@ impl Inner {
         known: &Known,
         mask: Mask,
         arguments: &Map<String, Value>,
-    ) -> Result<Told, String> {
+    ) -> Result<ToolResponse, String> {
         let tool = &known.tool;
         let missing = known.missing();
         if !missing.is_empty() {
@@ -103,7 +108,7 @@ impl Inner {
         answered.map_err(|why| mask.text(&why))
     }
 
-    async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<Told, String> {
+    async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<ToolResponse, String> {
         let tool = tool.clone();
         apart(&self.extracting, move || told(&tool, &answered, &mask)).await
     }
@@ -158,13 +163,15 @@ fn reason(tool: &HttpTool, error: &guard::Error) -> String {
 }
 
 /// A response as models read it: its status, and the extracted part or the whole content.
-fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
+fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> ToolResponse {
     let Answered { status, media_type, content, is_cut } = answered;
     let is_error = *status >= 400;
     let media_type: String = mask.text(media_type).chars().filter(|c| !c.is_control()).take(100).collect();
     let status = format!("HTTP {status}");
     let text = match std::str::from_utf8(content) {
-        _ if content.is_empty() => return Told { text: format!("{status}, without content"), is_error },
+        _ if content.is_empty() => {
+            return ToolResponse { text: format!("{status}, without content"), is_error };
+        }
         Ok(text) => text.to_owned(),
         // A text that was cut within a character, or one in an older encoding.
         Err(_) if *is_cut || is_text(&media_type) => String::from_utf8_lossy(content).into_owned(),
@@ -172,7 +179,7 @@ fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
     };
     if text.contains('\0') {
         let text = format!("{status}, {} bytes of {media_type}, not shown", content.len());
-        return Told { text, is_error };
+        return ToolResponse { text, is_error };
     }
     let parsed = if *is_cut { None } else { serde_json::from_str::<Value>(&text).ok() };
     let (note, shown, is_whole) = match parsed.map(|value| mask.value(&value)) {
@@ -192,7 +199,7 @@ fn told(tool: &HttpTool, answered: &Answered, mask: &Mask) -> Told {
     let masked = if is_whole { mask.text(&shown) } else { mask.cut_text(&shown) };
     let kept = &masked[..masked.floor_char_boundary(HTTP_TOLD_BYTES)];
     let rest = if !is_whole || kept.len() < masked.len() { "\n[the rest is left out]" } else { "" };
-    Told { text: format!("{status}{note}\n{kept}{rest}"), is_error }
+    ToolResponse { text: format!("{status}{note}\n{kept}{rest}"), is_error }
 }
 
 fn is_text(media_type: &str) -> bool {
@@ -211,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    fn of(extract: &str, status: u16, content: &[u8], is_cut: bool) -> Told {
+    fn of(extract: &str, status: u16, content: &[u8], is_cut: bool) -> ToolResponse {
         let document = json!({"name": "a", "description": "d", "url": "https://api.example.com/", "responseExtract": extract});
         let mask = Mask::new(&BTreeMap::from([("KEY".to_owned(), "s3cret-key".to_owned())]));
         let media_type = "application/octet-stream".to_owned();

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::Inner;
 use super::documents::Known;
-use super::send::Told;
+use super::send::ToolResponse;
 use crate::schema;
 use crate::search::Offered;
 
@@ -39,7 +39,7 @@ pub(crate) trait Sends: Send + Sync {
         context: &'a ToolContext<'_>,
         tool: &'a HttpTool,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Told, Failure>>;
+    ) -> BoxFuture<'a, Result<ToolResponse, Failure>>;
 }
 
 /// A tool of a turn.
@@ -179,7 +179,7 @@ impl Sends for OfDocument {
         context: &'a ToolContext<'_>,
         tool: &'a HttpTool,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Told, Failure>> {
+    ) -> BoxFuture<'a, Result<ToolResponse, Failure>> {
         Box::pin(async move {
             let name = tool.name();
             // It may have changed, been removed, or lost its approval since the turn began.
@@ -190,17 +190,17 @@ impl Sends for OfDocument {
             let documents = self.inner.documents(context.user.id, sandbox.as_ref()).await;
             let documents = documents.map_err(|error| {
                 tracing::error!(%error, "the HTTP tools of a user could not be loaded");
-                Failure::Told(format!("the HTTP tool {name}: {}", error.shown()))
+                Failure::Message(format!("the HTTP tool {name}: {}", error.shown()))
             })?;
             let is_it = |known: &&Known| known.is_ready() && known.hash == self.known.hash;
             let Some(known) = documents.named(name).filter(is_it) else {
-                return Err(Failure::Told(format!(
+                return Err(Failure::Message(format!(
                     "the HTTP tool {name} was changed or removed since this turn began, and nothing was sent; search for it again with \
                      the next message"
                 )));
             };
             let told = self.inner.send(context.user, known, documents.mask(&known.tool), arguments).await;
-            told.map_err(|why| Failure::Told(format!("the HTTP tool {name}: {why}")))
+            told.map_err(|why| Failure::Message(format!("the HTTP tool {name}: {why}")))
         })
     }
 }

@@ -80,21 +80,21 @@ impl Tool for McpResource {
             Some(_) => return Err("the arguments are invalid: `watch` must be true or false".to_owned()),
         };
         let (uri, begun) = (text("uri")?, text("begun")?.unwrap_or_default());
-        let wish = match (uri, text("complete")?) {
-            (None, None) => Wish::List,
-            (Some(uri), None) => Wish::Read { uri, watches },
-            (Some(template), Some(variable)) => Wish::Complete { template, variable, begun },
+        let request = match (uri, text("complete")?) {
+            (None, None) => ResourceRequest::List,
+            (Some(uri), None) => ResourceRequest::Read { uri, watches },
+            (Some(template), Some(variable)) => ResourceRequest::Complete { template, variable, begun },
             (None, Some(_)) => {
                 return Err("the arguments are invalid: `complete` needs a URI template in `uri`".to_owned());
             }
         };
         let (inner, server) = (Arc::clone(&self.inner), Arc::clone(&self.server));
-        Ok(Box::new(Look { inner, server, wish }))
+        Ok(Box::new(Look { inner, server, request }))
     }
 }
 
 /// What the model wants.
-enum Wish {
+enum ResourceRequest {
     List,
     Read {
         uri: String,
@@ -111,7 +111,7 @@ enum Wish {
 struct Look {
     inner: Arc<Inner>,
     server: Arc<Server>,
-    wish: Wish,
+    request: ResourceRequest,
 }
 
 impl Call for Look {
@@ -120,25 +120,25 @@ impl Call for Look {
     }
 
     fn hint(&self) -> &str {
-        match &self.wish {
-            Wish::List => &self.server.name,
-            Wish::Read { uri, .. } => uri,
-            Wish::Complete { template, .. } => template,
+        match &self.request {
+            ResourceRequest::List => &self.server.name,
+            ResourceRequest::Read { uri, .. } => uri,
+            ResourceRequest::Complete { template, .. } => template,
         }
     }
 
     fn look<'a>(&'a self, ground: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
         Box::pin(async move {
             let server = visible::line(&self.server.name);
-            let looked = match &self.wish {
-                Wish::List => {
+            let looked = match &self.request {
+                ResourceRequest::List => {
                     Looked::words(format!("lists the resources of the MCP server {server}"), Vec::new())
                 }
-                Wish::Read { uri, .. } => {
+                ResourceRequest::Read { uri, .. } => {
                     let effect = format!("reads a resource of the MCP server {server}");
                     Looked::words(effect, vec![part("resource", uri)])
                 }
-                Wish::Complete { template, variable, begun } => {
+                ResourceRequest::Complete { template, variable, begun } => {
                     let effect = format!("lists values for resources of the MCP server {server}");
                     let asked = [("template", template), ("variable", variable), ("begun", begun)];
                     Looked::words(effect, asked.map(|(name, text)| part(name, text)).into())
@@ -157,20 +157,20 @@ impl Call for Look {
         live: Live<'a>,
     ) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async move {
-            let told = |why: String| Failure::Told(format!("the MCP server {}: {why}", self.server.name));
+            let told = |why: String| Failure::Message(format!("the MCP server {}: {why}", self.server.name));
             let (_, _, connection) = connected(&self.inner, &self.server, context).await?;
             let patience = self.server.spec.patience;
-            let (uri, watches) = match &self.wish {
-                Wish::List => {
+            let (uri, watches) = match &self.request {
+                ResourceRequest::List => {
                     let found = connection.resources(patience).await.map_err(told)?;
                     return Ok(content::listed(&found));
                 }
-                Wish::Complete { template, variable, begun } => {
+                ResourceRequest::Complete { template, variable, begun } => {
                     let values =
                         connection.values(template, variable, begun, patience).await.map_err(told)?;
                     return Ok(content::suggested(&values));
                 }
-                Wish::Read { uri, watches } => (uri, *watches),
+                ResourceRequest::Read { uri, watches } => (uri, *watches),
             };
             let mut listener = Asking::new(context, live, &self.server.name);
             if watches {

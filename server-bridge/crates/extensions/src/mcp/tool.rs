@@ -159,7 +159,7 @@ impl Call for McpCall {
         live: Live<'a>,
     ) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async move {
-            let told = |why: String| Failure::Told(format!("the MCP server {}: {why}", self.server.name));
+            let told = |why: String| Failure::Message(format!("the MCP server {}: {why}", self.server.name));
             let (owner, sandbox, connection) = connected(&self.inner, &self.server, context).await?;
             let place = sandbox.as_ref().map(|sandbox| sandbox.place());
             self.inner
@@ -194,7 +194,8 @@ pub(super) async fn connected(
         false => None,
     };
     let connection = inner.connection(&owner, server, sandbox.as_ref()).await;
-    let told = |refused: Refused| Failure::Told(format!("the MCP server {}: {}", server.name, refused.why));
+    let told =
+        |refused: Refused| Failure::Message(format!("the MCP server {}: {}", server.name, refused.why));
     Ok((owner, sandbox, connection.map_err(told)?))
 }
 

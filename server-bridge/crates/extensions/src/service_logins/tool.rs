@@ -11,7 +11,7 @@ use store::{ChatId, User};
 
 use super::app::App;
 use super::{Inner, SERVICE, feishu, grants};
-use crate::http_tools::send::Told;
+use crate::http_tools::send::ToolResponse;
 use crate::http_tools::tool::{Called, Sends, Tool, access};
 use crate::search::Offer;
 
@@ -60,10 +60,10 @@ impl Sends for OfUser {
         context: &'a ToolContext<'_>,
         tool: &'a HttpTool,
         arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Told, Failure>> {
+    ) -> BoxFuture<'a, Result<ToolResponse, Failure>> {
         Box::pin(async move {
             let told = self.answer(context, tool, arguments).await;
-            told.map_err(|why| Failure::Told(format!("the HTTP tool {}: {why}", tool.name())))
+            told.map_err(|why| Failure::Message(format!("the HTTP tool {}: {why}", tool.name())))
         })
     }
 }
@@ -74,7 +74,7 @@ impl OfUser {
         context: &ToolContext<'_>,
         tool: &HttpTool,
         arguments: &Map<String, Value>,
-    ) -> Result<Told, String> {
+    ) -> Result<ToolResponse, String> {
         let (inner, user) = (&self.inner, context.user);
         if let ToolCaller::Agent(turn) = &context.caller
             && inner.store.group_agent_in(turn.root).await.map_err(|error| grants::words(&error))?.is_some()
@@ -98,7 +98,7 @@ impl OfUser {
             }
             let is_failure = feishu::is_failure(&answered.content);
             let told = inner.http_tools.told(tool, answered, access.mask).await?;
-            return Ok(Told { is_error: told.is_error || is_failure, ..told });
+            return Ok(ToolResponse { is_error: told.is_error || is_failure, ..told });
         }
     }
 }

@@ -85,7 +85,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused { kind, text } => Self::Refused { kind, text },
-            Error::Store(error) if error.is_callers() => Self::Told(error.shown()),
+            Error::Store(error) if error.is_callers() => Self::Message(error.shown()),
             Error::Store(error) if error.is_passing() => PortError::Away(error.shown()).into(),
             Error::Store(error) => PortError::Failed(error.to_string()).into(),
         }

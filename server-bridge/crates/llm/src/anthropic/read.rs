@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::dialect::{Decode, Told};
+use crate::dialect::{Decode, ProviderError};
 use crate::error::Error;
 use crate::reply::{Delta, Stop, Usage};
 
@@ -128,7 +128,7 @@ impl Decode for Decoder {
                 }
                 return Ok(true);
             }
-            Event::Error {} => return Err(Told::of(data.as_bytes()).into_error(0, None)),
+            Event::Error {} => return Err(ProviderError::of(data.as_bytes()).into_error(0, None)),
             Event::Other => {}
         }
         Ok(false)

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::dialect::{Decode, Told};
+use crate::dialect::{Decode, ProviderError};
 use crate::error::Error;
 use crate::reply::{Delta, Stop, Usage};
 
@@ -83,7 +83,7 @@ impl Decode for Decoder {
         let chunk: Chunk = serde_json::from_str(data)
             .map_err(|_| Error::Nonsense("an event that is not a chunk of a chat completion"))?;
         if chunk.error.is_some_and(|error| !error.is_null()) {
-            return Err(Told::of(data.as_bytes()).into_error(0, None));
+            return Err(ProviderError::of(data.as_bytes()).into_error(0, None));
         }
         if let Some(counted) = chunk.usage {
             deltas.push(Delta::Usage(usage(&counted)));

@@ -31,7 +31,7 @@ pub(crate) fn add_all(tools: &Registry, services: &Services) {
 /// The card with this id in the caller's chat, as its last call left it.
 async fn card(services: &Services, context: &ToolContext<'_>, id: &str) -> Result<CardDocument, Failure> {
     let chat = context.agent()?.chat;
-    let unknown = || Failure::Told(format!("this chat has no card {id:?}; begin one with card_create"));
+    let unknown = || Failure::Message(format!("this chat has no card {id:?}; begin one with card_create"));
     let is_id = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if id.is_empty() || !id.chars().all(is_id) {
         return Err(unknown());
@@ -54,5 +54,5 @@ fn shown(text: String, card: &CardDocument) -> Outcome {
 
 /// A broken rule of cards, as a failure that the model can react to.
 fn refused(error: cards::Error) -> Failure {
-    Failure::Told(error.to_string())
+    Failure::Message(error.to_string())
 }

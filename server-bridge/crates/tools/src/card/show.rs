@@ -56,7 +56,7 @@ to it with the other card tools, then card_send. For a plain answer write text i
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         // The id is derived from the call's key, so a repeated call has the same card.
-        let unknown = || Failure::Told("this tool works only in a recorded conversation".to_owned());
+        let unknown = || Failure::Message("this tool works only in a recorded conversation".to_owned());
         let key = context.agent()?.call.ok_or_else(unknown)?;
         let id = format!("card-{}", store::hex(&key.0[..ID_BYTES]));
         let card = cards::begin(id.clone(), &self.title, self.style.into()).map_err(refused)?;

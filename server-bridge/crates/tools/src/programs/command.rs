@@ -170,7 +170,7 @@ impl Asked<'_> {
     ///
     /// Fails for an invalid request.
     fn request(&self) -> Result<(ExecRequest, String), Failure> {
-        let neither = || Failure::Told("give either `argv`, with a program, or `command`".to_owned());
+        let neither = || Failure::Message("give either `argv`, with a program, or `command`".to_owned());
         let (argv, line) = (self.argv.map(<[String]>::to_vec), self.line.map(str::to_owned));
         let (command, shown) = execs::command_of(argv, line).ok_or_else(neither)?;
         let mut request = ExecRequest::new(command);
@@ -184,7 +184,7 @@ impl Asked<'_> {
             }
             Some(_) => {
                 let (most, advice) = (self.timeout_max_s, if self.goes_on { "" } else { LONGER });
-                return Err(Failure::Told(format!(
+                return Err(Failure::Message(format!(
                     "timeout_s must be more than 0 and at most {most}{advice}"
                 )));
             }

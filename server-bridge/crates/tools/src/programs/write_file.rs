@@ -77,17 +77,17 @@ impl Arguments {
     fn content(&self) -> Result<Vec<u8>, Failure> {
         match (&self.content, &self.content_base64) {
             (Some(text), None) => Ok(text.as_bytes().to_vec()),
-            (None, Some(encoded)) => STANDARD
-                .decode(encoded)
-                .map_err(|_| Failure::Told("content_base64 is not base64; nothing was written".to_owned())),
-            _ => Err(Failure::Told("give either content or content_base64".to_owned())),
+            (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|_| {
+                Failure::Message("content_base64 is not base64; nothing was written".to_owned())
+            }),
+            _ => Err(Failure::Message("give either content or content_base64".to_owned())),
         }
     }
 
     fn options(&self, size_bytes: u64) -> Result<WriteOptions, Failure> {
         let no_hash = || {
             let text = "if_match must be a SHA-256 in 64 hexadecimal digits; nothing was written";
-            Failure::Told(text.to_owned())
+            Failure::Message(text.to_owned())
         };
         let if_match =
             self.if_match.as_deref().map(|text| change::hash_of_hex(text).ok_or_else(no_hash)).transpose()?;

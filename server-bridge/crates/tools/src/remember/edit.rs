@@ -51,14 +51,14 @@ impl TypedTool for Edit {
         let item = store.memory_item(holder, self.id).await.map_err(refused)?;
         if text.is_empty() {
             if !standing::may_forget(work, &item.name, &item.text).await? {
-                return Err(Failure::Told(NOT_ASKED.to_owned()));
+                return Err(Failure::Message(NOT_ASKED.to_owned()));
             }
             store.forget_memories(holder, &[item.id]).await.map_err(refused)?;
             return Ok(Outcome::done("forgotten"));
         }
         if let Some(by) = item.superseded_by {
             let id = item.id;
-            return Err(Failure::Told(format!(
+            return Err(Failure::Message(format!(
                 "memory {id} was replaced by memory {by}; change memory {by}"
             )));
         }

@@ -119,7 +119,7 @@ impl TypedTool for Replace {
         let (_, item) = edit::core(work, self.block.name()).await?;
         let item = item.filter(|item| !self.old_text.is_empty() && item.text.contains(&self.old_text));
         let Some(item) = item else {
-            return Err(Failure::Told(
+            return Err(Failure::Message(
                 "the block does not contain this old_text; copy it exactly from the block in your prompt"
                     .to_owned(),
             ));

@@ -224,7 +224,7 @@ const NEAR: &str = ".\nIf the new text makes any of these kept memories untrue, 
 fn refused(error: store::Error) -> Failure {
     match error {
         store::Error::Invalid { .. } | store::Error::Taken { .. } | store::Error::NotFound { .. } => {
-            Failure::Told(error.to_string())
+            Failure::Message(error.to_string())
         }
         error => ported(error).into(),
     }

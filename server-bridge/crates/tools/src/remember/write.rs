@@ -69,7 +69,8 @@ impl TypedTool for Write {
         if text.is_empty() {
             return forget(work, name).await;
         }
-        let unknown = |time: &str| Failure::Told(format!("{time:?} is not a time; write it like 2026-01-31"));
+        let unknown =
+            |time: &str| Failure::Message(format!("{time:?} is not a time; write it like 2026-01-31"));
         let valid_to_ms =
             self.valid_until.as_deref().map(|time| utc::parse(time).ok_or_else(|| unknown(time)));
         let wanted = memory::Write {
@@ -96,7 +97,7 @@ async fn forget(work: &Work<'_>, name: &str) -> Result<Outcome, Failure> {
         return Ok(Outcome::done("nothing was remembered under that name"));
     };
     if !standing::may_forget(work, name, &first.text).await? {
-        return Err(Failure::Told(NOT_ASKED.to_owned()));
+        return Err(Failure::Message(NOT_ASKED.to_owned()));
     }
     let ids: Vec<i64> = named.iter().map(|item| item.id).collect();
     store.forget_memories(holder, &ids).await.map_err(refused)?;

@@ -24,7 +24,7 @@ pub(super) async fn take_up(
 ) -> Result<Outcome, Failure> {
     let (execs, user, id) = (&work.services.execs, work.user, exec_id(key));
     let Some(record) = execs.known(user.id, &id).await.map_err(exec_failure)? else {
-        return Err(Failure::Told("the record of this command was deleted".to_owned()));
+        return Err(Failure::Message("the record of this command was deleted".to_owned()));
     };
     let _attended = execs.attendance().enter(user.id, &id, None);
     let followed = execs.followed(user, &record);
@@ -67,7 +67,7 @@ pub(super) async fn take_up(
 async fn forgotten(work: &Work<'_>, id: &ExecId, error: &SandboxError) -> Result<Outcome, Failure> {
     let execs = &work.services.execs;
     let Some(record) = execs.known(work.user.id, id).await.map_err(exec_failure)? else {
-        return Err(Failure::Told("the command's record was deleted".to_owned()));
+        return Err(Failure::Message("the command's record was deleted".to_owned()));
     };
     if is_open(record.status) {
         let ending =

@@ -77,7 +77,7 @@ impl Worktrees<'_> {
             Ok(exec) => exec,
             Err(error) => {
                 let _recorded = ends(&Ending::failed(&error)).await?;
-                return Err(Failure::Told(error.to_string()));
+                return Err(Failure::Message(error.to_string()));
             }
         };
         let (mut stdout, mut stderr, control) = (Vec::new(), Vec::new(), exec.control());
@@ -107,13 +107,13 @@ impl Worktrees<'_> {
                 let _recorded = ends(&ending).await?;
                 if !is_stopped {
                     let why = format!("the connection to {place} was lost; what git did there is not known");
-                    return Err(Failure::Told(why));
+                    return Err(Failure::Message(why));
                 }
-                return Err(Failure::Told("cancelled by the user".to_owned()));
+                return Err(Failure::Message("cancelled by the user".to_owned()));
             }
         };
         if is_stopped {
-            return Err(Failure::Told("cancelled by the user".to_owned()));
+            return Err(Failure::Message("cancelled by the user".to_owned()));
         }
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ok(Ran { code: outcome.code, stdout: text(&stdout), stderr: text(&stderr) })

@@ -101,7 +101,7 @@ impl Arguments {
         match &self.name {
             Some(name) => repository::check_name(name).map(|()| name.as_str()),
             None if self.action == Action::List => Ok(""),
-            None => Err(Failure::Told("name the worktree".to_owned())),
+            None => Err(Failure::Message("name the worktree".to_owned())),
         }
     }
 }
@@ -148,20 +148,20 @@ async fn remove(
 ) -> Result<Outcome, Failure> {
     let (top, all) = worktrees.all(cwd).await?;
     let Some(state) = all.iter().find(|state| state.name == name) else {
-        return Err(Failure::Told(format!(
+        return Err(Failure::Message(format!(
             "there is no worktree {name} in .sandbridge/worktrees; the action `list` shows those that exist"
         )));
     };
     let path = repository::path(&top, name);
     if owner(work, &path).await?.1 {
-        return Err(Failure::Told(format!(
+        return Err(Failure::Message(format!(
             "a sub-agent is working in the worktree {name}; wait until it ends"
         )));
     }
     match worktrees.leave_if_empty(&top, state).await? {
         Left::Removed => Ok(Outcome::done(format!("removed the worktree {name} and its branch"))),
         Left::Kept(why) => {
-            Err(Failure::Told(format!("the worktree {name} is kept, and nothing was removed: {why}")))
+            Err(Failure::Message(format!("the worktree {name} is kept, and nothing was removed: {why}")))
         }
     }
 }

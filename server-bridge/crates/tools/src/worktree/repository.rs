@@ -187,7 +187,7 @@ impl Worktrees<'_> {
                 "the branch {branch} could not be made, perhaps because it already exists: {}",
                 ran.why()
             );
-            return Err(Failure::Told(why));
+            return Err(Failure::Message(why));
         }
         let path = path(&top, name);
         let undo = Worktrees { cancelled: None, ..*self };
@@ -215,14 +215,14 @@ impl Worktrees<'_> {
     /// Fails with a text if that cannot be determined; then the worktree stays.
     pub async fn leave(&self, path: &str) -> Result<Left, Failure> {
         let Some((top, name)) = path.rsplit_once(&format!("/{WORKTREES}/")) else {
-            return Err(Failure::Told(format!("{} is not the path of a worktree", visible::line(path))));
+            return Err(Failure::Message(format!("{} is not the path of a worktree", visible::line(path))));
         };
         check_name(name)?;
         let ran = self.run(&format!("git worktree: look at {name}"), "", STATE, &[top, name]).await?;
         if ran.code != Some(0) {
-            return Err(Failure::Told(ran.why()));
+            return Err(Failure::Message(ran.why()));
         }
-        let Some(state) = State::all(&ran.stdout).pop() else { return Err(Failure::Told(ran.why())) };
+        let Some(state) = State::all(&ran.stdout).pop() else { return Err(Failure::Message(ran.why())) };
         self.leave_if_empty(top, &state).await
     }
 
@@ -233,7 +233,7 @@ impl Worktrees<'_> {
         }
         match self.discard(top, &state.name, &state.commit).await {
             Ok(()) => Ok(Left::Removed),
-            Err(Failure::Told(why)) => Ok(Left::Kept(why)),
+            Err(Failure::Message(why)) => Ok(Left::Kept(why)),
             Err(error) => Err(error),
         }
     }
@@ -243,7 +243,7 @@ impl Worktrees<'_> {
         let (top, _) = self.repository(cwd).await?;
         let ran = self.run("git worktree: list", "", STATE, &[&top]).await?;
         if ran.code != Some(0) {
-            return Err(Failure::Told(ran.why()));
+            return Err(Failure::Message(ran.why()));
         }
         let mut all = State::all(&ran.stdout);
         all.truncate(WORKTREES_LISTED);
@@ -267,7 +267,7 @@ impl Worktrees<'_> {
         if ran.code == Some(0) {
             return Ok(());
         }
-        Err(Failure::Told(format!(
+        Err(Failure::Message(format!(
             "the worktree's files were removed, but its branch {branch} was not: {}",
             ran.why()
         )))
@@ -293,7 +293,7 @@ impl Worktrees<'_> {
             Some(44) => "the repository has no commit yet; commit something first".to_owned(),
             _ => ran.why(),
         };
-        Err(Failure::Told(why))
+        Err(Failure::Message(why))
     }
 }
 
@@ -303,14 +303,14 @@ pub(super) fn path(top: &str, name: &str) -> String {
 }
 
 fn told(error: &SandboxError) -> Failure {
-    Failure::Told(error.to_string())
+    Failure::Message(error.to_string())
 }
 
 /// The reason why a worktree was not made, with anything that could not be undone.
 fn and_left(why: String, undone: Result<(), Failure>) -> Failure {
     match undone {
-        Ok(()) => Failure::Told(why),
-        Err(left) => Failure::Told(format!("{why}; what was made of it could not be removed: {left}")),
+        Ok(()) => Failure::Message(why),
+        Err(left) => Failure::Message(format!("{why}; what was made of it could not be removed: {left}")),
     }
 }
 
@@ -318,7 +318,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     if is_worktree_name(name) {
         return Ok(());
     }
-    Err(Failure::Told(WORKTREE_NAME_RULE.to_owned()))
+    Err(Failure::Message(WORKTREE_NAME_RULE.to_owned()))
 }
 
 impl Ran {

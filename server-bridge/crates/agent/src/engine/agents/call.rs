@@ -33,7 +33,7 @@ struct Found {
 /// Runs a sub-agent to the end of its turn; `card` is the message that shows the call. A server that was killed may already have `called`
 /// a sub-agent for this card.
 ///
-/// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the parent's turn cannot
+/// Fails with [`Failure::Message`] if it cannot be called this way, and with another failure if the parent's turn cannot
 /// continue.
 pub(in crate::engine) async fn call(
     wanted: DelegationRequest<'_>,
@@ -41,7 +41,7 @@ pub(in crate::engine) async fn call(
     (card, called): (MessageId, Option<&CalledAgent>),
 ) -> Result<Outcome, Failure> {
     if wanted.task.trim().is_empty() {
-        return Err(Failure::Told("the task is empty; say what the sub-agent should do".to_owned()));
+        return Err(Failure::Message("the task is empty; say what the sub-agent should do".to_owned()));
     }
     if let Some(name) = wanted.instance
         && (name.trim().is_empty()
@@ -50,22 +50,23 @@ pub(in crate::engine) async fn call(
     {
         let text =
             format!("the name of an instance must have 1 to {SUB_AGENT_NAME_CHARS} characters on one line");
-        return Err(Failure::Told(text));
+        return Err(Failure::Message(text));
     }
-    let no_tier = |why| Failure::Told(format!("that is not a model for a sub-agent: {why}, or leave it out"));
+    let no_tier =
+        |why| Failure::Message(format!("that is not a model for a sub-agent: {why}, or leave it out"));
     let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
     if wanted.background && caller.ancestry.delegation().is_some() {
         let text = "only the chat's own agent can call sub-agents in the background; leave `background` out";
-        return Err(Failure::Told(text.to_owned()));
+        return Err(Failure::Message(text.to_owned()));
     }
-    caller.ancestry.take_place().map_err(Failure::Told)?;
+    caller.ancestry.take_place().map_err(Failure::Message)?;
     let sub_agents = &caller.ports.sub_agents;
     let is_over = called.is_some_and(|called| called.is_over);
     let _name = match wanted.instance {
         // Another call may have taken the name in the meantime.
         Some(_) if is_over => None,
         Some(name) => Some(sub_agents.take_name(name).ok_or_else(|| {
-            Failure::Told(format!("the sub-agent {name:?} is already at work; wait for its result"))
+            Failure::Message(format!("the sub-agent {name:?} is already at work; wait for its result"))
         })?),
         None => None,
     };
@@ -146,7 +147,9 @@ pub(in crate::engine) async fn call(
     let end = match sub_agents.run(task).await {
         Ok(end) => end,
         Err(Failure::Port(PortError::Gone(_))) => {
-            return Err(Failure::Told("the sub-agent's conversation was deleted in the meantime".to_owned()));
+            return Err(Failure::Message(
+                "the sub-agent's conversation was deleted in the meantime".to_owned(),
+            ));
         }
         Err(error) => return Err(error),
     };
@@ -200,13 +203,13 @@ async fn find(
             Named::Open(agent) => {
                 if wanted.role.is_some() && wanted.role != agent.role.as_deref() {
                     let is = agent.role.as_deref().unwrap_or("none");
-                    return Err(Failure::Told(format!(
+                    return Err(Failure::Message(format!(
                         "the sub-agent of that name has the role {is}; leave the role out, or use another name"
                     )));
                 }
                 if wanted.on.is_some() && place != agent.place {
                     let is = agent.place.as_deref().unwrap_or("your own machine");
-                    return Err(Failure::Told(format!(
+                    return Err(Failure::Message(format!(
                         "the sub-agent of that name works on {is}; leave the machine out, or use another name"
                     )));
                 }
@@ -223,7 +226,7 @@ async fn find(
                 let role = role(caller, agent.role.as_deref()).await?;
                 let mut tools = own.of_json(&agent.tools_json);
                 if wanted.tools.is_some() {
-                    tools = tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?;
+                    tools = tools.for_sub_agent(None, wanted.tools).map_err(Failure::Message)?;
                 }
                 let SubAgent { chat, instance, place, .. } = *agent;
                 return Ok(ControlFlow::Continue(Found { chat, role, instance, tools, place, remark }));
@@ -239,7 +242,7 @@ async fn find(
     }
     check(wanted, caller).await?;
     let role = role(caller, wanted.role).await?;
-    let tools = own.for_sub_agent(role.as_ref(), wanted.tools).map_err(Failure::Told)?;
+    let tools = own.for_sub_agent(role.as_ref(), wanted.tools).map_err(Failure::Message)?;
     let name = role.as_ref().map(|role| role.name.as_str());
     let (instance, tools_json) = (wanted.instance, &tools.to_json());
     let new = NewSubAgent { card, role: name, instance, place: place.as_deref(), tools_json };
@@ -273,5 +276,5 @@ async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Fai
     }
     let known = library.roles(caller.user, Some(&sandbox)).await?;
     let known = known.map_or_else(String::new, |known| format!(", or use one of these:\n{known}"));
-    Err(Failure::Told(format!("there is no role {name:?}; leave it out{known}")))
+    Err(Failure::Message(format!("there is no role {name:?}; leave it out{known}")))
 }

@@ -177,7 +177,7 @@ impl Call for FakeCall {
     fn look<'a>(&'a self, _: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
         Box::pin(async {
             if self.tool.looks_bad {
-                return Err(Failure::Told("there is no such file".to_owned()));
+                return Err(Failure::Message("there is no such file".to_owned()));
             }
             let looked = Looked::words(format!("uses {}", self.tool.name), vec![part("x", &self.x)]);
             Ok(looked.always(&[&self.tool.name, &self.x], "this very call".to_owned()))
@@ -205,7 +205,7 @@ impl FakeCall {
                 sleep(Duration::from_millis(*ms)).await;
                 Outcome::done(format!("{} of {x}", tool.name))
             }
-            Does::Fails => return Err(Failure::Told("it did not work".to_owned())),
+            Does::Fails => return Err(Failure::Message("it did not work".to_owned())),
             Does::GoesAway => {
                 return Err(Failure::Away { kind: "offline", text: "laptop is offline".to_owned() });
             }

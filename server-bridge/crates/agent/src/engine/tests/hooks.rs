@@ -9,7 +9,7 @@ use super::fakes::{Does, Fake};
 use super::model::{calls, ended, fails, says, text};
 use super::world::{Log, World};
 use crate::approval::{Access, Answer, Mode};
-use crate::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
+use crate::hooks::{Estimate, Hold, Hook, HookedTurn, Place, Words};
 use crate::limits::STOPS_DENIED;
 use crate::tool::Rules;
 
@@ -257,11 +257,11 @@ impl Hook for Holds {
         Box::pin(std::future::ready(Words::default()))
     }
 
-    fn holds<'a>(&'a self, _: HookedTurn<'a>, wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
-        self.log.add(format!("holds {:?}", wish.answers));
+    fn holds<'a>(&'a self, _: HookedTurn<'a>, estimate: Estimate) -> BoxFuture<'a, Result<Hold, String>> {
+        self.log.add(format!("holds {:?}", estimate.answers));
         // The test's model costs 100 a token written, and its answers have at most 1,000.
-        assert!(wish.tokens > 1_000 && wish.cost_micros > 100_000, "{wish:?}");
-        let held = match wish.answers {
+        assert!(estimate.tokens > 1_000 && estimate.cost_micros > 100_000, "{estimate:?}");
+        let held = match estimate.answers {
             Some(answers) if answers >= self.refuses_after => Err("no budget is left".to_owned()),
             _ => Ok(Hold::of(Released(self.log.clone())).with_note("be brief")),
         };

@@ -9,7 +9,7 @@ use super::hooks::Says;
 use super::model::{Step, calls, ended, fails, says, text, took};
 use super::world::World;
 use crate::context::ContextMode;
-use crate::hooks::{Hold, Hook, HookedTurn, Place, Wish, Words};
+use crate::hooks::{Estimate, Hold, Hook, HookedTurn, Place, Words};
 use crate::limits::COMPRESS_FORCED_TIMES;
 
 /// Earlier turns with long texts.
@@ -131,8 +131,8 @@ impl Hook for RefusesSummaries {
         Box::pin(std::future::ready(Words::default()))
     }
 
-    fn holds<'a>(&'a self, _: HookedTurn<'a>, wish: Wish) -> BoxFuture<'a, Result<Hold, String>> {
-        let held = wish.answers.map(|_| Hold::default()).ok_or_else(|| "no budget is left".to_owned());
+    fn holds<'a>(&'a self, _: HookedTurn<'a>, estimate: Estimate) -> BoxFuture<'a, Result<Hold, String>> {
+        let held = estimate.answers.map(|_| Hold::default()).ok_or_else(|| "no budget is left".to_owned());
         Box::pin(std::future::ready(held))
     }
 }

@@ -511,7 +511,7 @@ impl ModelPool for Chat {
         }
         let chain = self.settings().chain.clone();
         Box::pin(async move {
-            let mut all = chain.map_err(NoModel::Told)?;
+            let mut all = chain.map_err(NoModel::Unavailable)?;
             let setup = all.remove(0);
             Ok(ModelChain { setup, others: all })
         })
@@ -594,7 +594,7 @@ impl SubAgents for Chat {
             match name {
                 "gpu-box" => Ok(Some(name.to_owned())),
                 "laptop" => Ok(None),
-                _ => Err(Failure::Told(format!("you have no machine {name}"))),
+                _ => Err(Failure::Message(format!("you have no machine {name}"))),
             }
         })
     }
@@ -630,7 +630,7 @@ impl BackgroundAgents for Chat {
     fn check(&self) -> BoxFuture<'_, Result<(), Failure>> {
         Box::pin(async {
             match self.settings().broken.contains("background") {
-                true => Err(Failure::Told("3 are at work already".to_owned())),
+                true => Err(Failure::Message("3 are at work already".to_owned())),
                 false => Ok(()),
             }
         })

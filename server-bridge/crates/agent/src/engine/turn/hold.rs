@@ -3,7 +3,7 @@
 use super::{End, Turn};
 use crate::Cause;
 use crate::context::Conversation;
-use crate::hooks::{Hold, Wish};
+use crate::hooks::{Estimate, Hold};
 use crate::models::ModelSetup;
 
 impl Turn<'_> {
@@ -16,10 +16,10 @@ impl Turn<'_> {
         reply_tokens: u32,
         answers: Option<usize>,
     ) -> Result<Hold, End> {
-        let wish = Wish::of(setup, input_tokens, reply_tokens, answers);
+        let estimate = Estimate::of(setup, input_tokens, reply_tokens, answers);
         tokio::select! {
             biased;
-            held = self.hooks.hold(self.hooked(), wish) => held.map_err(|why| End::Failed(Cause::Denied, why)),
+            held = self.hooks.hold(self.hooked(), estimate) => held.map_err(|why| End::Failed(Cause::Denied, why)),
             () = self.cancelled.cancelled() => Err(End::Cancelled),
         }
     }

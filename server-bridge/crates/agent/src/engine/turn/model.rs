@@ -17,7 +17,7 @@ impl Turn<'_> {
         let found = self.ports.models.chain(tier).await;
         found.map_err(|error| match error {
             NoModel::Port(error) => End::Port(error),
-            NoModel::Told(why) => End::Failed(Cause::ModelNotFound, why),
+            NoModel::Unavailable(why) => End::Failed(Cause::ModelNotFound, why),
         })
     }
 

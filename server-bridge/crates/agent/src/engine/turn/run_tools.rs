@@ -470,7 +470,9 @@ impl Turn<'_> {
         };
         match done {
             Ok(outcome) => Ok((outcome, cancelled.is_cancelled().then_some(End::Cancelled))),
-            Err(Failure::Told(why) | Failure::Refused { text: why, .. }) => Ok((Outcome::failed(&why), None)),
+            Err(Failure::Message(why) | Failure::Refused { text: why, .. }) => {
+                Ok((Outcome::failed(&why), None))
+            }
             Err(Failure::Away { text: why, .. }) => {
                 let text = format!("{why}; the turn ends here. Send any message to go on when it is back.");
                 Ok((Outcome::failed(&why), Some(End::Failed(Cause::Machine, text))))

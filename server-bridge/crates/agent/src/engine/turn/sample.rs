@@ -12,8 +12,8 @@ impl Turn<'_> {
         let setup = match self.chain().await {
             Ok(chain) => chain.setup,
             Err(End::Port(error)) => return Err(error.into()),
-            Err(End::Failed(_, why)) => return Err(Failure::Told(why)),
-            Err(_) => return Err(Failure::Told("there is no model to ask".to_owned())),
+            Err(End::Failed(_, why)) => return Err(Failure::Message(why)),
+            Err(_) => return Err(Failure::Message("there is no model to ask".to_owned())),
         };
         let SampleRequest { system, messages, max_tokens } = request;
         let system = (!system.is_empty()).then_some(SystemPart { text: system, is_static: false });
@@ -30,13 +30,13 @@ impl Turn<'_> {
         // Dropped at the end, when what the request used is on record.
         let _hold = match self.hold(&setup, input_tokens, request.max_tokens, None).await {
             Ok(hold) => hold,
-            Err(End::Failed(_, why)) => return Err(Failure::Told(why)),
-            Err(_) => return Err(Failure::Told(super::CANCELLED.to_owned())),
+            Err(End::Failed(_, why)) => return Err(Failure::Message(why)),
+            Err(_) => return Err(Failure::Message(super::CANCELLED.to_owned())),
         };
         let seat = self.ports.models.seat(setup.kind);
         let patience = self.ports.models.patience();
         let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;
-        let reply = reply.map_err(|error| Failure::Told(error.to_string()))?;
+        let reply = reply.map_err(|error| Failure::Message(error.to_string()))?;
         self.ports.journal.spend(setup.spent(reply.usage)).await?;
         let is_cut = matches!(reply.stop, Stop::MaxTokens | Stop::ContextFull);
         Ok(Sampled { text: reply.message.text, model: setup.name, is_cut })

@@ -6,17 +6,17 @@ use store::TurnStatus;
 use tests::{Reply, ScriptedModel};
 
 use super::super::background::{at_rest, one};
-use super::sub_agents::{Next, Scene, is_child};
+use super::sub_agents::{Next, RecoveryTest, is_child};
 use super::*;
 
 /// The command of the sub-agent that [`one`] calls.
 const COMMAND: &str = "out:before wait out:after";
 
 /// Waits until the sub-agent's command runs and the answer that called the sub-agent has ended.
-async fn at_work(scene: &mut Scene) {
-    assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
-    let store = scene.life.bench.store.clone();
-    let user = scene.life.bench.user.id;
+async fn at_work(test: &mut RecoveryTest) {
+    assert_eq!(test.runner.started.recv().await.unwrap(), COMMAND);
+    let store = test.life.bench.store.clone();
+    let user = test.life.bench.user.id;
     until("the answer has ended", async || {
         store.open_turns(Some(user)).await.unwrap().iter().all(|turn| turn.is_background)
     })
@@ -47,9 +47,9 @@ async fn heard(next: &Next) -> String {
 #[tokio::test]
 async fn one_at_work_goes_on_after_the_answer_that_called_it_has_ended() {
     let model = ScriptedModel::start(one);
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    at_work(&mut scene).await;
-    let mut next = scene.next(&model, Mode::Full).await;
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    at_work(&mut test).await;
+    let mut next = test.next(&model, Mode::Full).await;
     next.runner.release();
     let heard = heard(&next).await;
     assert!(heard.contains("it wrote before"), "{heard}");
@@ -59,9 +59,9 @@ async fn one_at_work_goes_on_after_the_answer_that_called_it_has_ended() {
 #[tokio::test]
 async fn an_end_whose_result_was_not_recorded_is_told_by_the_next_server() {
     let model = ScriptedModel::start(one);
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    at_work(&mut scene).await;
-    let next = scene
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    at_work(&mut test).await;
+    let next = test
         .next_after(&model, Mode::Full, async |bench| {
             // The state after a crash between the end of the turn and the record of its result.
             let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();
@@ -75,9 +75,9 @@ async fn an_end_whose_result_was_not_recorded_is_told_by_the_next_server() {
 #[tokio::test]
 async fn a_result_of_which_nobody_was_told_is_told_by_the_next_server() {
     let model = ScriptedModel::start(one);
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    at_work(&mut scene).await;
-    let next = scene
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    at_work(&mut test).await;
+    let next = test
         .next_after(&model, Mode::Full, async |bench| {
             let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();
             bench.store.finish_turn(open[0].id, TurnStatus::Done, None).await.unwrap();
@@ -111,9 +111,9 @@ async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent_and_after_it(
             _ => Reply::Say(asked.results().join(" / ")),
         }
     });
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
-    let mut next = scene.next_away(&model, Mode::Full, async |_| {}).await;
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    assert_eq!(test.runner.started.recv().await.unwrap(), COMMAND);
+    let mut next = test.next_away(&model, Mode::Full, async |_| {}).await;
     // The answer waits for the machine, and the sub-agent in the background waits for the answer; otherwise, the sub-agent's end would be
     // overwritten by the result of its call.
     assert_eq!(next.bench.service.0.queue.at_work(), 1);
@@ -143,9 +143,9 @@ async fn what_one_asks_is_asked_again_and_its_first_question_is_over() {
         (true, 0) => Reply::Call(vec![("Shell", json!({"command": "append:log:ran"}))]),
         _ => Reply::Say("ok".to_owned()),
     });
-    let scene = Scene::begin(&model, Mode::Ask).await;
-    let first = scene.asking("append:log:ran").await;
-    let next = scene.next(&model, Mode::Ask).await;
+    let test = RecoveryTest::begin(&model, Mode::Ask).await;
+    let first = test.asking("append:log:ran").await;
+    let next = test.next(&model, Mode::Ask).await;
     let again = next.talk.asking("append:log:ran").await;
     assert_ne!(first["id"], again["id"]);
     assert_eq!(next.talk.approve(&first, Answer::Allow).await, Some("not_found"));
@@ -159,9 +159,9 @@ async fn what_one_asks_is_asked_again_and_its_first_question_is_over() {
 #[tokio::test]
 async fn one_that_its_user_stopped_does_not_go_on() {
     let model = ScriptedModel::start(one);
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    at_work(&mut scene).await;
-    let next = scene
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    at_work(&mut test).await;
+    let next = test
         .next_after(&model, Mode::Full, async |bench| {
             let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();
             bench.store.cancel_turn(bench.user.id, &open[0].chat).await.unwrap();

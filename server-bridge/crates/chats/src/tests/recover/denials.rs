@@ -7,7 +7,7 @@ use api::words::RuleEffect;
 use serde_json::json;
 use tests::{Asked, Reply, ScriptedModel};
 
-use super::sub_agents::{Scene, is_child};
+use super::sub_agents::{RecoveryTest, is_child};
 use super::*;
 
 /// A command that runs at once in every mode, because a rule allows it. The server is killed while it waits.
@@ -39,10 +39,10 @@ async fn a_denial_that_came_while_no_server_was_there_holds_in_every_mode_and_fo
             let allows = async |bench: &Bench| {
                 add_rule(bench, RuleEffect::Allow, &format!("Bash({ALLOWED})")).await;
             };
-            let mut scene = Scene::begin_after(&model, mode, allows).await;
-            assert_eq!(scene.runner.started.recv().await.unwrap(), ALLOWED, "{mode}");
+            let mut test = RecoveryTest::begin_after(&model, mode, allows).await;
+            assert_eq!(test.runner.started.recv().await.unwrap(), ALLOWED, "{mode}");
             let denies = async |bench: &Bench| add_rule(bench, RuleEffect::Deny, "Bash(append*)").await;
-            let mut next = scene.next_after(&model, mode, denies).await;
+            let mut next = test.next_after(&model, mode, denies).await;
             next.runner.release();
             let (status, text) = next.told().await;
             assert_eq!(status, "done", "{mode}, {is_delegated}: {text}");

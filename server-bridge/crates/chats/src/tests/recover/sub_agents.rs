@@ -30,14 +30,14 @@ fn of_children(model: &ScriptedModel) -> usize {
 }
 
 /// A server whose chats a scripted model answers, and its machine.
-pub(super) struct Scene {
+pub(super) struct RecoveryTest {
     directory: tempfile::TempDir,
     pub(super) life: Life,
     pub(super) runner: ScriptedRunner,
     answer: MessageId,
 }
 
-impl Scene {
+impl RecoveryTest {
     /// Posts a message in a chat of this mode.
     pub(super) async fn begin(model: &ScriptedModel, mode: Mode) -> Self {
         Self::begin_after(model, mode, async |_| {}).await
@@ -91,7 +91,7 @@ impl Scene {
     }
 }
 
-impl Scene {
+impl RecoveryTest {
     /// Waits for the card that asks the user about this subject.
     pub(super) async fn asking(&self, hint: &str) -> Value {
         self.life.bench.talk(Mode::Ask).await.asking(hint).await
@@ -151,9 +151,9 @@ fn one_command(asked: &Asked) -> Reply {
 #[tokio::test]
 async fn a_command_of_a_sub_agent_runs_once_and_the_parent_gets_its_answer() {
     let model = ScriptedModel::start(one_command);
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
-    let mut next = scene.next(&model, Mode::Full).await;
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    assert_eq!(test.runner.started.recv().await.unwrap(), COMMAND);
+    let mut next = test.next(&model, Mode::Full).await;
     next.runner.release();
     let (status, text) = next.told().await;
     assert!(status == "done" && text.contains("it says it says ") && text.contains("beforeafter"), "{text}");
@@ -177,9 +177,9 @@ async fn a_sub_agent_that_waited_for_its_model_asks_again_and_nothing_before_tha
         (true, _) => Reply::Say("found it".to_owned()),
         (false, _) => Reply::Say(asked.results().join(" | ")),
     });
-    let scene = Scene::begin(&model, Mode::Full).await;
+    let test = RecoveryTest::begin(&model, Mode::Full).await;
     until("the sub-agent asks its model", async || of_children(&model) == 2).await;
-    let next = scene.next(&model, Mode::Full).await;
+    let next = test.next(&model, Mode::Full).await;
     assert_eq!(next.told().await, ("done".to_owned(), "found it".to_owned()));
     assert_eq!(next.runner.files.content("log").unwrap(), "x");
     assert_eq!(of_children(&model), 3);
@@ -198,9 +198,9 @@ async fn a_sub_agents_sub_agent_goes_on_too() {
             _ => Reply::Say(format!("it says {}", asked.results().join(" | "))),
         }
     });
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
-    let mut next = scene.next(&model, Mode::Full).await;
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    assert_eq!(test.runner.started.recv().await.unwrap(), COMMAND);
+    let mut next = test.next(&model, Mode::Full).await;
     next.runner.release();
     let (status, text) = next.told().await;
     assert!(status == "done" && text.contains("it says it says it says "), "{text}");
@@ -220,16 +220,16 @@ async fn one_that_had_ended_beside_another_is_not_called_again() {
             (false, ..) => Reply::Say(asked.results().join(" | ")),
         }
     });
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    scene.runner.started.recv().await.unwrap();
-    let (user, chat) = (scene.life.bench.user.id, scene.life.bench.chat.id.clone());
-    let store = scene.life.bench.store.clone();
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    test.runner.started.recv().await.unwrap();
+    let (user, chat) = (test.life.bench.user.id, test.life.bench.chat.id.clone());
+    let store = test.life.bench.store.clone();
     until("the quick one is done", async || {
         let agents = store.sub_agents(user, &chat).await.unwrap();
         agents.iter().any(|agent| agent.status == Some(TurnStatus::Done))
     })
     .await;
-    let next = scene.next(&model, Mode::Full).await;
+    let next = test.next(&model, Mode::Full).await;
     next.runner.release();
     assert_eq!(next.told().await, ("done".to_owned(), "quick is done | slow is done".to_owned()));
     assert_eq!(of_children(&model), 3);
@@ -242,9 +242,9 @@ async fn what_a_sub_agent_asked_is_asked_again_in_the_users_chat() {
         (true, 0) => shell("append:log:ran"),
         _ => Reply::Say(format!("it says {}", asked.results().join(" | "))),
     });
-    let scene = Scene::begin(&model, Mode::Ask).await;
-    let (user, chat) = (scene.life.bench.user.id, scene.life.bench.chat.id.clone());
-    let store = scene.life.bench.store.clone();
+    let test = RecoveryTest::begin(&model, Mode::Ask).await;
+    let (user, chat) = (test.life.bench.user.id, test.life.bench.chat.id.clone());
+    let store = test.life.bench.store.clone();
     let before = async || {
         let (messages, _) = store.messages(user, &chat, None, 100).await.unwrap();
         let asks = |document: &str| document.contains(r#""status":"asking""#);
@@ -252,7 +252,7 @@ async fn what_a_sub_agent_asked_is_asked_again_in_the_users_chat() {
     };
     until("it asks", async || before().await.is_some()).await;
     let before = before().await.unwrap().id.0;
-    let next = scene.next(&model, Mode::Ask).await;
+    let next = test.next(&model, Mode::Ask).await;
     let asks = |message: &&Value| message["agent"]["status"] == "asking" && message["id"] != json!(before);
     let card = next.talk.sees("it asks again", |messages| messages.iter().find(asks).cloned()).await;
     assert_eq!(card["agent"]["asked_by"], "scribe");
@@ -267,9 +267,9 @@ async fn what_a_sub_agent_asked_is_asked_again_in_the_users_chat() {
 async fn a_sub_agent_ends_with_a_parent_that_does_not_go_on() {
     for is_stopped in [false, true] {
         let model = ScriptedModel::start(one_command);
-        let mut scene = Scene::begin(&model, Mode::Full).await;
-        scene.runner.started.recv().await.unwrap();
-        let next = scene
+        let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+        test.runner.started.recv().await.unwrap();
+        let next = test
             .next_after(&model, Mode::Full, async |bench| {
                 let (store, user) = (&bench.store, bench.user.id);
                 if is_stopped {
@@ -292,9 +292,9 @@ async fn a_sub_agent_ends_with_a_parent_that_does_not_go_on() {
 async fn a_sub_agent_that_was_stopped_or_was_cut_off_too_often_is_told_to_its_parent() {
     for is_stopped in [false, true] {
         let model = ScriptedModel::start(one_command);
-        let mut scene = Scene::begin(&model, Mode::Full).await;
-        scene.runner.started.recv().await.unwrap();
-        let next = scene
+        let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+        test.runner.started.recv().await.unwrap();
+        let next = test
             .next_after(&model, Mode::Full, async |bench| {
                 let (store, user) = (&bench.store, bench.user.id);
                 let open = store.open_turns(Some(user)).await.unwrap();
@@ -319,9 +319,9 @@ async fn a_sub_agent_that_was_stopped_or_was_cut_off_too_often_is_told_to_its_pa
 async fn a_stop_after_the_restart_reaches_the_sub_agent_and_its_parent() {
     for is_child in [false, true] {
         let model = ScriptedModel::start(one_command);
-        let mut scene = Scene::begin(&model, Mode::Full).await;
-        scene.runner.started.recv().await.unwrap();
-        let next = scene.next(&model, Mode::Full).await;
+        let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+        test.runner.started.recv().await.unwrap();
+        let next = test.next(&model, Mode::Full).await;
         let (user, store) = (&next.bench.user, &next.bench.store);
         let child = store.sub_agents(user.id, &next.talk.id).await.unwrap()[0].chat.clone();
         let chat = if is_child { &child } else { &next.talk.id };
@@ -348,13 +348,13 @@ async fn a_message_of_a_person_to_a_sub_agent_is_answered_by_it_alone_after_a_re
         }
         _ => Reply::Say("so be it".to_owned()),
     });
-    let mut scene = Scene::begin(&model, Mode::Full).await;
-    let (user, store) = (scene.life.bench.user.id, scene.life.bench.store.clone());
+    let mut test = RecoveryTest::begin(&model, Mode::Full).await;
+    let (user, store) = (test.life.bench.user.id, test.life.bench.store.clone());
     until("it has its name", async || store.open_turns(Some(user)).await.unwrap().is_empty()).await;
-    scene.answer = scene.life.post("/agent x still there?").await;
+    test.answer = test.life.post("/agent x still there?").await;
     until("the sub-agent asks its model", async || of_children(&model) == 2).await;
     let asked = model.asked().len();
-    let next = scene.next(&model, Mode::Full).await;
+    let next = test.next(&model, Mode::Full).await;
     gate.open();
     let shown = next.talk.ended(next.answer).await;
     assert_eq!((&shown["agent"]["status"], &shown["text"]), (&json!("done"), &json!("I am")));

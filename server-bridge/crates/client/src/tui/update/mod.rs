@@ -18,7 +18,7 @@ mod overlay;
 
 use super::event::{Effect, Event};
 use super::state::{Connection, Overlay, Scroll, State};
-use super::wire::Told;
+use super::wire::ServerNews;
 use crate::limits::REFRESH_MS;
 
 pub(super) use group::key_of;
@@ -46,7 +46,7 @@ pub(super) fn update(state: &mut State, now_ms: u64, event: Event) -> Vec<Effect
             state.places.is_known = false;
             Vec::new()
         }
-        Event::Told(told) => take(state, told),
+        Event::Server(told) => take(state, told),
         Event::Done(effect, result) => done::done(state, effect, result),
     };
     while state.notes.front().is_some_and(|note| note.until_ms <= now_ms) {
@@ -83,21 +83,21 @@ fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
     effects
 }
 
-fn take(state: &mut State, told: Told) -> Vec<Effect> {
+fn take(state: &mut State, told: ServerNews) -> Vec<Effect> {
     let now_ms = state.now_ms;
     match told {
-        Told::Message(message) if message.chat == state.chat => state.transcript.told(*message, now_ms),
-        Told::Message(_) => {}
-        Told::Output { chat, message, channel, text } if chat == state.chat => {
+        ServerNews::Message(message) if message.chat == state.chat => state.transcript.told(*message, now_ms),
+        ServerNews::Message(_) => {}
+        ServerNews::Output { chat, message, channel, text } if chat == state.chat => {
             state.transcript.output(message, &channel, &text);
         }
-        Told::Output { .. } => {}
-        Told::Chat(chat) => {
+        ServerNews::Output { .. } => {}
+        ServerNews::Chat(chat) => {
             state.chats.retain(|known| known.id != chat.id);
             state.chats.push(chat);
             follow_chats(state);
         }
-        Told::ChatRemoved(id) => {
+        ServerNews::ChatRemoved(id) => {
             state.chats.retain(|known| known.id != id);
             state.drafts.remove(&id);
             follow_chats(state);
@@ -109,11 +109,11 @@ fn take(state: &mut State, told: Told) -> Vec<Effect> {
                 };
             }
         }
-        Told::Places => return vec![Effect::LoadPlaces],
-        Told::Control(control) => return control::asked(state, control),
-        Told::Group(id) => return group::changed(state, id),
-        Told::Notice { is_warning, text } => state.note(text, is_warning),
-        Told::Lagged => {
+        ServerNews::Places => return vec![Effect::LoadPlaces],
+        ServerNews::Control(control) => return control::asked(state, control),
+        ServerNews::Group(id) => return group::changed(state, id),
+        ServerNews::Notice { is_warning, text } => state.note(text, is_warning),
+        ServerNews::Lagged => {
             state.transcript.miss();
             let (chat, asked) = (state.chat.clone(), state.transcript.clock());
             let mut effects =

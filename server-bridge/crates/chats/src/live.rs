@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::{Message, MessageId, MessageRole};
 
 use crate::document::Document;
-use crate::limits::{TOLD_KEPT_BYTES, TOLD_KEPT_OF_ALL_BYTES, TOLD_PIECE_BYTES};
+use crate::limits::{LIVE_KEPT_BYTES, LIVE_KEPT_OF_ALL_BYTES, LIVE_PIECE_BYTES};
 
 /// A piece of live text that was sent before the message itself contained it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct LivePiece {
     /// The name of the stream or part: `stdout`, `stderr`, `text` or `reasoning`.
     pub channel: &'static str,
     /// The length of the message's earlier live text, in UTF-16 code units, as JavaScript counts.
@@ -21,7 +21,7 @@ pub struct Told {
 
 /// The live text of every message in progress.
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<Entries>);
+pub(crate) struct LiveTexts(Mutex<Entries>);
 
 /// The entries, the oldest message first, with their total size.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ struct Entries {
 
 #[derive(Debug, Default)]
 struct Entry {
-    pieces: VecDeque<Told>,
+    pieces: VecDeque<LivePiece>,
     kept_bytes: usize,
     end: u64,
 }
@@ -44,12 +44,12 @@ impl Entry {
         self.end += text.encode_utf16().count() as u64;
         self.kept_bytes += text.len();
         match self.pieces.back_mut() {
-            Some(last) if last.channel == channel && last.text.len() < TOLD_KEPT_BYTES / 8 => {
+            Some(last) if last.channel == channel && last.text.len() < LIVE_KEPT_BYTES / 8 => {
                 last.text.push_str(text);
             }
             _ => {
-                self.kept_bytes += TOLD_PIECE_BYTES;
-                self.pieces.push_back(Told { channel, at, text: text.to_owned() });
+                self.kept_bytes += LIVE_PIECE_BYTES;
+                self.pieces.push_back(LivePiece { channel, at, text: text.to_owned() });
             }
         }
         self.kept_bytes - before
@@ -57,7 +57,7 @@ impl Entry {
 
     /// Drops the oldest piece; returns the number of bytes dropped.
     fn drop_oldest(&mut self) -> usize {
-        let bytes = self.pieces.pop_front().map_or(0, |oldest| oldest.text.len() + TOLD_PIECE_BYTES);
+        let bytes = self.pieces.pop_front().map_or(0, |oldest| oldest.text.len() + LIVE_PIECE_BYTES);
         self.kept_bytes -= bytes;
         bytes
     }
@@ -69,11 +69,11 @@ impl Entry {
     }
 }
 
-/// The locked board: events that are sent under the lock are in order.
+/// The locked texts: events that are sent under the lock are in order.
 pub(crate) struct Writing<'a>(MutexGuard<'a, Entries>);
 
-impl Board {
-    /// Locks the board: nothing else is added until the returned guard is dropped.
+impl LiveTexts {
+    /// Locks the texts: nothing else is added until the returned guard is dropped.
     pub(crate) fn write(&self) -> Writing<'_> {
         // Each change is a single step, so the data stays consistent if another thread panics.
         Writing(self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -85,7 +85,7 @@ impl Board {
     }
 
     /// The kept part of a message's live text, which is the newest part.
-    pub(crate) fn of(&self, message: MessageId) -> Vec<Told> {
+    pub(crate) fn of(&self, message: MessageId) -> Vec<LivePiece> {
         self.write()
             .0
             .by_message
@@ -102,13 +102,13 @@ impl Writing<'_> {
         let entry = by_message.entry(message).or_default();
         let at = entry.end;
         *kept_bytes += entry.add(channel, text);
-        while entry.kept_bytes > TOLD_KEPT_BYTES {
+        while entry.kept_bytes > LIVE_KEPT_BYTES {
             *kept_bytes -= entry.drop_oldest();
         }
-        if *kept_bytes > TOLD_KEPT_OF_ALL_BYTES {
+        if *kept_bytes > LIVE_KEPT_OF_ALL_BYTES {
             for oldest in by_message.values_mut() {
                 *kept_bytes -= oldest.clear();
-                if *kept_bytes <= TOLD_KEPT_OF_ALL_BYTES {
+                if *kept_bytes <= LIVE_KEPT_OF_ALL_BYTES {
                     break;
                 }
             }
@@ -157,62 +157,62 @@ mod tests {
 
     #[test]
     fn a_late_reader_gets_what_was_told_with_where_it_stands() {
-        let board = Board::default();
-        assert_eq!(board.write().add(MessageId(1), "text", "é😀"), 0);
-        assert_eq!(board.write().add(MessageId(1), "reasoning", "b"), 3, "as JavaScript counts");
-        assert_eq!(board.write().add(MessageId(1), "reasoning", "c"), 4);
-        let told = |channel, at, text: &str| Told { channel, at, text: text.to_owned() };
-        assert_eq!(board.of(MessageId(1)), [told("text", 0, "é😀"), told("reasoning", 3, "bc")]);
-        assert!(board.of(MessageId(2)).is_empty());
+        let texts = LiveTexts::default();
+        assert_eq!(texts.write().add(MessageId(1), "text", "é😀"), 0);
+        assert_eq!(texts.write().add(MessageId(1), "reasoning", "b"), 3, "as JavaScript counts");
+        assert_eq!(texts.write().add(MessageId(1), "reasoning", "c"), 4);
+        let live = |channel, at, text: &str| LivePiece { channel, at, text: text.to_owned() };
+        assert_eq!(texts.of(MessageId(1)), [live("text", 0, "é😀"), live("reasoning", 3, "bc")]);
+        assert!(texts.of(MessageId(2)).is_empty());
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let board = Board::default();
-        let text = "x".repeat(TOLD_KEPT_BYTES / 4 - TOLD_PIECE_BYTES);
+        let texts = LiveTexts::default();
+        let text = "x".repeat(LIVE_KEPT_BYTES / 4 - LIVE_PIECE_BYTES);
         for _ in 0..9 {
-            board.write().add(MessageId(1), "stdout", &text);
+            texts.write().add(MessageId(1), "stdout", &text);
         }
-        let kept = board.of(MessageId(1));
-        assert!(kept.iter().map(|told| told.text.len()).sum::<usize>() <= TOLD_KEPT_BYTES);
+        let kept = texts.of(MessageId(1));
+        assert!(kept.iter().map(|live| live.text.len()).sum::<usize>() <= LIVE_KEPT_BYTES);
         assert_eq!(kept[0].at as usize, 5 * text.len());
     }
 
     #[test]
     fn small_pieces_and_many_messages_are_bounded_too() {
-        let board = Board::default();
-        for at in 0..TOLD_KEPT_BYTES / 32 {
-            board.write().add(MessageId(1), ["stdout", "stderr"][at % 2], "x");
+        let texts = LiveTexts::default();
+        for at in 0..LIVE_KEPT_BYTES / 32 {
+            texts.write().add(MessageId(1), ["stdout", "stderr"][at % 2], "x");
         }
-        assert!(board.of(MessageId(1)).len() <= TOLD_KEPT_BYTES / TOLD_PIECE_BYTES);
-        let messages = (TOLD_KEPT_OF_ALL_BYTES / TOLD_KEPT_BYTES) as i64 + 8;
+        assert!(texts.of(MessageId(1)).len() <= LIVE_KEPT_BYTES / LIVE_PIECE_BYTES);
+        let messages = (LIVE_KEPT_OF_ALL_BYTES / LIVE_KEPT_BYTES) as i64 + 8;
         for id in 1..=messages {
-            board.write().add(MessageId(id), "stdout", &"x".repeat(TOLD_KEPT_BYTES - TOLD_PIECE_BYTES));
+            texts.write().add(MessageId(id), "stdout", &"x".repeat(LIVE_KEPT_BYTES - LIVE_PIECE_BYTES));
         }
-        assert!(board.of(MessageId(1)).is_empty() && !board.of(MessageId(messages)).is_empty());
-        assert!(board.write().0.kept_bytes <= TOLD_KEPT_OF_ALL_BYTES);
-        (1..=messages).for_each(|id| board.write().forget(MessageId(id)));
-        assert_eq!(board.write().0.kept_bytes, 0);
+        assert!(texts.of(MessageId(1)).is_empty() && !texts.of(MessageId(messages)).is_empty());
+        assert!(texts.write().0.kept_bytes <= LIVE_KEPT_OF_ALL_BYTES);
+        (1..=messages).for_each(|id| texts.write().forget(MessageId(id)));
+        assert_eq!(texts.write().0.kept_bytes, 0);
     }
 
     #[test]
     fn an_answer_that_is_void_counts_on_and_one_that_is_over_is_forgotten() {
-        let board = Board::default();
-        board.write().add(MessageId(1), "text", "half");
-        board.write().changed(&message(MessageRole::Assistant, "running"));
-        assert!(board.of(MessageId(1)).is_empty());
-        assert_eq!(board.write().add(MessageId(1), "text", "whole"), 4);
-        board.write().changed(&message(MessageRole::Assistant, "done"));
-        assert_eq!(board.write().add(MessageId(1), "text", "again"), 0);
+        let texts = LiveTexts::default();
+        texts.write().add(MessageId(1), "text", "half");
+        texts.write().changed(&message(MessageRole::Assistant, "running"));
+        assert!(texts.of(MessageId(1)).is_empty());
+        assert_eq!(texts.write().add(MessageId(1), "text", "whole"), 4);
+        texts.write().changed(&message(MessageRole::Assistant, "done"));
+        assert_eq!(texts.write().add(MessageId(1), "text", "again"), 0);
     }
 
     #[test]
     fn a_commands_output_stands_until_its_end() {
-        let board = Board::default();
-        board.write().add(MessageId(1), "stdout", "early");
-        board.write().changed(&message(MessageRole::Exec, "running"));
-        assert_eq!(board.of(MessageId(1)).len(), 1);
-        board.write().changed(&message(MessageRole::Exec, "exited"));
-        assert!(board.of(MessageId(1)).is_empty());
+        let texts = LiveTexts::default();
+        texts.write().add(MessageId(1), "stdout", "early");
+        texts.write().changed(&message(MessageRole::Exec, "running"));
+        assert_eq!(texts.of(MessageId(1)).len(), 1);
+        texts.write().changed(&message(MessageRole::Exec, "exited"));
+        assert!(texts.of(MessageId(1)).is_empty());
     }
 }

@@ -138,7 +138,7 @@ impl Inner {
     async fn draft_message(&self, live: &Live, answer: &ChannelAnswer) -> Result<Option<Outgoing>> {
         let messages = self.store.turn_messages(answer.user, answer.message).await?;
         let text = words::so_far(&messages, |message| {
-            let pieces = self.chats.told(message);
+            let pieces = self.chats.live(message);
             // The buffer drops the beginning of a very long text.
             let is_whole = pieces.first().is_none_or(|first| first.at == 0);
             let texts = pieces.iter().filter(|piece| is_whole && piece.channel == "text");

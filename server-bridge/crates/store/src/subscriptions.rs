@@ -117,17 +117,32 @@ impl Store {
         .ok_or_else(|| Error::not_found("subscription", name))
     }
 
-    /// Removes a subscription and its key.
+    /// Removes a subscription and its key. If it was the user's chosen model, no model is chosen afterwards.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's.
     pub async fn remove_subscription(&self, user: UserId, name: &str) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
         let removed = query("DELETE FROM subscriptions WHERE user_id = $1 AND name = $2")
             .bind(user)
             .bind(name)
-            .execute(self.database.writer(Scope::User(user)))
+            .execute(&mut transaction)
             .await?;
-        if removed.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("subscription", name)) }
+        if removed.rows_affected() == 0 {
+            return Err(Error::not_found("subscription", name));
+        }
+        // A choice names a subscription, or one of its models after a slash.
+        query(
+            "DELETE FROM settings WHERE user_id = $1 AND name = $2
+                AND (value = $3 OR SUBSTR(value, 1, LENGTH($3) + 1) = $3 || '/')",
+        )
+        .bind(user)
+        .bind(CHOSEN_MODEL)
+        .bind(name)
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
     }
 
     /// A user's subscriptions, the oldest first.
@@ -261,6 +276,24 @@ mod tests {
         assert_eq!(store.subscription_keys(ada).await.unwrap(), [] as [&str; 0]);
         store.remove_subscription(ada, "mine").await.unwrap();
         assert!(store.subscriptions(ada).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_removed_subscription_is_not_the_chosen_model_any_more() {
+        let store = testing::empty().await;
+        let ada = user(&store, "ada").await;
+        for (choice, left) in [
+            ("mine", None),
+            ("mine/swift", None),
+            ("mine2", Some("mine2")),
+            ("mine2/mine", Some("mine2/mine")),
+            ("other/mine/x", Some("other/mine/x")),
+        ] {
+            store.add_subscription(ada, &Name::parse("mine").unwrap(), "{}", None).await.unwrap();
+            store.set_setting(ada, CHOSEN_MODEL, Some(choice)).await.unwrap();
+            store.remove_subscription(ada, "mine").await.unwrap();
+            assert_eq!(store.setting(ada, CHOSEN_MODEL).await.unwrap().as_deref(), left, "{choice}");
+        }
     }
 
     #[tokio::test]

@@ -106,7 +106,8 @@ impl ChatService {
         self.subscription(user, name).await
     }
 
-    /// Removes a user's subscription with its key. Chats that use it report this until they are given another model.
+    /// Removes a user's subscription with its key. It is no longer the user's chosen model either; chats for which it was chosen report this until they
+    /// are given another model.
     ///
     /// # Errors
     /// [`crate::Error::UnknownModel`].

@@ -270,9 +270,8 @@ fn a_plugins_hook_runs_in_the_workspace_that_its_machine_has_now() {
     moves.send(()).unwrap();
     ended(&client, &chat, 1);
     let shown = messages(&client, &chat);
-    let says =
-        shown.iter().filter_map(|message| message["text"].as_str()).filter(|text| text.contains(" | "));
-    let results = says.last().unwrap_or_else(|| panic!("{shown:?}"));
+    let mut said = shown.iter().rev().filter_map(|message| message["text"].as_str());
+    let results = said.find(|text| text.contains(" | ")).unwrap_or_else(|| panic!("{shown:?}"));
     assert_eq!(results.matches("the plugin says no").count(), 2, "{results}");
     assert!(!desk.workspace().join("mark").exists());
     let seen = fs::read_to_string(desk.workspace().join("seen.json")).unwrap();

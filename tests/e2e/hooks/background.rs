@@ -51,7 +51,7 @@ fn a_command_in_the_background_has_the_time_that_it_asked_for() {
     let world = World::new(calls("Shell", json!({"command": "touch mark"})));
     let marker = format!("{}", 81_000_000 + std::process::id() % 1_000_000);
     let hook = format!(r#"echo '{{"async": true, "asyncTimeout": 500}}'; sleep {marker}"#);
-    let managed =
+    let hooks =
         json!([{"matcher": "Shell", "hooks": [{"type": "command", "command": hook, "onFailure": "deny"}]}]);
     world.hooks(json!({"PreToolUse": hooks}));
     world.chat("full");

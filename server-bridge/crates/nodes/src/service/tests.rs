@@ -379,6 +379,6 @@ async fn a_message_for_a_linked_user_is_queued_at_the_users_home_and_read_at_the
     other_store.add_outgoing(account.id, bob, &[row]).await.unwrap();
     let lanes = one_store.outbox_lanes(9).await.unwrap();
     let lane = ChannelLane { account_id: account.id, conversation: "c".to_owned(), person: String::new() };
-    assert_eq!(lanes, [lane.clone()]);
+    assert_eq!(lanes, std::slice::from_ref(&lane));
     assert_eq!(one_store.next_outgoing(&lane).await.unwrap().unwrap().user, Some(bob));
 }

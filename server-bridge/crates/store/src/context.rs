@@ -15,7 +15,7 @@
 
 use sqlx::FromRow;
 
-use crate::error::{Result, check_length};
+use crate::error::{Error, Result, check_length};
 use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
 use crate::memory_items::traces::as_items_show;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
@@ -296,7 +296,11 @@ impl Store {
     /// [`Error::NotFound`](crate::Error::NotFound) for a turn whose conversation was deleted.
     pub async fn add_turn_usage(&self, turn: TurnId, spent: Spent<'_>) -> Result<()> {
         let mut transaction = self.database.write(Scope::Turn(turn)).await?;
-        self.count_for_turn(turn, spent, &mut transaction).await?;
+        let found: Option<(TurnId,)> = query_as("SELECT id FROM turns WHERE id = $1")
+            .bind(turn)
+            .fetch_optional_before(&mut transaction, self.counts(turn, spent))
+            .await?;
+        found.ok_or_else(|| Error::not_found("turn", turn))?;
         transaction.commit().await?;
         Ok(())
     }
@@ -326,25 +330,26 @@ impl Store {
     ) -> Result<ItemId> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::Turn(turn)).await?;
-        let item = crate::turns::append(turn, item_json, &mut transaction).await?;
-        self.count_for_turn(turn, spent, &mut transaction).await?;
-        query(
+        let count = query(
             "INSERT INTO prompt_counts
                 (chat_id, item_id, tokens, estimate, system_estimate, tools_estimate, documents_json)
-             SELECT t.chat_id, $1, $2, $3, $4, $5, $6 FROM turns t WHERE t.id = $7
+             SELECT t.chat_id, (SELECT MAX(i.id) FROM turn_items i WHERE i.turn_id = t.id), $1, $2, $3, $4, $5
+                FROM turns t WHERE t.id = $6
              ON CONFLICT (chat_id) DO UPDATE SET item_id = excluded.item_id, tokens = excluded.tokens,
                 estimate = excluded.estimate, system_estimate = excluded.system_estimate,
                 tools_estimate = excluded.tools_estimate, documents_json = excluded.documents_json",
         )
-        .bind(item)
         .bind(prompt.tokens)
         .bind(prompt.estimate)
         .bind(prompt.system_estimate)
         .bind(prompt.tools_estimate)
         .bind(prompt.documents_json)
-        .bind(turn)
-        .execute(&mut transaction)
-        .await?;
+        .bind(turn);
+        let mut counts = self.counts(turn, spent);
+        counts.push(count);
+        let item =
+            crate::turns::addition(turn, item_json).fetch_optional_before(&mut transaction, counts).await?;
+        let (item,) = item.ok_or_else(|| Error::not_found("turn", turn))?;
         transaction.commit().await?;
         Ok(item)
     }

@@ -26,6 +26,7 @@ const MARK: &str = " (fork)";
 
 /// The progress of an unfinished copy.
 struct Copies {
+    user: UserId,
     /// The conversation that its user will see.
     fork: ChatId,
     /// The conversation that was created for each plan.
@@ -47,7 +48,7 @@ impl Store {
         let title = self.chat(user, chat).await?.title;
         let plans = self.plan_fork(chat, up_to.unwrap_or(TurnId(i64::MAX))).await?;
         let fork = ChatId::random();
-        let mut copies = Copies { fork: fork.clone(), chats: Vec::new(), turns: HashMap::new() };
+        let mut copies = Copies { user, fork: fork.clone(), chats: Vec::new(), turns: HashMap::new() };
         let made = self.copy_all(&plans, &mut copies, &copy_title(&title)).await;
         match made {
             Ok(()) => self.chat(user, &fork).await,
@@ -139,7 +140,9 @@ impl Store {
                     .bind(copy)
                     .fetch_one(&mut transaction)
                     .await?;
-                message_index::index(&mut transaction, MessageId(copy), &text).await?;
+                let words =
+                    message_index::additions(transaction.is_postgres(), MessageId(copy), copies.user, &text);
+                transaction.execute_all(words).await?;
             }
             transaction.commit().await?;
         }

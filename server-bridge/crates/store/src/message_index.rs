@@ -13,7 +13,7 @@ use crate::batches::{Row, batches};
 use crate::error::Result;
 use crate::homes::at_home;
 use crate::limits::INDEX_BATCH_IDS;
-use crate::sql::{Connection, Scope, Transaction, query, query_as, query_scalar};
+use crate::sql::{Connection, Query, Scope, Transaction, query, query_as, query_scalar, without_nul};
 use crate::{MessageId, Store, UserId};
 
 /// A subquery for the ids of a user's messages that contain all words, and its arguments.
@@ -53,54 +53,58 @@ pub(crate) fn of_owner_tsquery(user: UserId, query: &str) -> String {
     format!("'@u{user}' & ({query})")
 }
 
-/// Indexes a message that was just added. Messages of sub-agents get no entry, so searches do not find them.
-pub(crate) async fn index(transaction: &mut Transaction, id: MessageId, text: &str) -> Result<()> {
-    let document = search::tokens::document(text);
+/// The statements that index a message of this user that has no entry yet. Messages of sub-agents get none, so searches do not find them, and neither do those that
+/// the job still has to index.
+pub(crate) fn additions<'q>(
+    is_postgres: bool,
+    id: MessageId,
+    user: UserId,
+    text: &str,
+) -> Vec<Query<'q, ()>> {
+    let document = search::tokens::document(&without_nul(text));
     if document.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
-    match transaction {
-        Transaction::Sqlite(_) => {
-            query(
-                "INSERT INTO search_messages (message_id, words, others, owner) SELECT m.id, $2, $3, 'u' || c.user_id
-                 FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.parent_id IS NULL /* sqlite_ */",
-            )
-            .bind(id)
-            .bind(document.words())
-            .bind(document.others())
-            .execute(transaction)
-            .await?;
-        }
-        Transaction::Postgres(_) => {
-            for (part, words) in (0_i64..).zip(document.tsvectors()) {
-                query(
-                    "INSERT INTO search_messages (message_id, part, words)
-                     SELECT m.id, $2, CAST('''@u' || c.user_id || ''' ' || $3 AS tsvector)
-                     FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.parent_id IS NULL",
-                )
-                .bind(id)
-                .bind(part)
-                .bind(words)
-                .execute(&mut *transaction)
-                .await?;
-            }
-        }
+    if !is_postgres {
+        let words = query(
+            "INSERT INTO search_messages (message_id, words, others, owner) SELECT m.id, $2, $3, 'u' || c.user_id
+             FROM messages m JOIN chats c ON c.id = m.chat_id
+             WHERE m.id = $1 AND c.user_id = $4 AND c.parent_id IS NULL
+                AND m.id >= COALESCE((SELECT p.below_id FROM search_progress p WHERE p.user_id = c.user_id), 0) /* sqlite_ */",
+        );
+        return vec![words.bind(id).bind(document.words()).bind(document.others()).bind(user)];
     }
-    Ok(())
+    let part = |(part, words): (i64, String)| {
+        query(
+            "INSERT INTO search_messages (message_id, part, words)
+             SELECT m.id, $2, CAST('''@u' || c.user_id || ''' ' || $3 AS tsvector)
+             FROM messages m JOIN chats c ON c.id = m.chat_id
+             WHERE m.id = $1 AND c.user_id = $4 AND c.parent_id IS NULL
+                AND m.id >= COALESCE((SELECT p.below_id FROM search_progress p WHERE p.user_id = c.user_id), 0)",
+        )
+        .bind(id)
+        .bind(part)
+        .bind(words)
+        .bind(user)
+    };
+    (0_i64..).zip(document.tsvectors()).map(part).collect()
 }
 
-/// Indexes the new text of a user's message, unless the job still has to index that message.
-pub(crate) async fn index_again(
-    transaction: &mut Transaction,
-    user: UserId,
-    id: MessageId,
-    text: &str,
-) -> Result<()> {
-    if id.0 < below(transaction, user).await? {
-        return Ok(());
-    }
-    query("DELETE FROM search_messages WHERE message_id = $1").bind(id).execute(&mut *transaction).await?;
-    index(transaction, id, text).await
+/// The statements that index the new text of a message, if it is this user's.
+pub(crate) fn changes<'q>(is_postgres: bool, id: MessageId, user: UserId, text: &str) -> Vec<Query<'q, ()>> {
+    let mut statements = vec![removal(id, user)];
+    statements.extend(additions(is_postgres, id, user, text));
+    statements
+}
+
+/// The statement that removes the entries of a message, if it is this user's.
+fn removal<'q>(id: MessageId, user: UserId) -> Query<'q, ()> {
+    query(
+        "DELETE FROM search_messages WHERE message_id = $1 AND EXISTS (
+            SELECT 1 FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.id = $1 AND c.user_id = $2)",
+    )
+    .bind(id)
+    .bind(user)
 }
 
 /// The id below which a user's messages are not indexed yet; 0 if all are indexed.
@@ -157,13 +161,6 @@ impl Store {
         .await?;
         let rows: Vec<_> = rows.into_iter().map(|(id, size_bytes)| Row { id, size_bytes }).collect();
         let batch = batches(&rows).next().unwrap_or_default();
-        for row in batch {
-            let text: String = query_scalar("SELECT text FROM messages WHERE id = $1")
-                .bind(row.id)
-                .fetch_one(&mut transaction)
-                .await?;
-            index(&mut transaction, MessageId(row.id), &text).await?;
-        }
         let done_id = match batch.last() {
             Some(last) if batch.len() < rows.len() => last.id,
             _ => from_id,
@@ -174,6 +171,14 @@ impl Store {
             query("UPDATE search_progress SET below_id = $2 WHERE user_id = $1").bind(user).bind(done_id)
         };
         progress.execute(&mut transaction).await?;
+        for row in batch {
+            let text: String = query_scalar("SELECT text FROM messages WHERE id = $1")
+                .bind(row.id)
+                .fetch_one(&mut transaction)
+                .await?;
+            let words = additions(self.database.is_postgres(), MessageId(row.id), user, &text);
+            transaction.execute_all(words).await?;
+        }
         transaction.commit().await?;
         Ok(true)
     }

@@ -323,16 +323,16 @@ pub(crate) async fn append_to(
     .fetch_optional(&mut *transaction)
     .await?;
     let message = message.ok_or_else(|| Error::not_found("chat", chat))?;
-    message_index::index(transaction, message.id, &message.text).await?;
     let title = if role == MessageRole::User { title_from(text) } else { String::new() };
-    query(
+    let chat = query(
         "UPDATE chats SET title = CASE title WHEN '' THEN $1 ELSE title END, updated_at_ms = $2 WHERE id = $3",
     )
     .bind(title)
     .bind(now_ms)
-    .bind(chat)
-    .execute(&mut *transaction)
-    .await?;
+    .bind(chat);
+    let mut changes = message_index::additions(transaction.is_postgres(), message.id, user, &message.text);
+    changes.push(chat);
+    transaction.execute_all(changes).await?;
     Ok(message)
 }
 
@@ -345,7 +345,8 @@ pub(crate) async fn update_in(
     document_json: Option<&str>,
 ) -> Result<Option<Message>> {
     check_sizes(text, document_json)?;
-    let message: Option<Message> = query_as(
+    let words = message_index::changes(transaction.is_postgres(), id, user, text);
+    Ok(query_as(
         "UPDATE messages SET text = $1, document_json = $2
          WHERE id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4 AND NOT c.is_copying)
          RETURNING id, chat_id, role, author_id, text, document_json, created_at_ms, undone",
@@ -354,12 +355,8 @@ pub(crate) async fn update_in(
     .bind(document_json)
     .bind(id)
     .bind(user)
-    .fetch_optional(&mut *transaction)
-    .await?;
-    if let Some(message) = &message {
-        message_index::index_again(transaction, user, id, &message.text).await?;
-    }
-    Ok(message)
+    .fetch_optional_before(transaction, words)
+    .await?)
 }
 
 fn check_sizes(text: &str, document_json: Option<&str>) -> Result<()> {

@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::limits::RESUMES_MAX;
-use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::sql::{Query, Scope, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// The record of a turn that has begun and not ended.
@@ -172,7 +172,7 @@ impl Store {
 }
 
 /// Records, for the turns above a sub-agent's turn, that this turn has made progress since a restart, so that they did not crash the server either.
-pub(crate) async fn got_further_above(turn: TurnId, transaction: &mut Transaction) -> Result<()> {
+pub(crate) fn got_further_above<'q>(turn: TurnId) -> Query<'q, ()> {
     query(
         "UPDATE turns SET resumes = 0 WHERE resumes > 0 AND status = 'running' AND chat_id IN (
             WITH RECURSIVE up (id) AS (
@@ -182,9 +182,6 @@ pub(crate) async fn got_further_above(turn: TurnId, transaction: &mut Transactio
             SELECT id FROM up WHERE id IS NOT NULL)",
     )
     .bind(turn)
-    .execute(&mut *transaction)
-    .await?;
-    Ok(())
 }
 
 #[cfg(test)]

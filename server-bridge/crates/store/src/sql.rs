@@ -11,6 +11,7 @@
 
 mod bind;
 mod scope;
+mod several;
 
 use std::marker::PhantomData;
 
@@ -71,6 +72,10 @@ pub(crate) enum Transaction {
 }
 
 impl Transaction {
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     pub(crate) async fn commit(self) -> Result<()> {
         match self {
             Self::Sqlite(transaction) => transaction.commit().await,

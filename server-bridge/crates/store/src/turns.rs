@@ -8,8 +8,7 @@ use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
 use crate::memory_items::traces::without_forgotten;
 use crate::messages::{Author, NewMessage, append_to, update_in};
-use crate::resumes::got_further_above;
-use crate::sql::{On, Scope, Transaction, query, query_scalar};
+use crate::sql::{On, Query, Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// The turns `t` of the conversation `$1` up to and including the turn `$2`. Undone turns are left out here.
@@ -332,22 +331,25 @@ pub(crate) async fn queue_in(
 
 /// Adds an item with one statement, alone or as part of a transaction.
 pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>) -> Result<ItemId> {
-    query_scalar(
+    let added = addition(turn, item_json).fetch_optional(executor).await?;
+    added.map(|(item,)| item).ok_or_else(|| Error::not_found("turn", turn))
+}
+
+/// The statement that adds an item to a turn and returns its id; no row for a turn that does not exist.
+pub(crate) fn addition(turn: TurnId, item_json: &str) -> Query<'_, (ItemId,)> {
+    query_as(
         "INSERT INTO turn_items (turn_id, item_json) SELECT t.id, $2 FROM turns t WHERE t.id = $1 RETURNING id",
     )
     .bind(turn)
     .bind(item_json)
-    .fetch_optional(executor)
-    .await?
-    .ok_or_else(|| Error::not_found("turn", turn))
 }
 
-/// Adds to a turn's usage, which also counts as progress since a restart, for this turn and the turns above it.
-pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
-    let root: Option<Option<TurnId>> = query_scalar(
+/// The statement that adds to a turn's usage, which also counts as progress since a restart.
+pub(crate) fn count<'q>(turn: TurnId, usage: TurnUsage) -> Query<'q, ()> {
+    query(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
             cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
-            cost_micros = cost_micros + $5, resumes = 0 WHERE id = $6 RETURNING root_turn_id",
+            cost_micros = cost_micros + $5, resumes = 0 WHERE id = $6",
     )
     .bind(usage.input_tokens)
     .bind(usage.cache_read_tokens)
@@ -355,13 +357,6 @@ pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Tran
     .bind(usage.output_tokens)
     .bind(usage.cost_micros)
     .bind(turn)
-    .fetch_optional(&mut *transaction)
-    .await?;
-    match root {
-        Some(Some(_)) => got_further_above(turn, transaction).await,
-        Some(None) => Ok(()),
-        None => Err(Error::not_found("turn", turn)),
-    }
 }
 
 #[cfg(test)]

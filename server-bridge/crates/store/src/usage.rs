@@ -4,7 +4,8 @@ use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::limits::{DAY_MS, USAGE_ROWS};
-use crate::sql::{Transaction, query, query_as};
+use crate::resumes::got_further_above;
+use crate::sql::{Query, query, query_as};
 use crate::{ChatId, Spent, Store, TurnId, TurnUsage, UserId};
 
 /// The usage of one model on one day.
@@ -24,16 +25,11 @@ pub struct UsageRow {
 }
 
 impl Store {
-    /// Adds to the usage of a turn and of its user's models, as part of a transaction.
-    pub(crate) async fn count_for_turn(
-        &self,
-        turn: TurnId,
-        spent: Spent<'_>,
-        transaction: &mut Transaction,
-    ) -> Result<()> {
-        crate::turns::count(turn, spent.usage, transaction).await?;
+    /// The statements that add to the usage of a turn, of the turns above it and of its user's models. They change nothing for a turn that does not
+    /// exist.
+    pub(crate) fn counts<'q>(&self, turn: TurnId, spent: Spent<'q>) -> Vec<Query<'q, ()>> {
         let Spent { subscription, model, usage } = spent;
-        query(
+        let of_models = query(
             // A sub-agent's usage counts for the chat at the top.
             "WITH RECURSIVE up (id, parent_id) AS (
                 SELECT c.id, c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
@@ -59,10 +55,8 @@ impl Store {
         .bind(usage.cache_read_tokens)
         .bind(usage.cache_write_tokens)
         .bind(usage.output_tokens)
-        .bind(usage.cost_micros)
-        .execute(&mut *transaction)
-        .await?;
-        Ok(())
+        .bind(usage.cost_micros);
+        vec![crate::turns::count(turn, usage), got_further_above(turn), of_models]
     }
 
     /// The usage of a user's models from this day on, by day and model, the newest day first; at most 10,000 rows. It covers one conversation, even

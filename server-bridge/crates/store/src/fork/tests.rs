@@ -264,7 +264,7 @@ async fn nobody_sees_a_fork_before_it_is_whole_and_one_that_is_cut_off_is_remove
     end(&store, begin(&store, user, &chat, None, "needle").await).await;
     let plans = store.plan_fork(&chat, TurnId(i64::MAX)).await.unwrap();
     let fork = ChatId::random();
-    let mut copies = Copies { fork: fork.clone(), chats: Vec::new(), turns: HashMap::new() };
+    let mut copies = Copies { user, fork: fork.clone(), chats: Vec::new(), turns: HashMap::new() };
     copies.chats.push(store.begin_copy(&plans[0], &copies, "copy").await.unwrap());
     store.copy_turns(&plans[0], &mut copies, &fork).await.unwrap();
     store.copy_messages(&plans[0], &copies, &fork).await.unwrap();
@@ -294,7 +294,7 @@ async fn a_fork_of_what_is_deleted_meanwhile_leaves_nothing() {
     end(&store, begin(&store, user, &chat, None, "one").await).await;
     let plans = store.plan_fork(&chat, TurnId(i64::MAX)).await.unwrap();
     store.delete_chat(user, &chat).await.unwrap();
-    let mut copies = Copies { fork: ChatId::random(), chats: Vec::new(), turns: HashMap::new() };
+    let mut copies = Copies { user, fork: ChatId::random(), chats: Vec::new(), turns: HashMap::new() };
     assert!(matches!(store.copy_all(&plans, &mut copies, "copy").await, Err(Error::NotFound { .. })));
     assert!(matches!(store.fork_chat(user, &chat, None).await, Err(Error::NotFound { .. })));
 }

@@ -239,12 +239,9 @@ async fn remove_from_messages(
             .fetch_one(&mut *transaction)
             .await?;
         let Some(left) = Form::Plain.without(&text, gone) else { continue };
-        query("UPDATE messages SET text = $2 WHERE id = $1")
-            .bind(id)
-            .bind(&left)
-            .execute(&mut *transaction)
-            .await?;
-        message_index::index_again(&mut *transaction, user, id, &left).await?;
+        let mut changes = vec![query("UPDATE messages SET text = $2 WHERE id = $1").bind(id).bind(&left)];
+        changes.extend(message_index::changes(transaction.is_postgres(), id, user, &left));
+        transaction.execute_all(changes).await?;
     }
     Ok(())
 }

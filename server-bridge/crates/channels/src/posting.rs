@@ -110,7 +110,7 @@ impl Inner {
         let Incoming { live, row, event, .. } = incoming;
         let account = &live.account;
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", account.id, row.platform_id)));
-        let post = NewPost {
+        let new_post = NewPost {
             text: &post.text,
             send_id: Some(&send_id),
             attachments: &post.attachments,
@@ -122,7 +122,7 @@ impl Inner {
                 let surface = Surface(&account.kind);
                 self.chats.answer_card(user, chat, MessageId(*message), reply, surface).await
             }
-            None => self.chats.say(user, chat, post).await,
+            None => self.chats.say(user, chat, new_post).await,
         };
         let answered = match said {
             Ok(answered) => answered,

@@ -146,14 +146,16 @@ enum Step {
     SetBack(i64),
 }
 
-fn step(random: &mut Random, now_ms: i64, next_ms: i64) -> Step {
+/// What happens after `now_ms`, before `end_ms`; the next slot is at `next_ms`.
+fn step(random: &mut Random, now_ms: i64, next_ms: i64, end_ms: i64) -> Step {
     let chance = random.within(0..200);
     let mut minutes_ms = |range| random.within(range) as i64 * MINUTE_MS;
     match chance {
-        0..3 => Step::IsDown(next_ms + minutes_ms(2..90)),
-        3..5 => Step::IsDown(next_ms + minutes_ms(90..60 * 60)),
+        // Slots after the end would get rows too.
+        0..3 => Step::IsDown((next_ms + minutes_ms(2..90)).min(end_ms)),
+        3..5 => Step::IsDown((next_ms + minutes_ms(90..60 * 60)).min(end_ms)),
         5..8 => Step::SetBack(now_ms - minutes_ms(1..48 * 60)),
-        _ => Step::GoesOn(next_ms.max(now_ms) + random.within(0..30_000) as i64),
+        _ => Step::GoesOn((next_ms.max(now_ms) + random.within(0..30_000) as i64).min(end_ms)),
     }
 }
 
@@ -163,7 +165,8 @@ fn each_slot_of_many_zones_has_one_row_and_one_run_or_a_stated_skip_in_spite_of_
     let mut random = Random::seeded();
     let begin_ms = BEGIN.parse::<Timestamp>().unwrap().as_millisecond();
     let world = World::new(begin_ms);
-    let mut fates = Fates::new(all(), begin_ms, begin_ms + days * DAY_MS);
+    let end_ms = begin_ms + days * DAY_MS;
+    let mut fates = Fates::new(all(), begin_ms, end_ms);
     let (mut rows, mut left) = (Rows::default(), Left::default());
     let ada = {
         let machine = World::machine();
@@ -201,7 +204,7 @@ fn each_slot_of_many_zones_has_one_row_and_one_run_or_a_stated_skip_in_spite_of_
                     rows.read(&running.store, &ada, &fates.jobs).await;
                     return running.store.clone();
                 };
-                match step(&mut random, world.now_ms(), next_ms) {
+                match step(&mut random, world.now_ms(), next_ms, end_ms) {
                     Step::GoesOn(now_ms) => {
                         world.set_clock(now_ms);
                         fates.noticed(now_ms);

@@ -207,16 +207,23 @@ impl Database {
     }
 
     pub(crate) async fn close(&self) {
-        let close = |pool: Pool| async move {
+        let (mut of_file, mut of_server) = (Vec::new(), Vec::new());
+        for pool in self.searcher.iter().chain([&self.reader, &self.writer]) {
             match pool {
-                Pool::Sqlite(pool) => pool.close().await,
+                Pool::Sqlite(pool) => of_file.push(pool.close()),
                 // What a lost connection still has to answer never comes.
                 Pool::Postgres(connections) => {
-                    let _ = timeout(POSTGRES_CLOSE_TIMEOUT, connections.pool().close()).await;
+                    let pool = connections.pool();
+                    of_server.push(async move { timeout(POSTGRES_CLOSE_TIMEOUT, pool.close()).await });
                 }
             }
-        };
-        join_all(self.searcher.iter().chain([&self.reader, &self.writer]).cloned().map(close)).await;
+        }
+        // One after the other: SQLite removes the files beside the database with the last connection, and of two that close at the same time, each
+        // takes the other for the last one.
+        for closing in of_file {
+            closing.await;
+        }
+        join_all(of_server).await;
     }
 }
 

@@ -38,7 +38,7 @@ impl Store {
     /// A user's conversation up to and including a turn, in the form in which its model sees it.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn stored_context(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<StoredContext> {
         self.chat(user, chat).await?;
         let compaction: Option<Compaction> = query_as(concat!(
@@ -129,7 +129,7 @@ impl Store {
     /// The last turn of a user's conversation that has begun; `None` if none has.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) as for [`Store::stored_context`].
+    /// [`Error::NotFound`] as for [`Store::stored_context`].
     pub async fn last_begun_turn(&self, user: UserId, chat: &ChatId) -> Result<Option<TurnId>> {
         self.chat(user, chat).await?;
         Ok(query_scalar(concat!(
@@ -147,7 +147,7 @@ impl Store {
     /// the oldest as no longer available, beginning with those that no summary names.
     ///
     /// # Errors
-    /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
+    /// [`Error::Database`], also for a conversation that was deleted.
     pub async fn add_masks(&self, chat: &ChatId, masks: &[Mask]) -> Result<()> {
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         for mask in masks {
@@ -173,7 +173,7 @@ impl Store {
     /// A masked result; `None` if there is none with this id.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(query_as(
@@ -193,7 +193,7 @@ impl Store {
     /// Records the form in which a turn's model wants to see these items of its conversation from now on.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for an item beyond 32 MiB; [`Error::Database`](crate::Error::Database) for items or a turn that were
+    /// [`Error::Invalid`] for an item beyond 32 MiB; [`Error::Database`] for items or a turn that were
     /// deleted.
     pub async fn edit_context(&self, turn: TurnId, edits: &[ContextEdit]) -> Result<()> {
         let mut transaction = self.database.write(Scope::Turn(turn)).await?;
@@ -216,7 +216,7 @@ impl Store {
     /// Stores a compaction, and deletes the earlier masked results that it does not name, in one transaction.
     ///
     /// # Errors
-    /// [`Error::Invalid`](crate::Error::Invalid) for a summary beyond 32 MiB; [`Error::Database`](crate::Error::Database), also for a conversation
+    /// [`Error::Invalid`] for a summary beyond 32 MiB; [`Error::Database`], also for a conversation
     /// that was deleted.
     pub async fn add_compaction(&self, chat: &ChatId, new: &NewCompaction) -> Result<()> {
         let NewCompaction { compaction, tokens_before, tokens_after, named_masks, forgotten_offloads } = new;
@@ -270,7 +270,7 @@ impl Store {
     /// Records that an attempt to compress a conversation failed, so that it is not repeated at once.
     ///
     /// # Errors
-    /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
+    /// [`Error::Database`], also for a conversation that was deleted.
     pub async fn add_void_compaction(&self, chat: &ChatId, last_item: ItemId) -> Result<()> {
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         query("DELETE FROM compactions WHERE chat_id = $1 AND up_to_item IS NULL")
@@ -293,7 +293,7 @@ impl Store {
     /// Adds a cost that belongs to no item, such as that of a summary, to the usage of a turn and of its user.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a turn whose conversation was deleted.
+    /// [`Error::NotFound`] for a turn whose conversation was deleted.
     pub async fn add_turn_usage(&self, turn: TurnId, spent: Spent<'_>) -> Result<()> {
         let mut transaction = self.database.write(Scope::Turn(turn)).await?;
         let found: Option<(TurnId,)> = query_as("SELECT id FROM turns WHERE id = $1")
@@ -308,7 +308,7 @@ impl Store {
     /// The cost of a turn so far, including requests outside its conversation; zero for a turn that no longer exists.
     ///
     /// # Errors
-    /// [`Error::Database`](crate::Error::Database).
+    /// [`Error::Database`].
     pub async fn turn_usage(&self, turn: TurnId) -> Result<TurnUsage> {
         let found = query_as(
             "SELECT input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, cost_micros FROM turns WHERE id = $1",

@@ -14,7 +14,7 @@
 //! People who share a group share a home, so all of these requests are made by this process. What it holds ends with it; the next server makes
 //! a request again that was cut off.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use agent::hooks::{Estimate, Hold};
@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use crate::error::Result;
-use crate::limits::LONGEST_SLEEP;
+use crate::limits::{FREE_TURNS_KEPT, LONGEST_SLEEP};
 
 /// The refusal of further work for a run that has used up its budget.
 pub(crate) const USED_UP: &str = "the budget of the chain's run is used up";
@@ -35,6 +35,8 @@ pub(crate) struct Budgets {
     runs: Mutex<HashMap<i64, Weak<OfRun>>>,
     /// The turns that were let make their last request, with the number of answers that they had before.
     last: Mutex<HashMap<TurnId, usize>>,
+    /// Turns under way that work for no call, which never changes: their requests need no look at the database.
+    free: Mutex<HashSet<TurnId>>,
 }
 
 /// The requests of a run.
@@ -118,9 +120,25 @@ impl Budgets {
         answers > 0 && *locked(&self.last).entry(turn).or_insert(answers) == answers
     }
 
+    /// Remembers that a turn works for no call.
+    pub(crate) fn set_free(&self, turn: TurnId) {
+        let mut free = locked(&self.free);
+        // Requests that follow a turn's end, such as one for a summary, leave an entry behind.
+        if free.len() >= FREE_TURNS_KEPT {
+            free.clear();
+        }
+        free.insert(turn);
+    }
+
+    /// True if a turn is known to work for no call.
+    pub(crate) fn is_free(&self, turn: TurnId) -> bool {
+        locked(&self.free).contains(&turn)
+    }
+
     /// Forgets a turn that has ended.
     pub(crate) fn forget(&self, turn: TurnId) {
         locked(&self.last).remove(&turn);
+        locked(&self.free).remove(&turn);
     }
 
     fn of(&self, run: i64) -> Arc<OfRun> {
@@ -246,5 +264,17 @@ mod tests {
         assert_eq!([may_end(3), may_end(3), may_end(4)], [true, true, false]);
         budgets.forget(TurnId(1));
         assert!(may_end(4));
+    }
+
+    #[test]
+    fn a_turn_that_works_for_no_call_is_remembered_until_it_ends() {
+        let budgets = Budgets::default();
+        assert!(!budgets.is_free(TurnId(1)));
+        budgets.set_free(TurnId(1));
+        assert!(budgets.is_free(TurnId(1)) && !budgets.is_free(TurnId(2)));
+        budgets.forget(TurnId(1));
+        assert!(!budgets.is_free(TurnId(1)));
+        (0..=FREE_TURNS_KEPT as i64).for_each(|turn| budgets.set_free(TurnId(turn)));
+        assert_eq!(locked(&budgets.free).len(), 1, "what is kept is limited");
     }
 }

@@ -90,3 +90,6 @@ pub const DISCUSSION_ROUNDS: u32 = 5;
 
 /// How long an agent waits for a run that it began; the run goes on after that.
 pub const RUN_PATIENCE: Duration = Duration::from_secs(1800);
+
+/// The number of turns under way that are remembered to work for no call.
+pub const FREE_TURNS_KEPT: usize = 10_000;

@@ -51,7 +51,16 @@ impl Inner {
 
     async fn try_hold(&self, turn: HookedTurn<'_>, estimate: Estimate) -> Result<Option<Hold>> {
         let free = Ok(Some(Hold::default()));
-        let Some(call) = self.store.call_of_turn(turn.root, turn.turn).await? else { return free };
+        if self.budgets.is_free(turn.turn) {
+            return free;
+        }
+        let Some(call) = self.store.call_of_turn(turn.root, turn.turn).await? else {
+            // The call of a turn may be gone, with its group.
+            if !self.store.is_turn_of_call(turn.root, turn.turn).await? {
+                self.budgets.set_free(turn.turn);
+            }
+            return free;
+        };
         let Some(root) = self.root_call(&origin_of(&call)).await? else { return free };
         let Some(run) = root.run_id else { return free };
         let run = self.store.group_run(root.group_id, run).await?;

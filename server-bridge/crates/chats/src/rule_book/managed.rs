@@ -64,14 +64,15 @@ impl Managed {
         let Some(path) = home.map(|home| home.join(FILE)) else { return Ok(ManagedRules::default()) };
         let mut seen = self.0.lock().await;
         let unreadable = |error: &std::io::Error| format!("cannot read {}: {error}", path.display());
-        // A link that leads nowhere is a mistake, which differs from having no file.
-        let is_there = match tokio::fs::symlink_metadata(&path).await {
+        // A link that leads nowhere is a mistake, which differs from having no file. Asking here takes a microsecond; every call of a tool would wait
+        // a hundred times as long for another thread.
+        let is_there = match std::fs::symlink_metadata(&path) {
             Ok(_) => true,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
             Err(error) => return Err(unreadable(&error)),
         };
         let stamp = match is_there {
-            true => Some(stamp_of(&tokio::fs::metadata(&path).await.map_err(|error| unreadable(&error))?)),
+            true => Some(stamp_of(&std::fs::metadata(&path).map_err(|error| unreadable(&error))?)),
             false => None,
         };
         if stamp == seen.stamp {

@@ -314,19 +314,23 @@ async fn asking_run(store: &Store, group: i64, user: UserId) -> (i64, i64) {
     (run, store.gates(run).await.unwrap()[0].id)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_is_taken_from_a_group_at_any_node() {
-    let ([(one, one_store), (other, other_store)], [ann, bob]) = two_nodes().await;
-    assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
-    let draft = ChannelDraft {
+/// An account on a messenger.
+fn telegram(is_shared: bool) -> ChannelDraft<'static> {
+    ChannelDraft {
         name: "tg",
         kind: "telegram",
         document_json: "{}",
         secrets_json: None,
         is_enabled: true,
-        is_shared: false,
-    };
-    let account = one_store.put_channel(ann, draft).await.unwrap();
+        is_shared,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_conversation_is_taken_from_a_group_at_any_node() {
+    let ([(one, one_store), (other, other_store)], [ann, bob]) = two_nodes().await;
+    assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
+    let account = one_store.put_channel(ann, telegram(false)).await.unwrap();
     let group = other_store.create_group(bob, "planning").await.unwrap();
     one_store.bind_conversation(&account, "room", group, "0000000000000001").await.unwrap();
     asking_run(&other_store, group, bob).await;
@@ -356,15 +360,7 @@ async fn a_conversation_is_taken_from_a_group_at_any_node() {
 async fn a_message_for_a_linked_user_is_queued_at_the_users_home_and_read_at_the_accounts() {
     let ([(one, one_store), (other, other_store)], [ann, bob]) = two_nodes().await;
     assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
-    let draft = ChannelDraft {
-        name: "tg",
-        kind: "telegram",
-        document_json: "{}",
-        secrets_json: None,
-        is_enabled: true,
-        is_shared: true,
-    };
-    let account = one_store.put_channel(ann, draft).await.unwrap();
+    let account = one_store.put_channel(ann, telegram(true)).await.unwrap();
     let row = NewOutgoing {
         conversation: "c".to_owned(),
         reply_json: "null".to_owned(),

@@ -211,6 +211,30 @@ async fn rates_tokens_and_closed_chats_are_told_apart() {
 }
 
 #[tokio::test]
+async fn an_application_keeps_its_limits_for_messages_and_for_edits() {
+    let stand_in = StandIn::start();
+    let account = account(&stand_in);
+    let message = ask(&account);
+    let too_fast = |failure: Failure| assert!(matches!(failure, Failure::TooFast { .. }), "{failure:?}");
+    let full = |pace: &Pace| (0..).take_while(|_| paced(pace).is_ok()).count();
+    assert_eq!(full(&account.sends), PER_SECOND.count);
+    too_fast(account.send(&group("oc_1"), &message, &Value::Null, &key(1)).await.unwrap_err());
+    assert_eq!(full(&account.edits), PER_SECOND.count, "they are counted apart");
+    too_fast(account.edit(&group("oc_1"), "om_1", &message).await.unwrap_err());
+    assert!(stand_in.refusals().is_empty(), "nothing was sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_minute_has_fewer_requests_than_its_seconds_allow() {
+    let (pace, mut count) = (Pace::default(), 0);
+    for _ in 0..PER_MINUTE.window.as_secs() {
+        count += (0..).take_while(|_| paced(&pace).is_ok()).count();
+        tokio::time::advance(PER_SECOND.window).await;
+    }
+    assert_eq!(count, PER_MINUTE.count);
+}
+
+#[tokio::test]
 async fn groups_and_threads_are_answered_where_they_are() {
     let stand_in = StandIn::start();
     let (account, running) = running(&stand_in).await;

@@ -38,19 +38,19 @@ impl Running {
         let gives_up = given_up.clone().drop_guard();
         let (tell, asks) = oneshot::channel();
         let ended = inner.tasks.spawn(async move {
-            let (wish, wished) = oneshot::channel();
-            let (mut first, mut ways) = (FirstLine::default(), Some((tell, wish)));
+            let (lengthen, lengthened) = oneshot::channel();
+            let (mut first, mut ways) = (FirstLine::default(), Some((tell, lengthen)));
             let said = move |bytes: &[u8]| {
                 if let Some(time) = first.take(bytes)
-                    && let Some((tell, wish)) = ways.take()
+                    && let Some((tell, lengthen)) = ways.take()
                 {
                     // At once, so that what a command wrote before it ended at once cannot count as its decision. Nobody may wait any more.
-                    let _ = (tell.send(time), wish.send(time));
+                    let _ = (tell.send(time), lengthen.send(time));
                 }
             };
             let time_is_up = async {
                 tokio::select! {
-                    Ok(time) = wished => sleep(time).await,
+                    Ok(time) = lengthened => sleep(time).await,
                     () = sleep(patience) => {}
                 }
             };

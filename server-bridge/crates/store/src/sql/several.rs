@@ -5,7 +5,7 @@
 
 use futures_util::TryStreamExt as _;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{AssertSqlSafe, Either, Executor as _, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Either, Executor as _, SqlSafeStr as _, Sqlite, SqliteConnection};
 
 use super::{Query, Result, Row, Transaction, bind};
 
@@ -49,11 +49,7 @@ impl<'q, T: Row> Query<'q, T> {
             renumber(&mut text, other.sql.as_str(), self.values.len());
             self.values.extend(other.values);
         }
-        super::query_as(AssertSqlSafe(text)).with(self.values)
-    }
-
-    fn with(mut self, values: Vec<super::Value<'q>>) -> Self {
-        self.values = values;
+        self.sql = AssertSqlSafe(text).into_sql_str();
         self
     }
 

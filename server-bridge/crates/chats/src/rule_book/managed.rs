@@ -64,8 +64,8 @@ impl Managed {
         let Some(path) = home.map(|home| home.join(FILE)) else { return Ok(ManagedRules::default()) };
         let mut seen = self.0.lock().await;
         let unreadable = |error: &std::io::Error| format!("cannot read {}: {error}", path.display());
-        // A link that leads nowhere is a mistake, which differs from having no file. Asking here takes a microsecond; every call of a tool would wait
-        // a hundred times as long for another thread.
+        // A link that leads nowhere is a mistake, which differs from having no file. The file is looked at on this thread: each call of a tool would
+        // otherwise wait for another thread, which takes much longer than the look.
         let is_there = match std::fs::symlink_metadata(&path) {
             Ok(_) => true,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
